@@ -1,0 +1,58 @@
+//! How requests arrive.
+
+use crate::Arrival;
+use serde::{Deserialize, Serialize};
+
+/// How requests arrive at the service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Load {
+    /// Each place on a connection sends its next request when the reply to the last one is complete.
+    Closed {
+        /// Connections held open all the time.
+        connections: u32,
+        /// Requests under way on one connection: HTTP/1.1 pipelining depth or HTTP/2 streams.
+        in_flight: u32,
+    },
+    /// Requests are due at times that do not depend on replies; response time counts from the due time.
+    Open {
+        /// When requests are due.
+        arrival: Arrival,
+        /// Connections held open all the time.
+        connections: u32,
+        /// Requests under way on one connection.
+        in_flight: u32,
+        /// Requests that may wait for a free place; a request that is due beyond it is `not_sent`.
+        backlog: u64,
+    },
+    /// Users arrive; each opens a connection, sends its requests one after the other, and leaves.
+    Users {
+        /// When users arrive.
+        arrival: Arrival,
+        /// Requests of one user.
+        requests_per_user: u32,
+        /// Pause between a reply and the user's next request, ns.
+        think_ns: u64,
+        /// Users present at once, at most; a user who arrives beyond it is not let in and its requests are `not_sent`.
+        max_users: u32,
+    },
+}
+
+impl Load {
+    /// The word for this kind of load, as in JSON.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Closed { .. } => "closed",
+            Self::Open { .. } => "open",
+            Self::Users { .. } => "users",
+        }
+    }
+
+    /// Connections that the load may hold at once.
+    pub const fn connections(&self) -> u32 {
+        match self {
+            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
+            Self::Users { max_users, .. } => *max_users,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Requests as templates, and the parameters that fill them.
+
+use crate::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Text or bytes with places that a parameter fills anew for each request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Template(pub Vec<Part>);
+
+/// One part of a [`Template`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// These bytes.
+    Literal(Bytes),
+    /// The value of the workload's parameter with this index.
+    Value(usize),
+}
+
+impl Template {
+    /// A template without places.
+    pub fn literal(text: impl Into<Bytes>) -> Self {
+        Self(vec![Part::Literal(text.into())])
+    }
+
+    /// Whether every request gets the same bytes.
+    pub fn is_constant(&self) -> bool {
+        self.0.iter().all(|part| matches!(part, Part::Literal(_)))
+    }
+
+    /// Appends the bytes for one request to `out`; `value(i, out)` appends the value of parameter `i`.
+    pub fn render(&self, out: &mut Vec<u8>, mut value: impl FnMut(usize, &mut Vec<u8>)) {
+        for part in &self.0 {
+            match part {
+                Part::Literal(bytes) => out.extend_from_slice(bytes.as_slice()),
+                Part::Value(index) => value(*index, out),
+            }
+        }
+    }
+}
+
+/// A name with the source of its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// What templates and the user call it.
+    pub name: String,
+    /// Where its values come from.
+    pub source: Source,
+}
+
+/// Where the values of a parameter come from. A value depends on the job's seed, the thread and the request's number in
+/// that thread alone, so that it can be worked out again when the reply is checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// `start`, `start + 1`, …; never the same value twice in a job.
+    Counter {
+        /// The first value.
+        start: u64,
+    },
+    /// `low`, …, `high`, then again from `low`, in each thread.
+    Range {
+        /// First value.
+        low: u64,
+        /// Last value, included.
+        high: u64,
+    },
+    /// A seeded random integer of `low..=high`.
+    Random {
+        /// Smallest value.
+        low: u64,
+        /// Largest value, included.
+        high: u64,
+    },
+    /// Seeded random lower-case hexadecimal digits.
+    Hex {
+        /// How many digits, at most 64.
+        digits: u8,
+    },
+    /// The lines of a feed, cycled in each thread.
+    Lines(Vec<String>),
+}
+
+/// A header of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The name, as sent.
+    pub name: String,
+    /// The value.
+    pub value: Template,
+}
+
+/// What a request carries.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// No body and no Content-Length.
+    #[default]
+    None,
+    /// These bytes, with Content-Length. For gRPC: the encoded message without its five-byte prefix.
+    Bytes(Template),
+}
+
+/// One kind of request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// HTTP method (`POST` for gRPC).
+    pub method: String,
+    /// Path with query, from `/` on. For gRPC `/package.Service/method`.
+    pub path: Template,
+    /// Headers beside those that the protocol itself needs (Host, Content-Length, gRPC's own).
+    #[serde(default)]
+    pub headers: Vec<Header>,
+    /// What the request carries.
+    #[serde(default)]
+    pub body: Body,
+}
