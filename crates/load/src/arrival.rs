@@ -1,7 +1,7 @@
 //! When requests or users are due: a rate profile, a spacing, and the schedule they give.
 //!
 //! Every profile is an intensity λ(t). With Λ(t) = ∫₀ᵗ λ, the k-th event of an even spacing is due at Λ⁻¹(k), and the
-//! k-th of a Poisson process at Λ⁻¹(E₁ + … + E_k) with independent unit exponentials (inversion of the cumulative
+//! k-th of a Poisson process at Λ⁻¹(E₁ + … + `E_k`) with independent unit exponentials (inversion of the cumulative
 //! intensity: Çinlar, *Introduction to Stochastic Processes*, 1975, §4.7; Lewis and Shedler, 1979).
 
 use crate::Rate;
@@ -66,7 +66,9 @@ impl Profile {
         match *self {
             Self::Constant { rate } => events / rate.as_per_second(),
             Self::Ramp { from, to, over_ns } => ramp_time(from, to, over_ns as f64 / NS, events),
-            Self::Staircase { from, step, every_ns } => staircase_time(from, step, every_ns as f64 / NS, events),
+            Self::Staircase { from, step, every_ns } => {
+                staircase_time(from, step, every_ns as f64 / NS, events)
+            }
         }
     }
 
@@ -77,13 +79,18 @@ impl Profile {
             Self::Ramp { from, to, over_ns } => {
                 let (low, high, over) = (from.as_per_second(), to.as_per_second(), over_ns as f64 / NS);
                 let inside = seconds.min(over);
-                let risen = if over > 0.0 { (high - low) * inside * inside / (2.0 * over) } else { 0.0 };
+                let risen = if over > 0.0 {
+                    (high - low) * inside * inside / (2.0 * over)
+                } else {
+                    0.0
+                };
                 low * inside + risen + high * (seconds - inside)
             }
             Self::Staircase { from, step, every_ns } => {
                 let every = every_ns as f64 / NS;
                 let stairs = (seconds / every).floor();
-                let full = every * (stairs * from.as_per_second() + step.as_per_second() * stairs * (stairs - 1.0) / 2.0);
+                let full = every
+                    * (stairs * from.as_per_second() + step.as_per_second() * stairs * (stairs - 1.0) / 2.0);
                 full + (seconds - stairs * every) * (from.as_per_second() + stairs * step.as_per_second())
             }
         }
@@ -93,7 +100,7 @@ impl Profile {
 /// Solves `from·t + (to − from)·t²/(2·over) = events` on the ramp, and goes on at `to` after it.
 fn ramp_time(from: Rate, to: Rate, over: f64, events: f64) -> f64 {
     let (low, high) = (from.as_per_second(), to.as_per_second());
-    let on_ramp = (low + high) / 2.0 * over;
+    let on_ramp = f64::midpoint(low, high) * over;
     if events >= on_ramp {
         return over + (events - on_ramp) / high;
     }
@@ -132,8 +139,15 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Even { next: u64, stride: u64 },
-    Poisson { events: f64, share: f64, random: SmallRng },
+    Even {
+        next: u64,
+        stride: u64,
+    },
+    Poisson {
+        events: f64,
+        share: f64,
+        random: SmallRng,
+    },
 }
 
 impl Schedule {
@@ -141,15 +155,28 @@ impl Schedule {
     pub fn new(arrival: &Arrival, seed: u64, thread: u32, threads: u32) -> Self {
         assert!(thread < threads, "thread {thread} of {threads}");
         let kind = match arrival.spacing {
-            Spacing::Even => Kind::Even { next: u64::from(thread), stride: u64::from(threads) },
+            Spacing::Even => Kind::Even {
+                next: u64::from(thread),
+                stride: u64::from(threads),
+            },
             Spacing::Poisson => {
                 let mut seeder = SmallRng::seed_from_u64(seed);
                 // One draw per thread before it: threads of one seed do not share a stream.
-                let own = (0..=thread).map(|_| seeder.next_u64()).last().expect("at least one draw");
-                Kind::Poisson { events: 0.0, share: f64::from(threads), random: SmallRng::seed_from_u64(own) }
+                let own = (0..=thread)
+                    .map(|_| seeder.next_u64())
+                    .last()
+                    .expect("at least one draw");
+                Kind::Poisson {
+                    events: 0.0,
+                    share: f64::from(threads),
+                    random: SmallRng::seed_from_u64(own),
+                }
             }
         };
-        Self { profile: arrival.profile, kind }
+        Self {
+            profile: arrival.profile,
+            kind,
+        }
     }
 }
 
@@ -163,7 +190,11 @@ impl Iterator for Schedule {
                 *next += *stride;
                 events
             }
-            Kind::Poisson { events, share, random } => {
+            Kind::Poisson {
+                events,
+                share,
+                random,
+            } => {
                 let uniform: f64 = random.random();
                 // 1 − u lies in (0, 1], where the logarithm is finite.
                 *events -= (1.0 - uniform).ln() * *share;
@@ -184,7 +215,15 @@ mod tests {
     }
 
     fn even(profile: Profile) -> Schedule {
-        Schedule::new(&Arrival { profile, spacing: Spacing::Even }, 1, 0, 1)
+        Schedule::new(
+            &Arrival {
+                profile,
+                spacing: Spacing::Even,
+            },
+            1,
+            0,
+            1,
+        )
     }
 
     #[test]
@@ -195,8 +234,13 @@ mod tests {
 
     #[test]
     fn threads_share_the_grid() {
-        let arrival = Arrival { profile: Profile::Constant { rate: rate(1000.0) }, spacing: Spacing::Even };
-        let mut all: Vec<u64> = (0..3).flat_map(|thread| Schedule::new(&arrival, 1, thread, 3).take(100)).collect();
+        let arrival = Arrival {
+            profile: Profile::Constant { rate: rate(1000.0) },
+            spacing: Spacing::Even,
+        };
+        let mut all: Vec<u64> = (0..3)
+            .flat_map(|thread| Schedule::new(&arrival, 1, thread, 3).take(100))
+            .collect();
         all.sort_unstable();
         assert_eq!(all, (0..300).map(|k| k * 1_000_000).collect::<Vec<u64>>());
     }
@@ -204,29 +248,49 @@ mod tests {
     #[test]
     fn a_ramp_holds_its_last_rate() {
         // 10/s to 100/s over 30 s holds 55 × 30 = 1,650 events, then 100/s for 60 s: 6,000.
-        let within = even(Profile::Ramp { from: rate(10.0), to: rate(100.0), over_ns: 30_000_000_000 })
-            .take_while(|&ns| ns < 90_000_000_000)
-            .count();
+        let within = even(Profile::Ramp {
+            from: rate(10.0),
+            to: rate(100.0),
+            over_ns: 30_000_000_000,
+        })
+        .take_while(|&ns| ns < 90_000_000_000)
+        .count();
         assert_eq!(within, 7_650);
     }
 
     #[test]
     fn a_staircase_rises_each_step() {
-        let times: Vec<u64> =
-            even(Profile::Staircase { from: rate(10.0), step: rate(10.0), every_ns: 1_000_000_000 }).take(60).collect();
+        let times: Vec<u64> = even(Profile::Staircase {
+            from: rate(10.0),
+            step: rate(10.0),
+            every_ns: 1_000_000_000,
+        })
+        .take(60)
+        .collect();
         for (stair, expected) in [10, 20, 30].into_iter().enumerate() {
             let (low, high) = (stair as u64 * 1_000_000_000, (stair as u64 + 1) * 1_000_000_000);
-            assert_eq!(times.iter().filter(|&&ns| ns >= low && ns < high).count(), expected, "stair {stair}");
+            assert_eq!(
+                times.iter().filter(|&&ns| ns >= low && ns < high).count(),
+                expected,
+                "stair {stair}"
+            );
         }
     }
 
     #[test]
     fn poisson_counts_have_their_mean_and_variance() {
-        let arrival = Arrival { profile: Profile::Constant { rate: rate(1000.0) }, spacing: Spacing::Poisson };
+        let arrival = Arrival {
+            profile: Profile::Constant { rate: rate(1000.0) },
+            spacing: Spacing::Poisson,
+        };
         let counts: Vec<f64> = (0..400)
             .map(|seed| {
                 (0..2)
-                    .map(|thread| Schedule::new(&arrival, seed, thread, 2).take_while(|&ns| ns < 1_000_000_000).count())
+                    .map(|thread| {
+                        Schedule::new(&arrival, seed, thread, 2)
+                            .take_while(|&ns| ns < 1_000_000_000)
+                            .count()
+                    })
                     .sum::<usize>() as f64
             })
             .collect();

@@ -38,7 +38,9 @@ impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => Form::Text(text.to_owned()),
-            Err(_) => Form::Binary { base64: STANDARD.encode(&self.0) },
+            Err(_) => Form::Binary {
+                base64: STANDARD.encode(&self.0),
+            },
         }
         .serialize(serializer)
     }

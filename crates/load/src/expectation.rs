@@ -109,7 +109,11 @@ enum CompiledRule {
     Json(Template),
     Matches(Regex),
     Contains(Template),
-    Table { parameter: usize, low: u64, bodies: Vec<Bytes> },
+    Table {
+        parameter: usize,
+        low: u64,
+        bodies: Vec<Bytes>,
+    },
 }
 
 /// Longest excerpt of a body in a [`Mismatch`], bytes.
@@ -122,7 +126,10 @@ impl Expectation {
             .headers
             .iter()
             .map(|rule| {
-                let pattern = rule.matches.as_deref().map(|pattern| compile(&format!("^(?:{pattern})$")));
+                let pattern = rule
+                    .matches
+                    .as_deref()
+                    .map(|pattern| compile(&format!("^(?:{pattern})$")));
                 Ok((rule.name.to_ascii_lowercase(), pattern.transpose()?))
             })
             .collect::<Result<_, _>>()?;
@@ -135,9 +142,15 @@ impl Expectation {
                     BodyRule::Json(template) => CompiledRule::Json(template.clone()),
                     BodyRule::Matches(pattern) => CompiledRule::Matches(compile(pattern)?),
                     BodyRule::Contains(template) => CompiledRule::Contains(template.clone()),
-                    BodyRule::Table { parameter, low, bodies } => {
-                        CompiledRule::Table { parameter: *parameter, low: *low, bodies: bodies.clone() }
-                    }
+                    BodyRule::Table {
+                        parameter,
+                        low,
+                        bodies,
+                    } => CompiledRule::Table {
+                        parameter: *parameter,
+                        low: *low,
+                        bodies: bodies.clone(),
+                    },
                 })
             })
             .collect::<Result<_, _>>()?;
@@ -151,14 +164,20 @@ impl Expectation {
 }
 
 fn compile(pattern: &str) -> Result<Regex, ExpectationError> {
-    Regex::new(pattern)
-        .map_err(|error| ExpectationError::Pattern { pattern: pattern.to_owned(), reason: error.to_string() })
+    Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
+        pattern: pattern.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 impl CompiledExpectation {
     /// Whether a status code is right.
     pub fn accepts_status(&self, status: u16) -> bool {
-        if self.status.is_empty() { (200..300).contains(&status) } else { self.status.contains(&status) }
+        if self.status.is_empty() {
+            (200..300).contains(&status)
+        } else {
+            self.status.contains(&status)
+        }
     }
 
     /// The `grpc-status` that is right.
@@ -184,7 +203,11 @@ impl CompiledExpectation {
     }
 
     /// Judges a whole reply. `value(i, out)` appends the value that parameter `i` had in the request.
-    pub fn judge(&self, reply: &Reply<'_>, mut value: impl FnMut(usize, &mut Vec<u8>)) -> Result<(), Mismatch> {
+    pub fn judge(
+        &self,
+        reply: &Reply<'_>,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
         self.judge_status(reply)?;
         for (name, pattern) in &self.headers {
             judge_header(reply, name, pattern.as_ref())?;
@@ -201,7 +224,11 @@ impl CompiledExpectation {
                 [] => "200 to 299".to_owned(),
                 codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
             };
-            return Err(Mismatch { what: "status".into(), expected, got: reply.status.to_string() });
+            return Err(Mismatch {
+                what: "status".into(),
+                expected,
+                got: reply.status.to_string(),
+            });
         }
         match reply.grpc_status {
             Some(status) if status != self.grpc_status => Err(Mismatch {
@@ -215,8 +242,15 @@ impl CompiledExpectation {
 }
 
 fn judge_header(reply: &Reply<'_>, name: &str, pattern: Option<&Regex>) -> Result<(), Mismatch> {
-    let found = reply.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()));
-    let mismatch = |expected: String, got: String| Mismatch { what: format!("header {name}"), expected, got };
+    let found = reply
+        .headers
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()));
+    let mismatch = |expected: String, got: String| Mismatch {
+        what: format!("header {name}"),
+        expected,
+        got,
+    };
     match (pattern, found) {
         (None, None) => Ok(()),
         (None, Some((_, value))) => Err(mismatch("no such header".into(), excerpt(value))),
@@ -244,13 +278,24 @@ impl CompiledRule {
                 template.render(&mut rendered, value);
                 contains(&rendered, body)
             }
-            Self::Table { parameter, low, bodies } => {
+            Self::Table {
+                parameter,
+                low,
+                bodies,
+            } => {
                 value(*parameter, &mut rendered);
-                let index = std::str::from_utf8(&rendered).ok().and_then(|text| text.parse::<u64>().ok());
-                let known = index.and_then(|index| index.checked_sub(*low)).and_then(|row| bodies.get(row as usize));
+                let index = std::str::from_utf8(&rendered)
+                    .ok()
+                    .and_then(|text| text.parse::<u64>().ok());
+                let known = index
+                    .and_then(|index| index.checked_sub(*low))
+                    .and_then(|row| bodies.get(row as usize));
                 match known {
                     Some(bytes) => equal(bytes.as_slice(), body),
-                    None => Err(wrong_body(format!("a body known for {}", excerpt(&rendered)), body)),
+                    None => Err(wrong_body(
+                        format!("a body known for {}", excerpt(&rendered)),
+                        body,
+                    )),
                 }
             }
         }
@@ -258,14 +303,21 @@ impl CompiledRule {
 }
 
 fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
-    if expected == body { Ok(()) } else { Err(wrong_body(excerpt(expected), body)) }
+    if expected == body {
+        Ok(())
+    } else {
+        Err(wrong_body(excerpt(expected), body))
+    }
 }
 
 fn contains(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     if expected.is_empty() || body.windows(expected.len()).any(|window| window == expected) {
         return Ok(());
     }
-    Err(wrong_body(format!("a body with `{}` in it", excerpt(expected)), body))
+    Err(wrong_body(
+        format!("a body with `{}` in it", excerpt(expected)),
+        body,
+    ))
 }
 
 fn equal_json(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
@@ -284,7 +336,11 @@ fn normal(value: serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
         Value::Object(members) => Value::Object(
-            members.into_iter().filter(|(_, member)| !member.is_null()).map(|(key, member)| (key, normal(member))).collect(),
+            members
+                .into_iter()
+                .filter(|(_, member)| !member.is_null())
+                .map(|(key, member)| (key, normal(member)))
+                .collect(),
         ),
         Value::Array(items) => Value::Array(items.into_iter().map(normal).collect()),
         Value::Number(number) => match number.as_f64() {
@@ -296,7 +352,11 @@ fn normal(value: serde_json::Value) -> serde_json::Value {
 }
 
 fn wrong_body(expected: String, body: &[u8]) -> Mismatch {
-    Mismatch { what: "body".into(), expected, got: excerpt(body) }
+    Mismatch {
+        what: "body".into(),
+        expected,
+        got: excerpt(body),
+    }
 }
 
 /// The first bytes as text, with what is no text escaped.
@@ -306,7 +366,11 @@ fn excerpt(bytes: &[u8]) -> String {
         Ok(text) => text.escape_debug().to_string(),
         Err(_) => shown.escape_ascii().to_string(),
     };
-    if bytes.len() > EXCERPT { format!("{text}… ({} bytes)", bytes.len()) } else { text }
+    if bytes.len() > EXCERPT {
+        format!("{text}… ({} bytes)", bytes.len())
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -314,9 +378,20 @@ mod tests {
     use super::*;
 
     fn judge(rule: BodyRule, body: &str) -> Result<(), Mismatch> {
-        let expectation = Expectation { body: vec![rule], ..Expectation::default() };
-        let reply = Reply { status: 200, grpc_status: None, headers: &[], body: body.as_bytes() };
-        expectation.compile().expect("a valid expectation").judge(&reply, |_, out| out.extend_from_slice(b"2"))
+        let expectation = Expectation {
+            body: vec![rule],
+            ..Expectation::default()
+        };
+        let reply = Reply {
+            status: 200,
+            grpc_status: None,
+            headers: &[],
+            body: body.as_bytes(),
+        };
+        expectation
+            .compile()
+            .expect("a valid expectation")
+            .judge(&reply, |_, out| out.extend_from_slice(b"2"))
     }
 
     #[test]
@@ -329,18 +404,38 @@ mod tests {
 
     #[test]
     fn a_table_gives_the_body_of_the_value() {
-        let rule = || BodyRule::Table { parameter: 0, low: 1, bodies: vec!["1".into(), "1 2".into()] };
+        let rule = || BodyRule::Table {
+            parameter: 0,
+            low: 1,
+            bodies: vec!["1".into(), "1 2".into()],
+        };
         assert_eq!(judge(rule(), "1 2"), Ok(()));
         assert_eq!(judge(rule(), "1").expect_err("wrong").expected, "1 2");
     }
 
     #[test]
     fn a_header_rule_covers_the_whole_value() {
-        let rule = HeaderRule { name: "Content-Type".into(), matches: Some("text/plain(; *charset=utf-8)?".into()) };
-        let expectation = Expectation { headers: vec![rule], ..Expectation::default() }.compile().expect("valid");
+        let rule = HeaderRule {
+            name: "Content-Type".into(),
+            matches: Some("text/plain(; *charset=utf-8)?".into()),
+        };
+        let expectation = Expectation {
+            headers: vec![rule],
+            ..Expectation::default()
+        }
+        .compile()
+        .expect("valid");
         let judge = |value: &str| {
             let headers: [(&[u8], &[u8]); 1] = [(b"content-type", value.as_bytes())];
-            expectation.judge(&Reply { status: 200, grpc_status: None, headers: &headers, body: b"" }, |_, _| {})
+            expectation.judge(
+                &Reply {
+                    status: 200,
+                    grpc_status: None,
+                    headers: &headers,
+                    body: b"",
+                },
+                |_, _| {},
+            )
         };
         assert_eq!(judge("text/plain; charset=utf-8"), Ok(()));
         assert_eq!(judge("text/html").expect_err("wrong").what, "header content-type");
@@ -348,7 +443,14 @@ mod tests {
 
     #[test]
     fn one_byte_short_is_wrong_and_shown() {
-        let mismatch = judge(BodyRule::Exact(Template::literal("Hello, World!")), "Hello, World").expect_err("short");
-        assert_eq!((mismatch.expected.as_str(), mismatch.got.as_str()), ("Hello, World!", "Hello, World"));
+        let mismatch = judge(
+            BodyRule::Exact(Template::literal("Hello, World!")),
+            "Hello, World",
+        )
+        .expect_err("short");
+        assert_eq!(
+            (mismatch.expected.as_str(), mismatch.got.as_str()),
+            ("Hello, World!", "Hello, World")
+        );
     }
 }

@@ -16,7 +16,9 @@ mod workload;
 
 pub use arrival::{Arrival, Profile, Schedule, Spacing};
 pub use bytes::Bytes;
-pub use expectation::{BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, Mismatch, Reply};
+pub use expectation::{
+    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, Mismatch, Reply,
+};
 pub use job::{Check, Job, Phases, Protocol, Target, Tls, TransportChoice, WarmUp};
 pub use load::Load;
 pub use rate::{Rate, RateError};

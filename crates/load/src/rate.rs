@@ -17,7 +17,11 @@ pub struct RateError(f64);
 impl Rate {
     /// A rate of `per_second` events per second.
     pub fn per_second(per_second: f64) -> Result<Self, RateError> {
-        if per_second.is_finite() && per_second > 0.0 { Ok(Self(per_second)) } else { Err(RateError(per_second)) }
+        if per_second.is_finite() && per_second > 0.0 {
+            Ok(Self(per_second))
+        } else {
+            Err(RateError(per_second))
+        }
     }
 
     /// Events per second.

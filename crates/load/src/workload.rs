@@ -88,7 +88,10 @@ impl Workload {
             name: operation.name.clone(),
             parameters: Vec::new(),
             operations: vec![operation],
-            order: Order::Mix(vec![Step { operation: 0, weight: 1 }]),
+            order: Order::Mix(vec![Step {
+                operation: 0,
+                weight: 1,
+            }]),
         }
     }
 }

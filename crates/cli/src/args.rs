@@ -1,0 +1,34 @@
+//! The command line.
+
+use crate::commands;
+use crate::exit::Exit;
+use clap::{Parser, Subcommand};
+
+/// Which API server is faster, by how much, at what cost, and can the answer be trusted?
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    propagate_version = true,
+    help_expected = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+// One line a command: its arguments and what it does stand in its own file.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    #[command(hide = true)]
+    Version(commands::version::Args),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self {
+            Self::Version(args) => commands::version::run(&args),
+        }
+    }
+}

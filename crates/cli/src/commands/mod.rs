@@ -1,0 +1,3 @@
+//! One file a command: its arguments, and `run`.
+
+pub(crate) mod version;

@@ -1,0 +1,19 @@
+//! The binary `prony`: reads the command line, runs one command, and turns its result into an exit code.
+//!
+//! Commands live in `commands/`, one file each; they glue the other crates together and hold no logic that one of those
+//! could hold. Nothing but this file ends the process.
+
+mod args;
+mod commands;
+mod exit;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    match arguments.command.run() {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::explain(&error),
+    }
+}

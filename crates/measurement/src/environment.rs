@@ -1,0 +1,66 @@
+//! Where and with what a run happened.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Where and with what a run happened. `None`: this machine cannot tell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of prony.
+    pub prony: String,
+    /// Commit of the checkout, with `+dirty` where it had changes.
+    pub commit: Option<String>,
+    /// Name and release of the operating system.
+    pub os: Option<String>,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// The CPUs.
+    pub cpu: Cpu,
+    /// Memory of the machine, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Memory free when the run began, bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// `kvm`, `firecracker`, `docker`, …; `none` on bare metal.
+    pub virtualisation: Option<String>,
+    /// `v2`, `v1`, `hybrid` or `none`.
+    pub cgroup: Option<String>,
+    /// Load average over one minute when the run began.
+    pub load_average: Option<f64>,
+    /// Most open files of one process.
+    pub open_files_limit: Option<u64>,
+    /// Mitigations of the CPU's faults, by fault.
+    #[serde(default)]
+    pub mitigations: BTreeMap<String, String>,
+    /// Versions of the toolchains and runtimes used, by name.
+    #[serde(default)]
+    pub runtimes: BTreeMap<String, String>,
+    /// What costs accuracy here.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+/// The CPUs of a machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Model name.
+    pub model: Option<String>,
+    /// CPUs that this process may use.
+    pub online: u32,
+    /// Physical cores.
+    pub cores: Option<u32>,
+    /// Whether two CPUs share a core.
+    pub smt: Option<bool>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Whether the CPU raises its frequency by itself.
+    pub turbo: Option<bool>,
+}
+
+/// Something about the machine that costs accuracy, and how to mend it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was found.
+    pub text: String,
+    /// How to mend it.
+    pub remedy: String,
+}
