@@ -1,0 +1,63 @@
+//! A server with axum on tokio.
+
+mod person;
+mod plain_path;
+mod sequence;
+mod snoop;
+
+use std::env;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use axum::{Router, ServiceExt};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tower::Layer;
+use tower::util::MapRequestLayer;
+
+/// What requests in flight get to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+fn main() -> std::io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Ok(workers) = setting("WORKERS", "").parse() {
+        runtime.worker_threads(workers);
+    }
+    runtime.enable_all().build()?.block_on(serve())
+}
+
+async fn serve() -> std::io::Result<()> {
+    let app = Router::new()
+        .route("/api/test", get(async || "Hello, World!"))
+        .route("/api/count/{n}", get(sequence::count))
+        .route("/api/fib/{n}", get(sequence::fib))
+        .route("/", get(snoop::snoop))
+        .route("/person", get(person::list).post(person::create))
+        .route("/person/{id}", get(person::get))
+        .route("/person/{id}/links", get(person::links));
+    // The router compares paths as they were sent; this layer stands before it.
+    let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
+
+    let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
+    // Small replies leave at once.
+    let listener = TcpListener::bind(address).await?.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let server = axum::serve(listener, ServiceExt::<Request>::into_make_service(app))
+        .with_graceful_shutdown(terminated());
+    tokio::select! {
+        ended = server.into_future() => ended,
+        () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
+    }
+}
+
+async fn terminated() {
+    let mut term = signal(SignalKind::terminate()).expect("SIGTERM can be listened for");
+    term.recv().await;
+}
+
+fn setting(name: &str, default: &str) -> String {
+    env::var(name).unwrap_or_else(|_| default.to_owned())
+}
