@@ -1,0 +1,40 @@
+'use strict';
+
+const { start } = require('./cluster');
+const { hello } = require('./hello');
+const sequence = require('./sequence');
+const { snoop } = require('./snoop');
+
+const routes = [
+  { path: /^\/api\/test$/, handler: hello },
+  { path: /^\/api\/count\/([^/]*)$/, handler: sequence.count },
+  { path: /^\/api\/fib\/([^/]*)$/, handler: sequence.fib },
+  { path: /^\/$/, handler: snoop },
+];
+
+start((request, response) => {
+  const path = pathOf(request.url);
+  for (const route of routes) {
+    const match = route.path.exec(path);
+    if (match === null) continue;
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405);
+    return route.handler(request, response, match[1]);
+  }
+  refuse(response, 404);
+});
+
+function pathOf(url) {
+  const query = url.indexOf('?');
+  const path = query === -1 ? url : url.slice(0, query);
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return '';
+  }
+}
+
+function refuse(response, status) {
+  response.writeHead(status, { 'Content-Type': 'text/plain' });
+  response.end();
+}
