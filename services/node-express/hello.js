@@ -1,0 +1,7 @@
+'use strict';
+
+module.exports = (app) => {
+  app.get('/api/test', (request, response) => {
+    response.type('text/plain').send('Hello, World!');
+  });
+};
