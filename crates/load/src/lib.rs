@@ -13,6 +13,7 @@ mod load;
 mod rate;
 mod request;
 mod workload;
+mod written;
 
 pub use arrival::{Arrival, Profile, Schedule, Spacing};
 pub use bytes::Bytes;
@@ -24,3 +25,4 @@ pub use load::Load;
 pub use rate::{Rate, RateError};
 pub use request::{Body, Header, Parameter, Part, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
+pub use written::{LoadError, WrittenDuration, WrittenLoad};
