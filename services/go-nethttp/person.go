@@ -1,8 +1,10 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"reflect"
 	"strings"
@@ -50,6 +52,26 @@ type PersonLink struct {
 type PersonLinkList struct {
 	Links []PersonLink `json:"links"`
 	Count int          `json:"count"`
+}
+
+//go:embed persons.json
+var personsJSON []byte
+
+var (
+	persons = readPersons()
+	links   = []PersonLink{
+		{persons[0], persons[1]},
+		{persons[0], persons[2]},
+		{persons[1], persons[2]},
+		{persons[3], persons[0]},
+	}
+)
+
+func readPersons() (persons []*Person) {
+	if err := json.Unmarshal(personsJSON, &persons); err != nil {
+		log.Fatal(err)
+	}
+	return persons
 }
 
 func listPersons(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,3 @@
+module go-relay
+
+go 1.24
