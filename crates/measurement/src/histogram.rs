@@ -132,7 +132,9 @@ mod tests {
         fn merge_is_recording_all(left: Vec<u32>, right: Vec<u32>) {
             let of = |values: &[u32]| {
                 let mut histogram = Histogram::new();
-                values.iter().for_each(|&value| histogram.record(u64::from(value)));
+                for &value in values {
+                    histogram.record(u64::from(value));
+                }
                 histogram
             };
             let mut merged = of(&left);

@@ -5,6 +5,7 @@
 //! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
 //! not known is `None`, never 0. Start at [`TrialRecord`].
 
+mod check;
 mod environment;
 mod event;
 mod histogram;
@@ -14,6 +15,7 @@ mod resources;
 mod trial;
 mod warning;
 
+pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding};
 pub use event::{Command, Event, Phase};
 pub use histogram::{Histogram, HistogramError};

@@ -1,0 +1,89 @@
+//! Check matrices and calibrations: rows of JSON, found by run or machine.
+
+use crate::{Store, StoreError, from_json, to_json};
+use prony_measurement::CheckMatrix;
+use rusqlite::{OptionalExtension as _, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What a calibration gave, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration<T> {
+    /// When, RFC 3339 in UTC.
+    pub calibrated_at: String,
+    /// What it gave.
+    pub value: T,
+}
+
+impl Store {
+    /// Appends a check matrix, of a run or (with `None`) of a check on its own.
+    pub fn append_check_matrix(
+        &self,
+        run: Option<&str>,
+        checked_at: &str,
+        matrix: &CheckMatrix,
+    ) -> Result<(), StoreError> {
+        let record = to_json("check matrix", matrix)?;
+        self.connection
+            .execute(
+                "INSERT INTO check_matrix (run, checked_at, record) VALUES (?1, ?2, ?3)",
+                params![run, checked_at, record],
+            )
+            .map_err(self.failed("append a check matrix"))?;
+        Ok(())
+    }
+
+    /// The latest check matrix of a run, or (with `None`) of checks on their own.
+    pub fn check_matrix(&self, run: Option<&str>) -> Result<Option<CheckMatrix>, StoreError> {
+        let text: Option<String> = self
+            .connection
+            .query_row(
+                "SELECT record FROM check_matrix WHERE run IS ?1 ORDER BY sequence DESC LIMIT 1",
+                [run],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(self.failed("read a check matrix"))?;
+        text.map(|text| from_json("check matrix", run.unwrap_or("without a run"), &text))
+            .transpose()
+    }
+
+    /// Appends what a calibration of `machine` gave. The name of the machine is the caller's choice; the same name finds
+    /// it again.
+    pub fn append_calibration<T: Serialize>(
+        &self,
+        machine: &str,
+        calibrated_at: &str,
+        value: &T,
+    ) -> Result<(), StoreError> {
+        let record = to_json("calibration", value)?;
+        self.connection
+            .execute(
+                "INSERT INTO calibration (machine, calibrated_at, record) VALUES (?1, ?2, ?3)",
+                params![machine, calibrated_at, record],
+            )
+            .map_err(self.failed("append a calibration"))?;
+        Ok(())
+    }
+
+    /// The latest calibration of `machine`.
+    pub fn calibration<T: DeserializeOwned>(
+        &self,
+        machine: &str,
+    ) -> Result<Option<Calibration<T>>, StoreError> {
+        let row: Option<(String, String)> = self
+            .connection
+            .query_row(
+                "SELECT calibrated_at, record FROM calibration WHERE machine = ?1 ORDER BY sequence DESC LIMIT 1",
+                [machine],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()
+            .map_err(self.failed("read a calibration"))?;
+        row.map(|(calibrated_at, text)| {
+            let value = from_json("calibration", machine, &text)?;
+            Ok(Calibration { calibrated_at, value })
+        })
+        .transpose()
+    }
+}

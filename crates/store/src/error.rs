@@ -1,0 +1,90 @@
+//! What can fail.
+
+use std::path::PathBuf;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no store.
+    #[error("there is no store at {}: `prony run` makes one, or name another with --store", .0.display())]
+    Missing(PathBuf),
+    /// The folder of the store cannot be made.
+    #[error("cannot make the folder {} for the store: {source}; name another store with --store", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file cannot be opened as a store.
+    #[error("cannot open the store {}: {source}; if it is no store of prony, name another with --store", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// A newer version of prony wrote the store.
+    #[error(
+        "the store {} has schema {found}, and this prony knows up to {known}: use the newer prony, or another store with --store",
+        path.display()
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest schema that this version knows.
+        known: u32,
+    },
+    /// SQLite refused a statement.
+    #[error("cannot {what} in the store {}: {source}", path.display())]
+    Statement {
+        /// What was to be done.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// A record that is no JSON of its kind.
+    #[error("the {what} {which} cannot be read or written: {source}; a newer prony may have written it")]
+    Record {
+        /// The kind of record.
+        what: &'static str,
+        /// Which one.
+        which: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// No run of that name.
+    #[error("there is no run `{run}`{}", hint(.known))]
+    NoSuchRun {
+        /// The name asked for.
+        run: String,
+        /// The newest runs there are.
+        known: Vec<String>,
+    },
+    /// The start of a name that several runs share.
+    #[error("`{run}` is the start of several runs: {}; give more of the name", .matches.join(", "))]
+    Ambiguous {
+        /// The start asked for.
+        run: String,
+        /// The runs that begin with it.
+        matches: Vec<String>,
+    },
+    /// A run of that name is there already.
+    #[error("the run `{0}` is in the store already: give the new one another name")]
+    RunExists(String),
+}
+
+fn hint(known: &[String]) -> String {
+    if known.is_empty() {
+        ": the store is empty; `prony run` fills it".to_owned()
+    } else {
+        format!(
+            ": the newest are {}; `prony list runs` shows all",
+            known.join(", ")
+        )
+    }
+}

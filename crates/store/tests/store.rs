@@ -1,0 +1,350 @@
+//! The store from outside: what was written is found again, whoever else writes and whoever dies.
+
+use prony_measurement::{
+    CheckMatrix, Environment, Exclusion, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, TrialRecord,
+    Warning, WarningKind,
+};
+use prony_store::{Progress, Store, StoreError};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn run(id: &str, started_at: &str) -> RunRecord {
+    RunRecord {
+        id: id.to_owned(),
+        suite: "quick".to_owned(),
+        started_at: started_at.to_owned(),
+        ended_at: None,
+        environment: Environment::default(),
+        plan: serde_json::json!({ "trials": [] }),
+        planned_trials: 4,
+        seed: u64::MAX,
+        warnings: Vec::new(),
+    }
+}
+
+fn trial(place: u32, service: &str) -> TrialRecord {
+    TrialRecord {
+        place,
+        round: place / 2,
+        service: ServiceId {
+            service: service.to_owned(),
+            variant: "current".to_owned(),
+        },
+        contract: "hello".to_owned(),
+        workload: "hello".to_owned(),
+        load: serde_json::json!({ "kind": "closed", "connections": 64, "in_flight": 1 }),
+        started_at: "2026-11-21T08:30:00Z".to_owned(),
+        took_s: 2.5,
+        result: Err(Exclusion {
+            stage: Stage::Check,
+            reason: "the body is one byte short".to_owned(),
+            log_tail: vec!["<script>alert(1)</script> \u{0} ' \"".to_owned()],
+        }),
+    }
+}
+
+fn store_in(folder: &Path) -> Store {
+    Store::open(&folder.join("deep/er/store.db")).expect("a fresh store opens")
+}
+
+#[test]
+fn what_was_appended_is_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let record = run("2026-11-21T08-30-00-quick", "2026-11-21T08:30:00Z");
+    store.begin_run(&record).expect("begins");
+    let trials = [
+        trial(0, "go-gorilla"),
+        trial(1, "a'b; DROP TABLE trial"),
+        trial(0, "go-gorilla"),
+    ];
+    for trial in &trials {
+        store.append_trial(&record.id, trial).expect("appends");
+    }
+    assert_eq!(store.run(&record.id).expect("reads"), record);
+    assert_eq!(store.trials(&record.id).expect("reads"), trials);
+    assert_eq!(store.latest_run().expect("reads"), Some(record));
+}
+
+#[test]
+fn a_finished_run_has_an_end_and_its_warnings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let record = run("r", "2026-11-21T08:30:00Z");
+    store.begin_run(&record).expect("begins");
+    let warning = Warning::new(WarningKind::BudgetSpent, "the budget of 10 min was spent");
+    for _ in 0..2 {
+        store
+            .finish_run("r", "2026-11-21T08:40:00Z", std::slice::from_ref(&warning))
+            .expect("finishes");
+    }
+    let read = store.run("r").expect("reads");
+    assert_eq!(read.ended_at.as_deref(), Some("2026-11-21T08:40:00Z"));
+    assert_eq!(read.warnings, [warning]);
+    assert_eq!(store.runs().expect("lists")[0].ended_at, read.ended_at);
+}
+
+#[test]
+fn runs_are_listed_newest_first_and_found_by_a_part() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    assert_eq!(store.latest_run().expect("reads"), None);
+    store
+        .begin_run(&run("2026-11-20-hello", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    store
+        .begin_run(&run("2026-11-22-quick", "2026-11-22T00:00:00Z"))
+        .expect("begins");
+    store
+        .begin_run(&run("2026-11-21-quick", "2026-11-21T00:00:00Z"))
+        .expect("begins");
+    store
+        .append_trial("2026-11-21-quick", &trial(0, "a"))
+        .expect("appends");
+    let runs = store.runs().expect("lists");
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, ["2026-11-22-quick", "2026-11-21-quick", "2026-11-20-hello"]);
+    assert_eq!(
+        (runs[1].trials, runs[1].excluded_trials, runs[1].planned_trials),
+        (1, 1, 4)
+    );
+    assert_eq!(store.find_run("latest").expect("finds"), "2026-11-22-quick");
+    assert_eq!(store.find_run("2026-11-20").expect("finds"), "2026-11-20-hello");
+    assert_eq!(store.find_run("hello").expect("finds"), "2026-11-20-hello");
+    assert!(
+        matches!(store.find_run("2026"), Err(StoreError::Ambiguous { matches, .. }) if matches.len() == 3)
+    );
+    let unknown = store.find_run("nowhere").expect_err("no such run").to_string();
+    assert!(
+        unknown.contains("`nowhere`") && unknown.contains("2026-11-22-quick"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    store
+        .begin_run(&run("r", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    let again = store.begin_run(&run("r", "2026-11-21T00:00:00Z"));
+    assert!(matches!(again, Err(StoreError::RunExists(name)) if name == "r"));
+}
+
+#[test]
+fn a_trial_of_no_run_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    assert!(store.append_trial("nowhere", &trial(0, "a")).is_err());
+}
+
+#[test]
+fn news_and_history_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    for id in ["one", "two"] {
+        store.begin_run(&run(id, "2026-11-20T00:00:00Z")).expect("begins");
+        store.append_trial(id, &trial(0, "a")).expect("appends");
+        store.append_trial(id, &trial(1, "b")).expect("appends");
+    }
+    let (last, count) = store.trial_count("two").expect("counts");
+    assert_eq!(count, 2);
+    assert_eq!(store.trials_after("two", last).expect("reads"), []);
+    store.append_trial("two", &trial(2, "a")).expect("appends");
+    assert_eq!(
+        store.trials_after("two", last).expect("reads")[0].trial,
+        trial(2, "a")
+    );
+    let history = store.history(&trial(0, "a").service, "hello").expect("reads");
+    let runs: Vec<&str> = history.iter().map(|stored| stored.run.as_str()).collect();
+    assert_eq!(runs, ["one", "two", "two"]);
+    assert_eq!(store.services().expect("lists").len(), 2);
+}
+
+#[test]
+fn a_reader_sees_what_another_handle_appends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let writer = Store::open(&path).expect("opens");
+    let reader = Store::open_existing(&path).expect("opens");
+    writer
+        .begin_run(&run("r", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let store = Store::open(path).expect("opens beside others");
+                for place in 0..25 {
+                    store
+                        .append_trial("r", &trial(thread * 25 + place, "a"))
+                        .expect("appends beside others");
+                }
+            });
+        }
+        let mut seen = 0;
+        while seen < 100 {
+            let trials = reader.trials("r").expect("reads beside writers").len();
+            assert!(trials >= seen, "a trial that was seen is gone");
+            seen = trials;
+        }
+    });
+    drop(writer);
+    assert_eq!(reader.trials("r").expect("reads").len(), 100);
+}
+
+#[test]
+fn progress_is_the_last_word() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    store
+        .begin_run(&run("r", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    assert_eq!(store.progress("r").expect("reads"), None);
+    let mut progress = Progress {
+        at: "2026-11-20T00:00:01Z".to_owned(),
+        done: 0,
+        planned: 4,
+        eta_s: None,
+        service: Some(trial(0, "a").service),
+        contract: Some("hello".to_owned()),
+        workload: Some("hello".to_owned()),
+        step: Some("measurement".to_owned()),
+        phase: None,
+        throughput_per_s: Some(12_345.5),
+        response_time_ns_p99: Some(1_000_000),
+    };
+    store.set_progress("r", &progress).expect("writes");
+    progress.done = 1;
+    store.set_progress("r", &progress).expect("writes");
+    assert_eq!(store.progress("r").expect("reads"), Some(progress));
+}
+
+#[test]
+fn check_matrices_and_calibrations_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    store
+        .begin_run(&run("r", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    let matrix = |service: &str| CheckMatrix {
+        schema: SCHEMA,
+        services: vec![ServiceCheck {
+            service: service.to_owned(),
+            variant: "current".to_owned(),
+            contract: "hello".to_owned(),
+            passed: true,
+            cases: vec!["hello".to_owned()],
+            failures: Vec::new(),
+            warnings: Vec::new(),
+            unavailable: None,
+        }],
+    };
+    store
+        .append_check_matrix(None, "2026-11-20T00:00:00Z", &matrix("alone"))
+        .expect("appends");
+    store
+        .append_check_matrix(Some("r"), "2026-11-20T00:00:00Z", &matrix("old"))
+        .expect("appends");
+    store
+        .append_check_matrix(Some("r"), "2026-11-20T00:00:01Z", &matrix("new"))
+        .expect("appends");
+    assert_eq!(store.check_matrix(Some("r")).expect("reads"), Some(matrix("new")));
+    assert_eq!(store.check_matrix(None).expect("reads"), Some(matrix("alone")));
+    store
+        .append_calibration("this", "2026-11-20T00:00:00Z", &[1.5])
+        .expect("appends");
+    store
+        .append_calibration("this", "2026-11-20T00:00:01Z", &[2.5])
+        .expect("appends");
+    let latest = store
+        .calibration::<Vec<f64>>("this")
+        .expect("reads")
+        .expect("is there");
+    assert_eq!(latest.value, [2.5]);
+    assert!(store.calibration::<Vec<f64>>("other").expect("reads").is_none());
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made_by_a_reader() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let missing = Store::open_existing(&path).expect_err("is missing").to_string();
+    assert!(
+        missing.contains("store.db") && missing.contains("prony run"),
+        "{missing}"
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notes.txt");
+    let text = "this is no database, but long enough to be read as one ".repeat(40);
+    std::fs::write(&path, &text).expect("writes");
+    let refused = Store::open(&path).expect_err("is no store").to_string();
+    assert!(
+        refused.contains("notes.txt") && refused.contains("--store"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), text);
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    drop(Store::open(&path).expect("opens"));
+    let raw = rusqlite::Connection::open(&path).expect("opens");
+    raw.pragma_update(None, "user_version", 99).expect("writes");
+    drop(raw);
+    let refused = Store::open(&path).expect_err("is newer");
+    assert!(matches!(refused, StoreError::TooNew { found: 99, .. }));
+}
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+#[ignore = "runs until it is killed"]
+fn writer_that_never_ends() {
+    let path = std::env::var("PRONY_TEST_STORE").expect("set by the test that starts this one");
+    let store = Store::open(Path::new(&path)).expect("opens");
+    store
+        .begin_run(&run("r", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    for place in 0.. {
+        store.append_trial("r", &trial(place, "a")).expect("appends");
+        println!("appended {place}");
+    }
+}
+
+#[test]
+fn what_was_appended_survives_a_kill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let mut writer = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "writer_that_never_ends", "--ignored", "--nocapture"])
+        .env("PRONY_TEST_STORE", &path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let lines = BufReader::new(writer.stdout.take().expect("piped")).lines();
+    let appended = lines
+        .map_while(Result::ok)
+        .filter(|line| line.contains("appended"))
+        .take(50)
+        .count();
+    writer.kill().expect("kills");
+    writer.wait().expect("is dead");
+    let store = Store::open_existing(&path).expect("opens after the kill");
+    let trials = store.trials("r").expect("reads");
+    assert!(
+        trials.len() >= appended && appended == 50,
+        "{} of {appended}",
+        trials.len()
+    );
+    assert_eq!(store.run("r").expect("reads").ended_at, None);
+    store.append_trial("r", &trial(0, "b")).expect("goes on");
+}
