@@ -1,0 +1,13 @@
+//! The load generator: a [`Job`](prony_load::Job) in, requests out of sockets, a
+//! [`Recording`](prony_measurement::Recording) back.
+//!
+//! It knows no service, no contract file and no TOML, and it must never lie: what it could not send or could not time is
+//! said in the recording. Between warm-up and drain a worker takes no lock and allocates nothing per request.
+//!
+//! The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no socket; `layer` stands
+//! between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to send; `worker` puts
+//! them together, one thread a core; `recorder` counts; `suspicion` looks for reasons to doubt the result.
+
+pub mod layer;
+pub mod parameters;
+pub mod protocol;

@@ -1,0 +1,146 @@
+//! The values that fill a template's places: pure functions of (seed, thread, number of the request in its thread).
+
+use prony_load::{Parameter, Source};
+use std::io::Write as _;
+
+/// The parameters of a workload in one thread.
+#[derive(Debug, Clone)]
+pub struct Parameters {
+    sources: Vec<Source>,
+    seed: u64,
+    thread: u64,
+    threads: u64,
+}
+
+/// The values for one request.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    parameters: &'a Parameters,
+    number: u64,
+}
+
+impl Parameters {
+    /// The parameters in thread `thread` (from 0) of `threads`.
+    pub fn new(parameters: &[Parameter], seed: u64, thread: u32, threads: u32) -> Self {
+        Self {
+            sources: parameters.iter().map(|parameter| parameter.source.clone()).collect(),
+            seed,
+            thread: u64::from(thread),
+            threads: u64::from(threads),
+        }
+    }
+
+    /// The values for the request with this number in its thread.
+    pub const fn values(&self, number: u64) -> Values<'_> {
+        Values {
+            parameters: self,
+            number,
+        }
+    }
+}
+
+impl Values<'_> {
+    /// Appends the value of parameter `index`.
+    pub fn append(&self, index: usize, out: &mut Vec<u8>) {
+        let Parameters {
+            sources,
+            seed,
+            thread,
+            threads,
+        } = self.parameters;
+        let random = |salt: u64| mix(seed ^ mix(thread ^ mix(self.number ^ mix(index as u64 ^ (salt << 32)))));
+        match &sources[index] {
+            Source::Counter { start } => decimal(start.wrapping_add(self.number * threads + thread), out),
+            Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),
+            Source::Random { low, high } => {
+                // The high half of the product maps 64 random bits to the range without a division.
+                let span = u128::from(high - low) + 1;
+                decimal(low + ((u128::from(random(0)) * span) >> 64) as u64, out);
+            }
+            Source::Hex { digits } => {
+                for digit in 0..*digits {
+                    let nibble = (random(u64::from(digit / 16)) >> (digit % 16 * 4)) & 15;
+                    out.push(b"0123456789abcdef"[nibble as usize]);
+                }
+            }
+            Source::Lines(lines) => {
+                let line = (self.number % lines.len() as u64) as usize;
+                out.extend_from_slice(lines[line].as_bytes());
+            }
+        }
+    }
+}
+
+fn decimal(value: u64, out: &mut Vec<u8>) {
+    write!(out, "{value}").expect("writing to memory does not fail");
+}
+
+/// The finaliser of `SplitMix64` (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
+pub(crate) const fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(source: Source, thread: u32, number: u64) -> String {
+        let parameter = Parameter {
+            name: "p".into(),
+            source,
+        };
+        let parameters = Parameters::new(&[parameter], 7, thread, 2);
+        let mut out = Vec::new();
+        parameters.values(number).append(0, &mut out);
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_counter_never_repeats_over_threads() {
+        let mut seen: Vec<u64> = (0..2)
+            .flat_map(|thread| (0..50).map(move |number| (thread, number)))
+            .map(|(thread, number)| {
+                value(Source::Counter { start: 10 }, thread, number)
+                    .parse()
+                    .expect("a number")
+            })
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (10..110).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_range_cycles_and_includes_its_end() {
+        let values: Vec<String> = (0..4)
+            .map(|number| value(Source::Range { low: 1, high: 3 }, 1, number))
+            .collect();
+        assert_eq!(values, ["1", "2", "3", "1"]);
+    }
+
+    #[test]
+    fn random_values_stay_inside_and_come_again() {
+        for number in 0..1000 {
+            let text = value(Source::Random { low: 5, high: 6 }, 0, number);
+            assert!(text == "5" || text == "6", "{text}");
+            assert_eq!(text, value(Source::Random { low: 5, high: 6 }, 0, number));
+        }
+        let whole = Source::Random {
+            low: 0,
+            high: u64::MAX,
+        };
+        assert_ne!(value(whole.clone(), 0, 1), value(whole, 1, 1));
+        let hex = value(Source::Hex { digits: 40 }, 0, 3);
+        assert_eq!(hex.len(), 40);
+        assert!(hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    }
+
+    #[test]
+    fn a_feed_is_cycled() {
+        let lines = Source::Lines(vec!["a".into(), "b".into()]);
+        assert_eq!(value(lines.clone(), 0, 2), "a");
+        assert_eq!(value(lines, 0, 3), "b");
+    }
+}

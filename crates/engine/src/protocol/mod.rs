@@ -1,0 +1,150 @@
+//! What is spoken on a connection, without the connection: bytes in, replies out; requests in, bytes out.
+//!
+//! A [`Protocol`] is the state of one connection. It knows no socket, no clock and no statistics, so that a test can feed
+//! it any bytes in any pieces. The worker owns it and calls:
+//!
+//! 1. [`Protocol::open`] once, when the connection is up;
+//! 2. [`Protocol::start`] for a request, while [`Protocol::places`] is above 0;
+//! 3. [`Protocol::receive`] with whatever came, which answers through a [`ReplySink`];
+//! 4. [`Protocol::end_of_stream`] when the peer has closed its side.
+//!
+//! Bytes to send are appended to `out`; the worker sends them after each call.
+
+use crate::parameters::Values;
+use prony_load::{Request, Target};
+
+/// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token(pub u32);
+
+/// One request to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a, Prepared> {
+    /// The name under which the reply is given back.
+    pub token: Token,
+    /// The request as [`Protocol::prepare`] made it.
+    pub prepared: &'a Prepared,
+    /// The values of its parameters.
+    pub values: Values<'a>,
+    /// Whether [`ReplySink::head`] must carry the headers; else it may give none.
+    pub wants_headers: bool,
+}
+
+/// The first part of a reply.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers in the order they came, names as the peer wrote them; empty unless they were asked for.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+}
+
+/// The last part of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// `grpc-status`, where gRPC is spoken.
+    pub grpc_status: Option<u32>,
+}
+
+/// Why one request failed while its connection may go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The reply is not well-formed; what was wrong, for the user.
+    Malformed(&'static str),
+    /// The peer gave the request up (`RST_STREAM`, or a stream that GOAWAY left out).
+    Reset,
+}
+
+/// Where the parts of replies go, in this order for each token: `first_byte`, `head`, `data` (never, once or more often),
+/// `end`; or `failed` at any point, after which nothing more comes.
+///
+/// A sink does not start requests: the worker does, when `receive` has returned. So a protocol that finds bytes left
+/// over with no request under way knows that the peer sent more than was asked.
+pub trait ReplySink {
+    /// The first byte of the reply was seen (an interim 1xx head does not count).
+    fn first_byte(&mut self, token: Token);
+    /// The head of the final reply.
+    fn head(&mut self, token: Token, head: Head<'_>);
+    /// The next piece of the body (for gRPC: of the message, without its five-byte prefix).
+    fn data(&mut self, token: Token, piece: &[u8]);
+    /// The reply is complete, and the place is free again.
+    fn end(&mut self, token: Token, end: End);
+    /// The request failed, and the place is free again.
+    fn failed(&mut self, token: Token, failure: Failure);
+}
+
+/// Bytes that end the connection: the peer does not speak the protocol. Every request that is still under way has no
+/// reply; the one that was being answered has been reported through [`ReplySink::failed`] where it is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProtocolError(pub &'static str);
+
+/// A request that the protocol cannot carry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PrepareError {
+    /// A method that is no token.
+    #[error("`{0}` is no HTTP method: use letters, as in GET or POST")]
+    Method(String),
+    /// A header that cannot be sent.
+    #[error("header `{name}` cannot be sent: {reason}")]
+    Header {
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A path that cannot be sent.
+    #[error("path `{path}` cannot be sent: {reason}")]
+    Path {
+        /// The path.
+        path: String,
+        /// Why not.
+        reason: &'static str,
+    },
+}
+
+/// One connection's state of a protocol.
+pub trait Protocol: Sized {
+    /// A request serialised as far as can be done before the run.
+    type Prepared;
+    /// What the connections of one worker share: caches and scratch memory.
+    type Shared;
+
+    /// Serialises what does not change from request to request.
+    fn prepare(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError>;
+
+    /// The shared part for one worker.
+    fn shared() -> Self::Shared;
+
+    /// A connection that may have up to `depth` requests under way.
+    fn new(shared: &mut Self::Shared, depth: u32) -> Self;
+
+    /// The connection is up: what is sent before any request (nothing in HTTP/1.1, the preface in HTTP/2).
+    fn open(&mut self, shared: &mut Self::Shared, out: &mut Vec<u8>);
+
+    /// How many requests may be started now. 0 for good once the peer has said that it will close.
+    fn places(&self) -> u32;
+
+    /// Starts a request. Only while [`Protocol::places`] is above 0.
+    fn start(&mut self, shared: &mut Self::Shared, call: &Call<'_, Self::Prepared>, out: &mut Vec<u8>);
+
+    /// Takes bytes from the peer, in pieces of any size.
+    fn receive<S: ReplySink>(
+        &mut self,
+        shared: &mut Self::Shared,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), ProtocolError>;
+
+    /// The peer closed its side: completes a reply whose body lasts until then. All other requests under way have no
+    /// reply; the worker knows them.
+    fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, sink: &mut S);
+
+    /// Gives a request up (it timed out). Returns whether the connection goes on; HTTP/1.1 cannot, since the late reply
+    /// would be taken for the next one's.
+    fn cancel(&mut self, token: Token, out: &mut Vec<u8>) -> bool;
+
+    /// Whether the connection is used up: the peer said that it will close, and nothing is under way.
+    fn is_spent(&self) -> bool;
+}
