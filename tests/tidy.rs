@@ -1,0 +1,199 @@
+//! The rules of the house, as a test: edges between crates, sizes of files, headers, words, links, and nothing of one
+//! particular machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What each crate may depend on. The graph goes one way: see docs/ARCHITECTURE.md.
+const EDGES: &[(&str, &[&str])] = &[
+    ("load", &[]),
+    ("measurement", &[]),
+    ("contract", &["load"]),
+    ("engine", &["load", "measurement"]),
+    ("plan", &["load", "contract"]),
+    ("host", &["measurement"]),
+    ("trial", &["plan", "host", "contract", "load", "measurement"]),
+    ("statistics", &["measurement"]),
+    ("store", &["measurement"]),
+    ("report", &["statistics", "measurement"]),
+    (
+        "cli",
+        &["load", "measurement", "contract", "engine", "plan", "host", "trial", "statistics", "store", "report"],
+    ),
+];
+
+/// Longest source file, in lines without its tests.
+const LONGEST_FILE: usize = 400;
+/// Most files in a folder of sources.
+const MOST_FILES: usize = 10;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout's root")
+}
+
+/// The files that git tracks or would track, relative to the root.
+fn tracked() -> Vec<String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git is needed to list the files of the checkout");
+    assert!(output.status.success(), "git ls-files failed: {}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).expect("file names are UTF-8");
+    listed.lines().filter(|path| root().join(path).is_file()).map(str::to_owned).collect()
+}
+
+fn text(path: &str) -> String {
+    String::from_utf8_lossy(&std::fs::read(root().join(path)).expect("a tracked file can be read")).into_owned()
+}
+
+/// Fails with every fault at once, so that they can be mended at once.
+fn no_faults(faults: &[String]) {
+    assert!(faults.is_empty(), "{} fault(s):\n  {}", faults.len(), faults.join("\n  "));
+}
+
+fn rust_sources() -> Vec<String> {
+    tracked().into_iter().filter(|path| path.starts_with("crates/") && path.ends_with(".rs")).collect()
+}
+
+fn is_test_file(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/benches/") || path.contains("/examples/")
+}
+
+#[test]
+fn edges_go_one_way() {
+    let mut faults = Vec::new();
+    for (name, allowed) in EDGES {
+        let manifest = text(&format!("crates/{name}/Cargo.toml"));
+        let table: toml::Table = manifest.parse().expect("a manifest is TOML");
+        let dependencies = table.get("dependencies").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        for dependency in dependencies.keys().filter_map(|key| key.strip_prefix("prony-")) {
+            if !allowed.contains(&dependency) {
+                faults.push(format!("crates/{name}/Cargo.toml: {name} → {dependency} is not an allowed edge"));
+            }
+        }
+    }
+    let folders = tracked().into_iter().filter_map(|path| Some(path.strip_prefix("crates/")?.split('/').next()?.to_owned()));
+    for folder in folders.collect::<std::collections::BTreeSet<_>>() {
+        if !EDGES.iter().any(|(name, _)| *name == folder) {
+            faults.push(format!("crates/{folder}: say in tests/tidy.rs what it may depend on"));
+        }
+    }
+    no_faults(&faults);
+}
+
+#[test]
+fn crates_open_with_a_header() {
+    let entry = |path: &String| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+    let faults: Vec<String> = rust_sources()
+        .into_iter()
+        .filter(entry)
+        .filter(|path| text(path).lines().take_while(|line| line.starts_with("//!")).count() < 3)
+        .map(|path| format!("{path}: open with what it is, what it must never do, and where to start"))
+        .collect();
+    no_faults(&faults);
+}
+
+#[test]
+fn files_are_short() {
+    let faults: Vec<String> = rust_sources()
+        .into_iter()
+        .filter(|path| !is_test_file(path))
+        .filter_map(|path| {
+            let lines = text(&path).lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+            (lines > LONGEST_FILE).then(|| format!("{path}: {lines} lines; is there a second thing in it?"))
+        })
+        .collect();
+    no_faults(&faults);
+}
+
+#[test]
+fn folders_are_small() {
+    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+    for path in rust_sources().into_iter().filter(|path| !is_test_file(path)) {
+        let folder = path.rsplit_once('/').expect("a path with a folder").0;
+        *folders.entry(folder.to_owned()).or_default() += 1;
+    }
+    // The entry file of a crate is its list of contents, and commands are one file each by rule.
+    let faults: Vec<String> = folders
+        .into_iter()
+        .filter(|(folder, files)| *files > MOST_FILES + 1 && !folder.ends_with("/commands"))
+        .map(|(folder, files)| format!("{folder}: {files} files; what belongs together?"))
+        .collect();
+    no_faults(&faults);
+}
+
+#[test]
+fn services_are_complete() {
+    let mut faults = Vec::new();
+    for folder in std::fs::read_dir(root().join("services")).expect("services/").filter_map(Result::ok) {
+        if folder.path().is_dir() && !folder.path().join("service.toml").is_file() {
+            faults.push(format!("services/{}: no service.toml", folder.file_name().to_string_lossy()));
+        }
+    }
+    no_faults(&faults);
+}
+
+#[test]
+fn words_are_the_glossary_s() {
+    // Words that DESIGN of the glossary replaces, in what users read. Quotations of other tools go in backticks.
+    const INSTEAD: &[(&str, &str)] =
+        &[("rps", "throughput"), ("qps", "throughput"), ("scenario", "workload"), ("corrected latency", "response time")];
+    let mut faults = Vec::new();
+    let read = |path: &String| path.ends_with(".md") || (path.starts_with("crates/cli/src") && path.ends_with(".rs"));
+    for path in tracked().into_iter().filter(read).filter(|path| path != "docs/GLOSSARY.md") {
+        for (number, line) in text(&path).lines().enumerate() {
+            let outside: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
+            let words: Vec<&str> = outside.split(|letter: char| !letter.is_alphanumeric() && letter != '-').collect();
+            for (word, better) in INSTEAD {
+                if words.windows(word.split(' ').count()).any(|window| window.join(" ") == *word) {
+                    faults.push(format!("{path}:{}: `{word}`: say {better}", number + 1));
+                }
+            }
+        }
+    }
+    no_faults(&faults);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut faults = Vec::new();
+    for path in tracked().into_iter().filter(|path| path.ends_with(".md")) {
+        let content = text(&path);
+        let folder = root().join(&path).parent().expect("a folder").to_owned();
+        for target in content.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split(['#', ' ']).next().unwrap_or_default();
+            let outside = file.is_empty() || file.contains("://") || file.starts_with("mailto:");
+            if !outside && !folder.join(file).exists() {
+                faults.push(format!("{path}: the link to `{target}` leads nowhere"));
+            }
+        }
+    }
+    no_faults(&faults);
+}
+
+#[test]
+fn nothing_is_of_one_machine() {
+    // Put together here, so that this file does not contain what it looks for.
+    let forbidden = [
+        ["/wo", "rk/"].concat(),
+        ["/ro", "ot/"].concat(),
+        ["registry.np", "mjs.org"].concat(),
+        ["static.crat", "es.io"].concat(),
+        ["proxy.gol", "ang.org"].concat(),
+        ["files.pytho", "nhosted.org"].concat(),
+        ["repo1.ma", "ven"].concat(),
+        ["repo.ma", "ven.apache"].concat(),
+    ];
+    let mut faults = Vec::new();
+    for path in tracked() {
+        let content = text(&path);
+        for (number, line) in content.lines().enumerate() {
+            if let Some(found) = forbidden.iter().find(|part| line.contains(part.as_str())) {
+                faults.push(format!("{path}:{}: `{found}`", number + 1));
+            }
+        }
+    }
+    no_faults(&faults);
+}
