@@ -7,3 +7,4 @@ protoc --plugin=plugins/protoc-gen-go --plugin=plugins/protoc-gen-go-grpc \
     --go_out=personpb --go_opt=paths=source_relative,Mperson.proto=go-grpc/personpb \
     --go-grpc_out=personpb --go-grpc_opt=paths=source_relative,Mperson.proto=go-grpc/personpb \
     person.proto
+rm -r plugins

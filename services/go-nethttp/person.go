@@ -58,7 +58,8 @@ type PersonLinkList struct {
 var personsJSON []byte
 
 var (
-	persons = readPersons()
+	people  = readPeople()
+	persons = people.Persons
 	links   = []PersonLink{
 		{persons[0], persons[1]},
 		{persons[0], persons[2]},
@@ -67,15 +68,15 @@ var (
 	}
 )
 
-func readPersons() (persons []*Person) {
-	if err := json.Unmarshal(personsJSON, &persons); err != nil {
+func readPeople() (people PersonList) {
+	if err := json.Unmarshal(personsJSON, &people); err != nil {
 		log.Fatal(err)
 	}
-	return persons
+	return people
 }
 
 func listPersons(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, PersonList{Persons: persons, Count: len(persons)})
+	writeJSON(w, people)
 }
 
 func getPerson(w http.ResponseWriter, r *http.Request) {

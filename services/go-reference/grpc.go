@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"log"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"go-reference/personpb"
+)
+
+var (
+	peopleMessage = readPeopleMessage()
+	linkMessages  = linkMessagesOf(peopleMessage.Persons)
+)
+
+func readPeopleMessage() *personpb.PersonList {
+	people := &personpb.PersonList{}
+	if err := protojson.Unmarshal(personsJSON, people); err != nil {
+		log.Fatal(err)
+	}
+	return people
+}
+
+func linkMessagesOf(persons []*personpb.Person) []*personpb.PersonLink {
+	return []*personpb.PersonLink{
+		{P1: persons[0], P2: persons[1]},
+		{P1: persons[0], P2: persons[2]},
+		{P1: persons[1], P2: persons[2]},
+		{P1: persons[3], P2: persons[0]},
+	}
+}
+
+type personService struct {
+	personpb.UnimplementedPersonServiceServer
+}
+
+func (*personService) ListPersons(context.Context, *personpb.Empty) (*personpb.PersonList, error) {
+	return peopleMessage, nil
+}
+
+func (*personService) GetPerson(_ context.Context, id *personpb.PersonId) (*personpb.Person, error) {
+	for _, person := range peopleMessage.Persons {
+		if person.Id == id.Id {
+			return person, nil
+		}
+	}
+	return nil, status.Error(codes.NotFound, "no person has this id")
+}
+
+func (*personService) GetPersonLinks(_ context.Context, id *personpb.PersonId) (*personpb.PersonLinkList, error) {
+	list := &personpb.PersonLinkList{}
+	for _, link := range linkMessages {
+		if link.P1.Id == id.Id || link.P2.Id == id.Id {
+			list.Links = append(list.Links, link)
+		}
+	}
+	list.Count = int32(len(list.Links))
+	return list, nil
+}
+
+func (*personService) CreatePerson(_ context.Context, person *personpb.Person) (*personpb.Person, error) {
+	if person.Id == "" {
+		return nil, status.Error(codes.InvalidArgument, "the person has no id")
+	}
+	return person, nil
+}
