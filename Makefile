@@ -1,0 +1,46 @@
+# prony: the recipes. `make` alone lists them.
+SHELL := /bin/bash
+PRONY := target/release/prony
+.DEFAULT_GOAL := help
+.PHONY: help setup build bench ready test fmt lint unit web services bench-engine fuzz clean
+
+help: ## list the recipes
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# Set up
+
+setup: ## install what building prony itself needs
+	@scripts/setup
+
+build: setup ## build prony
+	cargo build --release --locked --bin prony
+
+# Measure
+
+bench: build ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
+	$(PRONY) doctor quick --install --yes
+	$(PRONY) run quick
+
+bench-engine: build ## prony beside wrk, h2load and ghz on the same servers
+	scripts/bench-engine
+
+# Develop
+
+ready: fmt lint ## the quick part of `make test`, for before each commit
+	cargo test --locked --workspace --lib --bins
+
+fmt:
+	cargo fmt --all --check
+
+lint:
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+test: ## what CI runs: format, lints, tests, every service built, checked and loaded
+	@scripts/test
+
+fuzz: setup ## a minute of fuzzing for each parser
+	scripts/fuzz
+
+clean: ## forget everything built (the store with its runs stays)
+	cargo clean
+	rm -rf .prony/build .prony/cache .prony/log
