@@ -1,0 +1,125 @@
+//! Rules for bodies.
+
+use super::compiled::regular_expression;
+use super::{BodyRule, ExpectationError, Mismatch, Series, excerpt, json, protobuf, text};
+use crate::{Bytes, Part, Template};
+use prost_reflect::MessageDescriptor;
+use regex::bytes::Regex;
+
+#[derive(Debug, Clone)]
+pub(super) enum CompiledRule {
+    Exact(Template),
+    Json(Template),
+    Matches(Regex),
+    Contains(Template),
+    HtmlLine(Template),
+    Table {
+        parameter: usize,
+        low: u64,
+        bodies: Vec<Bytes>,
+    },
+    Series {
+        series: Series,
+        n: Template,
+    },
+    Protobuf {
+        kind: MessageDescriptor,
+        equals: Template,
+    },
+}
+
+impl CompiledRule {
+    pub(super) fn compile(rule: &BodyRule) -> Result<Self, ExpectationError> {
+        Ok(match rule {
+            BodyRule::Exact(template) => Self::Exact(template.clone()),
+            BodyRule::Json(template) => Self::Json(template.clone()),
+            BodyRule::Matches(pattern) => Self::Matches(regular_expression(pattern)?),
+            BodyRule::Contains(template) => Self::Contains(template.clone()),
+            BodyRule::HtmlLine(template) => Self::HtmlLine(template.clone()),
+            BodyRule::Table {
+                parameter,
+                low,
+                bodies,
+            } => Self::Table {
+                parameter: *parameter,
+                low: *low,
+                bodies: bodies.clone(),
+            },
+            BodyRule::Series { series, n } => Self::Series {
+                series: *series,
+                n: n.clone(),
+            },
+            BodyRule::Protobuf {
+                schema,
+                message,
+                equals,
+            } => Self::Protobuf {
+                kind: protobuf::message_type(schema, message)?,
+                equals: equals.clone(),
+            },
+        })
+    }
+
+    /// The only body that fulfils the rule, where there is just one.
+    pub(super) fn constant(&self) -> Option<&[u8]> {
+        match self {
+            Self::Exact(Template(parts)) => match parts.as_slice() {
+                [] => Some(&[]),
+                [Part::Literal(bytes)] => Some(bytes.as_slice()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn judge(
+        &self,
+        body: &[u8],
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        if let Some(constant) = self.constant() {
+            return text::equal(constant, body);
+        }
+        match self {
+            Self::Exact(template) => text::equal(&rendered(template, value), body),
+            Self::Json(template) => json::equal(&rendered(template, value), body),
+            Self::Matches(pattern) if pattern.is_match(body) => Ok(()),
+            Self::Matches(pattern) => Err(Mismatch::new(
+                "body",
+                format!("a match of `{pattern}`"),
+                excerpt(body),
+            )),
+            Self::Contains(template) => text::contains(&rendered(template, value), body),
+            Self::HtmlLine(template) => text::html_line(&rendered(template, value), body),
+            Self::Table {
+                parameter,
+                low,
+                bodies,
+            } => {
+                let mut number = Vec::new();
+                value(*parameter, &mut number);
+                match row(&number, *low, bodies) {
+                    Some(expected) => text::equal(expected.as_slice(), body),
+                    None => Err(Mismatch::new(
+                        "body",
+                        format!("a body known for {}", excerpt(&number)),
+                        excerpt(body),
+                    )),
+                }
+            }
+            Self::Series { series, n } => series.judge(&rendered(n, value), body),
+            Self::Protobuf { kind, equals } => protobuf::equal(kind, &rendered(equals, value), body),
+        }
+    }
+}
+
+fn row<'a>(number: &[u8], low: u64, bodies: &'a [Bytes]) -> Option<&'a Bytes> {
+    let number: u64 = std::str::from_utf8(number).ok()?.parse().ok()?;
+    bodies.get(usize::try_from(number.checked_sub(low)?).ok()?)
+}
+
+fn rendered(template: &Template, value: &mut impl FnMut(usize, &mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    template.render(&mut out, value);
+    out
+}

@@ -1,0 +1,125 @@
+//! An expectation made ready: regular expressions and schemas compiled once, replies judged often.
+
+use super::body::CompiledRule;
+use super::header::CompiledValue;
+use super::{Expectation, ExpectationError, Mismatch, Reply, excerpt};
+use regex::bytes::Regex;
+
+/// An [`Expectation`] with its regular expressions and schemas compiled.
+#[derive(Debug, Clone)]
+pub struct CompiledExpectation {
+    status: Vec<u16>,
+    grpc_status: u32,
+    headers: Vec<(String, CompiledValue)>,
+    body: Vec<CompiledRule>,
+}
+
+impl Expectation {
+    /// Compiles the regular expressions and schemas.
+    pub fn compile(&self) -> Result<CompiledExpectation, ExpectationError> {
+        let headers = self
+            .headers
+            .iter()
+            .map(|rule| {
+                Ok((
+                    rule.name.to_ascii_lowercase(),
+                    CompiledValue::compile(&rule.value)?,
+                ))
+            })
+            .collect::<Result<_, _>>()?;
+        let body = self
+            .body
+            .iter()
+            .map(CompiledRule::compile)
+            .collect::<Result<_, _>>()?;
+        Ok(CompiledExpectation {
+            status: self.status.clone(),
+            grpc_status: self.grpc_status.unwrap_or(0),
+            headers,
+            body,
+        })
+    }
+}
+
+/// A regular expression, or what is wrong with it.
+pub(super) fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
+    Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
+        pattern: pattern.to_owned(),
+        // The last line of the compiler's picture is the sentence.
+        reason: error
+            .to_string()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim()
+            .replace("error: ", ""),
+    })
+}
+
+impl CompiledExpectation {
+    /// Whether a status code is right.
+    pub fn accepts_status(&self, status: u16) -> bool {
+        if self.status.is_empty() {
+            (200..300).contains(&status)
+        } else {
+            self.status.contains(&status)
+        }
+    }
+
+    /// The `grpc-status` that is right.
+    pub const fn grpc_status(&self) -> u32 {
+        self.grpc_status
+    }
+
+    /// The only body that is right, where there is just one whatever the parameters are.
+    pub fn constant_body(&self) -> Option<&[u8]> {
+        match self.body.as_slice() {
+            [rule] => rule.constant(),
+            _ => None,
+        }
+    }
+
+    /// Whether headers are looked at.
+    pub const fn checks_headers(&self) -> bool {
+        !self.headers.is_empty()
+    }
+
+    /// Judges a whole reply. `value(i, out)` appends the value that parameter `i` had in the request.
+    pub fn judge(
+        &self,
+        reply: &Reply<'_>,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_status(reply)?;
+        for (name, rule) in &self.headers {
+            rule.judge(name, reply, &mut value)?;
+        }
+        for rule in &self.body {
+            rule.judge(reply.body, &mut value)?;
+        }
+        Ok(())
+    }
+
+    fn judge_status(&self, reply: &Reply<'_>) -> Result<(), Mismatch> {
+        if !self.accepts_status(reply.status) {
+            let expected = match self.status.as_slice() {
+                [] => "200 to 299".to_owned(),
+                codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
+            };
+            let got = if reply.body.is_empty() {
+                reply.status.to_string()
+            } else {
+                format!("{} with the body `{}`", reply.status, excerpt(reply.body))
+            };
+            return Err(Mismatch::new("status", expected, got));
+        }
+        match reply.grpc_status {
+            Some(status) if status != self.grpc_status => Err(Mismatch::new(
+                "grpc-status",
+                self.grpc_status.to_string(),
+                status.to_string(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Equality of JSON, and where it ends.
+
+use super::{Mismatch, excerpt};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    if expected == body {
+        return Ok(());
+    }
+    let whole = || format!("JSON equal to {}", excerpt(expected));
+    let got = match serde_json::from_slice::<Value>(body) {
+        Ok(got) => got,
+        Err(_) if body.is_empty() => return Err(Mismatch::new("body: empty", whole(), "")),
+        Err(_) if std::str::from_utf8(body).is_err() => {
+            return Err(Mismatch::new("body: not UTF-8", whole(), excerpt(body)));
+        }
+        Err(error) => {
+            return Err(Mismatch::new(
+                format!("body: no JSON ({error})"),
+                whole(),
+                excerpt(body),
+            ));
+        }
+    };
+    let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
+        return Err(Mismatch::new("body", whole(), excerpt(body)));
+    };
+    equal_values(&wanted, &got)
+}
+
+/// Compares two values; the mismatch names the first member that differs.
+pub(super) fn equal_values(wanted: &Value, got: &Value) -> Result<(), Mismatch> {
+    let mut path = String::new();
+    let Some((wanted, got)) = difference(wanted, got, &mut path) else {
+        return Ok(());
+    };
+    let shown = |value: Option<&Value>| {
+        value.map_or_else(
+            || "nothing".to_owned(),
+            |value| excerpt(value.to_string().as_bytes()),
+        )
+    };
+    let what = if path.is_empty() {
+        "body".to_owned()
+    } else {
+        format!("body at {}", path.trim_start_matches('.'))
+    };
+    Err(Mismatch::new(what, shown(wanted), shown(got)))
+}
+
+type Pair<'a> = (Option<&'a Value>, Option<&'a Value>);
+
+/// The first pair that differs, with its path; a member that is null equals one that is absent.
+fn difference<'a>(wanted: &'a Value, got: &'a Value, path: &mut String) -> Option<Pair<'a>> {
+    match (wanted, got) {
+        (Value::Object(left), Value::Object(right)) => {
+            let more = right.keys().filter(|key| !left.contains_key(*key));
+            for key in left.keys().chain(more) {
+                let present = |member: Option<&'a Value>| member.filter(|member| !member.is_null());
+                let pair = (present(left.get(key)), present(right.get(key)));
+                let length = path.len();
+                path.push('.');
+                path.push_str(key);
+                match pair {
+                    (None, None) => {}
+                    (Some(wanted), Some(got)) => {
+                        if let Some(pair) = difference(wanted, got, path) {
+                            return Some(pair);
+                        }
+                    }
+                    pair => return Some(pair),
+                }
+                path.truncate(length);
+            }
+            None
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            for place in 0..left.len().max(right.len()) {
+                let length = path.len();
+                let _ = write!(path, "[{place}]");
+                match (left.get(place), right.get(place)) {
+                    (Some(wanted), Some(got)) => {
+                        if let Some(pair) = difference(wanted, got, path) {
+                            return Some(pair);
+                        }
+                    }
+                    pair => return Some(pair),
+                }
+                path.truncate(length);
+            }
+            None
+        }
+        (Value::Number(left), Value::Number(right)) if left.as_f64() == right.as_f64() => None,
+        _ if wanted == got => None,
+        _ => Some((Some(wanted), Some(got))),
+    }
+}

@@ -1,0 +1,164 @@
+//! What must come back, and whether it did. The same expectation judges a reply in the check and under load.
+
+mod body;
+mod compiled;
+mod header;
+mod json;
+mod protobuf;
+mod series;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use compiled::CompiledExpectation;
+pub use series::Series;
+pub use text::excerpt;
+
+use crate::{Bytes, Template};
+use serde::{Deserialize, Serialize};
+
+/// What must come back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Status codes that are right; empty: 200 to 299.
+    #[serde(default)]
+    pub status: Vec<u16>,
+    /// `grpc-status` that is right, where gRPC is spoken; absent: 0.
+    #[serde(default)]
+    pub grpc_status: Option<u32>,
+    /// What headers must say.
+    #[serde(default)]
+    pub headers: Vec<HeaderRule>,
+    /// What the body must be; all rules must hold.
+    #[serde(default)]
+    pub body: Vec<BodyRule>,
+}
+
+/// What a header must say. Names are compared without regard to case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderRule {
+    /// The header's name.
+    pub name: String,
+    /// What must stand there.
+    pub value: HeaderValue,
+}
+
+/// What the value of a header must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderValue {
+    /// The header must not be there.
+    Absent,
+    /// A regular expression that the whole value must match.
+    Matches(String),
+    /// A media type, `text/plain`. A charset parameter is optional and must be UTF-8 if it is there; where the media type
+    /// is written with one, `text/html; charset=utf-8`, it must be there.
+    MediaType(String),
+    /// This value.
+    Equals(Template),
+    /// The SHA-256 of these bytes in lower-case hexadecimal digits.
+    Sha256(Template),
+}
+
+/// What a body must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum BodyRule {
+    /// These bytes.
+    Exact(Template),
+    /// Equal as JSON: key order and white space are free, numbers compare as numbers, and a member that is `null` equals
+    /// one that is absent.
+    Json(Template),
+    /// A regular expression that is found in the body.
+    Matches(String),
+    /// Bytes that stand somewhere in the body.
+    Contains(Template),
+    /// A line of HTML that reads as this text once its character references are resolved, and that holds no bare `<`, `>`
+    /// or `&`.
+    HtmlLine(Template),
+    /// The body for each value of a parameter: `bodies[value − low]`.
+    Table {
+        /// Index of the parameter.
+        parameter: usize,
+        /// The value of the first body.
+        low: u64,
+        /// One body for each value from `low` on.
+        bodies: Vec<Bytes>,
+    },
+    /// Numbers joined by one space, worked out for each reply.
+    Series {
+        /// Which numbers.
+        series: Series,
+        /// The last place, as decimal text.
+        n: Template,
+    },
+    /// Equal as a message of Protocol Buffers, however it is encoded.
+    Protobuf {
+        /// The schema: an encoded `FileDescriptorSet`.
+        schema: Bytes,
+        /// Full name of the message type.
+        message: String,
+        /// The message, encoded.
+        equals: Template,
+    },
+}
+
+/// A reply as a protocol delivers it.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    /// HTTP status.
+    pub status: u16,
+    /// `grpc-status` of the trailers, where gRPC is spoken.
+    pub grpc_status: Option<u32>,
+    /// Headers in the order they came.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// The whole body, or the message of a unary gRPC reply.
+    pub body: &'a [u8],
+}
+
+/// How a reply differs from its expectation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mismatch {
+    /// What was looked at, and the fault where it has a name: `status`, `grpc-status`, `header content-type`,
+    /// `body: a newline too many at the end`, `body at persons[1].picture`.
+    pub what: String,
+    /// What should have come.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+impl Mismatch {
+    /// A mismatch.
+    pub fn new(what: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            expected: expected.into(),
+            got: got.into(),
+        }
+    }
+}
+
+/// An expectation that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpectationError {
+    /// A regular expression that does not compile.
+    #[error("`{pattern}` is no regular expression: {reason}")]
+    Pattern {
+        /// The expression.
+        pattern: String,
+        /// What the compiler says.
+        reason: String,
+    },
+    /// A schema without the message type, or no schema at all.
+    #[error("no message type `{message}`: {reason}")]
+    Schema {
+        /// The message type asked for.
+        message: String,
+        /// What is wrong.
+        reason: String,
+    },
+}

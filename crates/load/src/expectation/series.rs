@@ -1,0 +1,157 @@
+//! Series of numbers, worked out in decimal: no conversion, no limit of 64 bits.
+
+use super::{Mismatch, excerpt};
+use serde::{Deserialize, Serialize};
+use std::io::Write as _;
+
+/// A series of numbers, joined by one space, without a newline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Series {
+    /// 1, 2, …, n; nothing for n = 0.
+    Integers,
+    /// F(0), F(1), …, F(n) with F(0) = 0 and F(1) = 1.
+    Fibonacci,
+}
+
+/// Largest n that is worked out: the text of Fibonacci's numbers grows with its square.
+const LARGEST: u64 = 20_000;
+
+/// Digits of one limb.
+const DIGITS: usize = 18;
+/// 10 to the power of [`DIGITS`].
+const BASE: u64 = 1_000_000_000_000_000_000;
+
+impl Series {
+    /// The text for `n`; `None` where `n` is beyond 20,000.
+    ///
+    /// ```
+    /// use prony_load::Series;
+    /// assert_eq!(Series::Integers.text(4).as_deref(), Some("1 2 3 4"));
+    /// assert_eq!(Series::Fibonacci.text(10).as_deref(), Some("0 1 1 2 3 5 8 13 21 34 55"));
+    /// ```
+    pub fn text(self, n: u64) -> Option<String> {
+        if n > LARGEST {
+            return None;
+        }
+        let bytes = match self {
+            Self::Integers => integers(n),
+            Self::Fibonacci => fibonacci(n),
+        };
+        Some(String::from_utf8(bytes).expect("invariant: digits and spaces"))
+    }
+
+    /// The word for it.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Integers => "the integers",
+            Self::Fibonacci => "Fibonacci's numbers",
+        }
+    }
+
+    pub(super) fn judge(self, n: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+        let text = std::str::from_utf8(n)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .and_then(|n| self.text(n));
+        let Some(expected) = text else {
+            let expected = format!("{} known for `{}`", self.word(), excerpt(n));
+            return Err(Mismatch::new("body", expected, excerpt(body)));
+        };
+        if expected.as_bytes() == body {
+            return Ok(());
+        }
+        Err(self.difference(&expected, body))
+    }
+
+    /// Names the first number that is wrong; where only what stands between or after the numbers is, the bytes.
+    fn difference(self, expected: &str, body: &[u8]) -> Mismatch {
+        let got = String::from_utf8_lossy(body);
+        let wanted: Vec<&str> = expected.split_ascii_whitespace().collect();
+        let found: Vec<&str> = got.split_ascii_whitespace().collect();
+        let place = wanted
+            .iter()
+            .zip(&found)
+            .position(|(wanted, found)| wanted != found);
+        match place {
+            Some(place) => {
+                let fault = if wrapped(wanted[place], found[place]) {
+                    ": beyond 64 bits it is no longer exact"
+                } else {
+                    ""
+                };
+                let what = format!("body, number {} of {}{fault}", place + 1, self.word());
+                Mismatch::new(what, wanted[place], excerpt(found[place].as_bytes()))
+            }
+            None if wanted.len() != found.len() => Mismatch::new(
+                format!(
+                    "body: {} in number",
+                    if found.len() < wanted.len() {
+                        "too few"
+                    } else {
+                        "too many"
+                    }
+                ),
+                format!(
+                    "{} of {}: {}",
+                    wanted.len(),
+                    self.word(),
+                    excerpt(expected.as_bytes())
+                ),
+                format!("{}: {}", found.len(), excerpt(body)),
+            ),
+            None => super::text::difference(expected.as_bytes(), body),
+        }
+    }
+}
+
+/// Whether a number beyond the 63 bits of a signed integer came back as something else: wrapped, or as a float.
+fn wrapped(wanted: &str, found: &str) -> bool {
+    wanted.parse::<i64>().is_err()
+        && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok() || found.contains(['e', 'E', '.']))
+}
+
+fn integers(n: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    for number in 1..=n {
+        if number > 1 {
+            out.push(b' ');
+        }
+        let _ = write!(out, "{number}");
+    }
+    out
+}
+
+fn fibonacci(n: u64) -> Vec<u8> {
+    let mut out = b"0".to_vec();
+    let (mut last, mut next) = (vec![0_u64], vec![1_u64]);
+    for _ in 0..n {
+        out.push(b' ');
+        write_limbs(&mut out, &next);
+        add(&mut last, &next);
+        std::mem::swap(&mut last, &mut next);
+    }
+    out
+}
+
+/// `left += right`, limbs of [`DIGITS`] decimal digits, the lowest first. `right` is never the shorter one.
+fn add(left: &mut Vec<u64>, right: &[u64]) {
+    left.resize(right.len(), 0);
+    let mut carry = 0;
+    for (limb, more) in left.iter_mut().zip(right) {
+        let sum = *limb + more + carry;
+        carry = sum / BASE;
+        *limb = sum % BASE;
+    }
+    if carry > 0 {
+        left.push(carry);
+    }
+}
+
+fn write_limbs(out: &mut Vec<u8>, limbs: &[u64]) {
+    let (highest, rest) = limbs.split_last().expect("invariant: at least one limb");
+    let _ = write!(out, "{highest}");
+    for limb in rest.iter().rev() {
+        let _ = write!(out, "{limb:0DIGITS$}");
+    }
+}

@@ -1,0 +1,300 @@
+use super::*;
+
+fn judge(rule: BodyRule, body: impl AsRef<[u8]>) -> Result<(), Mismatch> {
+    let expectation = Expectation {
+        body: vec![rule],
+        ..Expectation::default()
+    };
+    let reply = Reply {
+        status: 200,
+        grpc_status: None,
+        headers: &[],
+        body: body.as_ref(),
+    };
+    expectation
+        .compile()
+        .expect("a valid expectation")
+        .judge(&reply, |_, out| out.extend_from_slice(b"2"))
+}
+
+fn judge_header(value: HeaderValue, got: &str) -> Result<(), Mismatch> {
+    let rule = HeaderRule {
+        name: "Content-Type".into(),
+        value,
+    };
+    let expectation = Expectation {
+        headers: vec![rule],
+        ..Expectation::default()
+    }
+    .compile()
+    .expect("valid");
+    let headers: [(&[u8], &[u8]); 1] = [(b"content-type", got.as_bytes())];
+    let reply = Reply {
+        status: 200,
+        grpc_status: None,
+        headers: &headers,
+        body: b"",
+    };
+    expectation.judge(&reply, |_, _| {})
+}
+
+#[test]
+fn json_is_compared_as_json() {
+    let rule = || BodyRule::Json(Template::literal(r#"{"a": 1, "b": [1, {"c": "x"}]}"#));
+    assert_eq!(judge(rule(), r#"{"b":[1.0,{"c":"x"}],"a":1,"d":null}"#), Ok(()));
+    for (body, what) in [
+        (r#"{"b":[{"c":"x"},1],"a":1}"#, "body at b[0]"),
+        (r#"{"b":[1,{"c":"y"}],"a":1}"#, "body at b[1].c"),
+        (r#"{"b":[1,{}],"a":1}"#, "body at b[1].c"),
+        (r#"{"b":[1,{"c":"x"}],"a":"1"}"#, "body at a"),
+        (r#"{"b":[1,{"c":"x"}],"a":1,"e":2}"#, "body at e"),
+        ("", "body: empty"),
+    ] {
+        assert_eq!(judge(rule(), body).expect_err(body).what, what, "{body}");
+    }
+}
+
+#[test]
+fn a_table_gives_the_body_of_the_value() {
+    let rule = || BodyRule::Table {
+        parameter: 0,
+        low: 1,
+        bodies: vec!["1".into(), "1 2".into()],
+    };
+    assert_eq!(judge(rule(), "1 2"), Ok(()));
+    assert_eq!(judge(rule(), "1").expect_err("wrong").expected, "1 2");
+}
+
+#[test]
+fn a_header_rule_covers_the_whole_value() {
+    let rule = HeaderValue::Matches("text/plain(; *charset=utf-8)?".into());
+    assert_eq!(judge_header(rule.clone(), "text/plain; charset=utf-8"), Ok(()));
+    assert_eq!(
+        judge_header(rule, "text/html").expect_err("wrong").what,
+        "header content-type"
+    );
+}
+
+#[test]
+fn a_media_type_may_name_utf8_and_nothing_else() {
+    for (wanted, got, right) in [
+        ("text/plain", "text/plain", true),
+        ("text/plain", "Text/Plain;charset=UTF-8", true),
+        ("text/plain", "text/plain; charset=\"utf-8\"", true),
+        ("text/plain", "text/plain; charset=iso-8859-1", false),
+        ("text/plain", "text/plain; boundary=x", false),
+        ("text/plain", "text/html", false),
+        ("text/html; charset=utf-8", "text/html", false),
+        ("text/html; charset=utf-8", "text/html;charset=utf-8", true),
+    ] {
+        let judged = judge_header(HeaderValue::MediaType(wanted.into()), got);
+        assert_eq!(judged.is_ok(), right, "{wanted} and {got}: {judged:?}");
+    }
+}
+
+#[test]
+fn a_digest_is_that_of_the_rendered_text() {
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(
+        judge_header(HeaderValue::Sha256(Template::literal("abc")), digest),
+        Ok(())
+    );
+    assert!(judge_header(HeaderValue::Sha256(Template::literal("abd")), digest).is_err());
+}
+
+#[test]
+fn a_fault_of_text_has_a_name() {
+    let rule = || BodyRule::Exact(Template::literal("graubünden, Hello"));
+    for (body, fault) in [
+        (
+            "graubünden, Hello\n".as_bytes(),
+            "body: a newline too many at the end",
+        ),
+        (b"", "body: empty"),
+        ("graubünden".as_bytes(), "body: ends after 11 of 18 bytes"),
+        (
+            "graubünden, Hello you".as_bytes(),
+            "body: goes on after its end with 4 bytes",
+        ),
+        (b"graub\xfcnden, Hello", "body: Latin-1 instead of UTF-8"),
+        (
+            "graubünden, hello".as_bytes(),
+            "body: upper and lower case differ",
+        ),
+        ("graubunden, Hello".as_bytes(), "body: differs at byte 5"),
+    ] {
+        assert_eq!(judge(rule(), body).expect_err("wrong").what, fault);
+    }
+    let mismatch = judge(
+        BodyRule::Exact(Template::literal("Hello, World!")),
+        "Hello, World",
+    )
+    .expect_err("short");
+    assert_eq!(
+        (mismatch.expected.as_str(), mismatch.got.as_str()),
+        ("Hello, World!", "Hello, World")
+    );
+}
+
+#[test]
+fn series_are_exact_beyond_64_bits() {
+    let of = |series: Series, n| series.text(n).expect("within the limit");
+    assert_eq!(of(Series::Integers, 0), "");
+    assert_eq!(
+        (of(Series::Integers, 35).len(), of(Series::Integers, 500).len()),
+        (95, 1891)
+    );
+    assert_eq!(
+        (
+            of(Series::Fibonacci, 0).as_str(),
+            of(Series::Fibonacci, 1).as_str()
+        ),
+        ("0", "0 1")
+    );
+    assert_eq!(
+        (
+            of(Series::Fibonacci, 100).len(),
+            of(Series::Fibonacci, 4000).len()
+        ),
+        (1172, 1_676_923)
+    );
+    let digest = "c3f12e00cb9081a624cc64d6b8bda7ea423adc479705e0ec3ce6205fe548a5f0";
+    let big = of(Series::Fibonacci, 4000);
+    let rule = HeaderValue::Sha256(Template::literal(big.as_str()));
+    assert_eq!(judge_header(rule, digest), Ok(()));
+    assert_eq!(Series::Fibonacci.text(20_001), None);
+}
+
+#[test]
+fn a_fault_of_a_series_names_the_number() {
+    let rule = |n: &str| BodyRule::Series {
+        series: Series::Fibonacci,
+        n: Template::literal(n),
+    };
+    assert_eq!(judge(rule("5"), "0 1 1 2 3 5"), Ok(()));
+    let right = Series::Fibonacci.text(93).expect("within the limit");
+    let wrapped = right.replace("12200160415121876738", "-6246583658587674878");
+    let mismatch = judge(rule("93"), wrapped).expect_err("wrapped");
+    assert_eq!(
+        mismatch.what,
+        "body, number 94 of Fibonacci's numbers: beyond 64 bits it is no longer exact"
+    );
+    assert_eq!(
+        judge(rule("5"), "0 1 1 2 3").expect_err("short").what,
+        "body: too few in number"
+    );
+    let newline = judge(rule("5"), "0 1 1 2 3 5\n").expect_err("newline");
+    assert_eq!(newline.what, "body: a newline too many at the end");
+}
+
+#[test]
+fn a_line_of_html_is_read_as_a_browser_reads_it() {
+    let rule = || BodyRule::HtmlLine(Template::literal(r#"HEADER: x = a<b>&"c'"#));
+    for right in [
+        "HEADER: x = a&lt;b&gt;&amp;&quot;c&#39;",
+        "HEADER: x = a&#60;b&#x3e;&amp;\"c'",
+    ] {
+        assert_eq!(judge(rule(), format!("<pre>\n{right}\n</pre>")), Ok(()));
+        assert_eq!(judge(rule(), format!("<pre>{right}\r\n</pre>")), Ok(()));
+    }
+    let bare = judge(rule(), "<pre>\nHEADER: x = a<b>&\"c'\n</pre>").expect_err("bare");
+    assert_eq!(bare.what, "body: not escaped for HTML");
+    assert!(judge(rule(), "HEADER: X = a&lt;b&gt;&amp;&quot;c&#39;").is_err());
+}
+
+/// A schema with `message M { string a = 1; int32 b = 2; }`, encoded by hand as a `FileDescriptorSet`.
+fn schema() -> Bytes {
+    let field = |name: &str, number: u8, kind: u8| {
+        let mut field = vec![0x0a, 1];
+        field.extend_from_slice(name.as_bytes());
+        field.extend_from_slice(&[0x18, number, 0x20, 1, 0x28, kind]);
+        field
+    };
+    let wrap = |tag: u8, inner: &[u8]| [&[tag, inner.len() as u8], inner].concat();
+    let message = [
+        wrap(0x0a, b"M"),
+        wrap(0x12, &field("a", 1, 9)),
+        wrap(0x12, &field("b", 2, 5)),
+    ]
+    .concat();
+    let file = [
+        wrap(0x0a, b"m.proto"),
+        wrap(0x22, &message),
+        wrap(0x62, b"proto3"),
+    ]
+    .concat();
+    Bytes(wrap(0x0a, &file))
+}
+
+#[test]
+fn messages_are_compared_decoded() {
+    let rule = || BodyRule::Protobuf {
+        schema: schema(),
+        message: "M".into(),
+        equals: Template::literal(Bytes(b"\x0a\x01x\x10\x07".to_vec())),
+    };
+    assert_eq!(judge(rule(), b"\x0a\x01x\x10\x07"), Ok(()));
+    assert_eq!(judge(rule(), b"\x10\x07\x0a\x01x"), Ok(()));
+    assert_eq!(
+        judge(rule(), b"\x0a\x01y\x10\x07").expect_err("other").what,
+        "body at a"
+    );
+    assert_eq!(judge(rule(), b"\x0a\x01x").expect_err("lost").what, "body at b");
+    assert!(
+        judge(rule(), b"\x0a\x01x\x10\x07\x18\x01")
+            .expect_err("more")
+            .what
+            .contains("field 3")
+    );
+    assert!(
+        judge(rule(), b"\x0a\x09x")
+            .expect_err("cut")
+            .what
+            .contains("no message")
+    );
+    let unknown = BodyRule::Protobuf {
+        schema: schema(),
+        message: "N".into(),
+        equals: Template::default(),
+    };
+    let expectation = Expectation {
+        body: vec![unknown],
+        ..Expectation::default()
+    };
+    assert!(
+        expectation
+            .compile()
+            .expect_err("no N")
+            .to_string()
+            .contains("no message type `N`")
+    );
+}
+
+#[test]
+fn an_expectation_travels_as_json() {
+    let expectation = Expectation {
+        status: vec![200],
+        grpc_status: Some(5),
+        headers: vec![HeaderRule {
+            name: "x".into(),
+            value: HeaderValue::Absent,
+        }],
+        body: vec![
+            BodyRule::Series {
+                series: Series::Integers,
+                n: Template::literal("3"),
+            },
+            BodyRule::HtmlLine(Template::literal("x")),
+            BodyRule::Protobuf {
+                schema: schema(),
+                message: "M".into(),
+                equals: Template::default(),
+            },
+        ],
+    };
+    let json = serde_json::to_string(&expectation).expect("JSON");
+    assert_eq!(
+        serde_json::from_str::<Expectation>(&json).expect("the same"),
+        expectation
+    );
+}

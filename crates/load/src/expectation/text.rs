@@ -1,0 +1,162 @@
+//! Bytes compared and shown as text.
+
+use super::Mismatch;
+
+/// Longest excerpt of bytes in a [`Mismatch`].
+const EXCERPT: usize = 400;
+/// Bytes shown before the first difference.
+const BEFORE: usize = 60;
+
+/// The first 400 bytes as text, with what is no text escaped.
+pub fn excerpt(bytes: &[u8]) -> String {
+    let shown = &bytes[..bytes.len().min(EXCERPT)];
+    let whole = shown.len() == bytes.len();
+    let text = match std::str::from_utf8(shown) {
+        Ok(text) => text.escape_debug().to_string(),
+        // Only the cut went through a character.
+        Err(error) if !whole && error.error_len().is_none() => {
+            String::from_utf8_lossy(&shown[..error.valid_up_to()])
+                .escape_debug()
+                .to_string()
+        }
+        Err(_) => shown.escape_ascii().to_string(),
+    };
+    // Quotes stay readable: the excerpt is never put back into a program.
+    let text = text.replace("\\\"", "\"").replace("\\'", "'");
+    if whole {
+        text
+    } else {
+        format!("{text}… ({} bytes)", bytes.len())
+    }
+}
+
+pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    if expected == body {
+        Ok(())
+    } else {
+        Err(difference(expected, body))
+    }
+}
+
+/// Names the difference of two unequal byte strings, and shows both around it.
+pub(super) fn difference(expected: &[u8], got: &[u8]) -> Mismatch {
+    let place = expected
+        .iter()
+        .zip(got)
+        .take_while(|(left, right)| left == right)
+        .count();
+    let fault = fault(expected, got, place);
+    let what = format!("body: {fault}");
+    if got.is_empty() || expected.is_empty() || place < EXCERPT - BEFORE {
+        return Mismatch::new(what, excerpt(expected), excerpt(got));
+    }
+    let from = place - BEFORE;
+    let shown = |bytes: &[u8]| format!("…{}", excerpt(&bytes[from.min(bytes.len())..]));
+    Mismatch::new(what, shown(expected), shown(got))
+}
+
+fn fault(expected: &[u8], got: &[u8], place: usize) -> String {
+    if got.is_empty() {
+        return "empty".into();
+    }
+    if got.trim_ascii() == expected.trim_ascii() {
+        return match got.strip_prefix(expected) {
+            Some(b"\n" | b"\r\n") => "a newline too many at the end".into(),
+            Some(_) => "white space too many at the end".into(),
+            None => "white space at its ends differs".into(),
+        };
+    }
+    if place == got.len() {
+        return format!("ends after {place} of {} bytes", expected.len());
+    }
+    if place == expected.len() {
+        return format!("goes on after its end with {} bytes", got.len() - place);
+    }
+    if let (Ok(text), Err(_)) = (std::str::from_utf8(expected), std::str::from_utf8(got)) {
+        let latin1: String = got.iter().map(|&byte| char::from(byte)).collect();
+        return if latin1 == text {
+            "Latin-1 instead of UTF-8"
+        } else {
+            "not UTF-8"
+        }
+        .into();
+    }
+    if expected.eq_ignore_ascii_case(got) {
+        return "upper and lower case differ".into();
+    }
+    format!("differs at byte {place}")
+}
+
+pub(super) fn contains(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    if find(body, expected) {
+        return Ok(());
+    }
+    Err(Mismatch::new(
+        "body",
+        format!("a body with `{}` in it", excerpt(expected)),
+        excerpt(body),
+    ))
+}
+
+fn find(body: &[u8], wanted: &[u8]) -> bool {
+    memchr::memmem::find(body, wanted).is_some()
+}
+
+/// Looks for a line of HTML that reads as `expected`.
+pub(super) fn html_line(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    let wanted = String::from_utf8_lossy(expected);
+    let mut bare = None;
+    for line in body.split(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // The line may share its line with the tag that opens it.
+        let line = line.strip_prefix(b"<pre>").unwrap_or(line);
+        if line == expected && !line.iter().any(|byte| matches!(byte, b'<' | b'>' | b'&')) {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(line);
+        match unescape(&text) {
+            Some(text) if text == wanted => return Ok(()),
+            _ if text == wanted => bare = Some(text.into_owned()),
+            _ => {}
+        }
+    }
+    let expected = format!("a line that reads `{}`, escaped for HTML", excerpt(expected));
+    Err(match bare {
+        Some(line) => Mismatch::new("body: not escaped for HTML", expected, line),
+        None => Mismatch::new(format!("body: no line `{wanted}`"), expected, excerpt(body)),
+    })
+}
+
+/// The text of a piece of HTML without tags; `None` where something stands bare that must be escaped.
+fn unescape(html: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some(at) = rest.find(['<', '>', '&']) {
+        text.push_str(&rest[..at]);
+        let reference = rest[at..].strip_prefix('&')?;
+        let (name, after) = reference.split_once(';')?;
+        text.push(character(name)?);
+        rest = after;
+    }
+    text.push_str(rest);
+    Some(text)
+}
+
+/// The character of a reference without its `&` and `;`: the five that escaping needs by name, any by number.
+fn character(name: &str) -> Option<char> {
+    match name {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+    }
+}
