@@ -1,0 +1,138 @@
+//! A point with its interval, and what stands where there is none.
+
+use serde::{Deserialize, Serialize};
+
+/// A point and its confidence interval, which never travel apart.
+///
+/// ```
+/// let estimate = prony_statistics::Estimate { point: 100.0, low: 97.0, high: 103.0, confidence: 0.95 };
+/// assert_eq!(estimate.half_width(), 0.03);
+/// assert!(estimate.contains(101.0) && !estimate.contains(104.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The best single value.
+    pub point: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Share of such intervals that hold the true value, 0 to 1.
+    pub confidence: f64,
+}
+
+impl Estimate {
+    /// The same in a scale that `scale` maps to, which must not decrease.
+    #[must_use]
+    pub fn map(self, scale: impl Fn(f64) -> f64) -> Self {
+        Self {
+            point: scale(self.point),
+            low: scale(self.low),
+            high: scale(self.high),
+            confidence: self.confidence,
+        }
+    }
+
+    /// The wider side of the interval as a share of the point: 0.02 is ±2 %.
+    pub fn half_width(&self) -> f64 {
+        let widest = (self.high - self.point).max(self.point - self.low);
+        if widest == 0.0 {
+            0.0
+        } else {
+            widest / self.point.abs()
+        }
+    }
+
+    /// Whether the interval holds `value`.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Student's t on the logarithms, with the variance pooled over the services of the group.
+    Pooled,
+    /// Student's t on the logarithms of this service alone.
+    PerService,
+    /// Student's t on the values themselves, because some are zero.
+    Linear,
+}
+
+/// What is known of one metric of one service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Quantity {
+    /// Two trials or more.
+    Estimated(Box<Estimated>),
+    /// Too few trials for an interval: what was seen, and no claim.
+    TooFewTrials(TooFewTrials),
+}
+
+/// An estimate with how it was found and what other methods say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// The estimate.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// Trials behind it.
+    pub trials: u32,
+    /// How the interval was found.
+    pub method: Method,
+    /// Median of the trials with the interval between two order statistics; `None` with too few trials for one.
+    pub median: Option<Estimate>,
+    /// The same mean with a bootstrap interval; `None` with too few trials for one.
+    pub bootstrap: Option<Estimate>,
+    /// Whether those two contradict the estimate.
+    pub methods_disagree: bool,
+    /// Arithmetic mean and error as JMH prints them.
+    pub jmh: Option<Score>,
+}
+
+/// The arithmetic mean and the half-width of its 99.9 % interval, as the Java Microbenchmark Harness prints them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Arithmetic mean.
+    pub score: f64,
+    /// Half-width of the interval, in the same unit.
+    pub error: f64,
+    /// 0.999.
+    pub confidence: f64,
+}
+
+/// What was seen where an interval is impossible.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TooFewTrials {
+    /// The values.
+    pub observed: Vec<f64>,
+    /// Trials that an interval needs.
+    pub trials_needed: u32,
+}
+
+impl Quantity {
+    /// The estimate, where there is one.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        match self {
+            Self::Estimated(estimated) => Some(&estimated.estimate),
+            Self::TooFewTrials(_) => None,
+        }
+    }
+
+    /// The estimate with its companions, where there is one.
+    pub fn estimated(&self) -> Option<&Estimated> {
+        match self {
+            Self::Estimated(estimated) => Some(estimated),
+            Self::TooFewTrials(_) => None,
+        }
+    }
+
+    /// The point, or what the only trial gave: for order and charts, never to be shown as a result.
+    pub fn position(&self) -> Option<f64> {
+        match self {
+            Self::Estimated(estimated) => Some(estimated.estimate.point),
+            Self::TooFewTrials(few) => few.observed.first().copied(),
+        }
+    }
+}

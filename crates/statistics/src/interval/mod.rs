@@ -1,0 +1,3 @@
+//! Intervals for the mean of one sample.
+
+pub(crate) mod student;

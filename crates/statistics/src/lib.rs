@@ -1,0 +1,18 @@
+//! Numbers one can trust, from trials: estimates with intervals, comparisons, ranks with ties, when to stop.
+//!
+//! Pure functions of values. The unit of every sample is the trial, a fresh start of a service; requests of one start are
+//! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
+//! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
+
+mod error;
+mod estimate;
+mod interval;
+mod metric;
+mod ranking;
+mod summary;
+
+pub use error::StatisticsError;
+pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
+pub use metric::{Better, Metric, Metrics};
+pub use ranking::{Adjustment, Pair, RankInterval, Verdict};
+pub use summary::{Group, Options, ServiceSummary, Summary, summarise};

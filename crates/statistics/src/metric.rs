@@ -1,0 +1,203 @@
+//! What is estimated of a service, and where a trial holds it.
+
+use crate::Quantity;
+use prony_measurement::{Latency, Measurement};
+use serde::{Deserialize, Serialize};
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it says what was asked for.
+    Neither,
+}
+
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $variant:ident $key:ident $unit:literal $better:ident $title:literal;)*) => {
+        /// A number of a service that is estimated over its trials. The order is the order of the JSON keys.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Metric { $($(#[$doc])* $variant,)* }
+
+        impl Metric {
+            /// Every metric.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The key in JSON, with the unit in it.
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($key),)* }
+            }
+
+            /// The unit: `1/s`, `ns`, `bytes`, `ms`, `s`, `cpus`.
+            pub const fn unit(self) -> &'static str {
+                match self { $(Self::$variant => $unit,)* }
+            }
+
+            /// Which direction is good.
+            pub const fn better(self) -> Better {
+                match self { $(Self::$variant => Better::$better,)* }
+            }
+
+            /// A short name for people.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+        }
+
+        /// Every metric of a service; `None` where this machine or this load cannot tell.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Metrics { $($(#[$doc])* pub $key: Option<Quantity>,)* }
+
+        impl Metrics {
+            /// One of them.
+            pub const fn get(&self, metric: Metric) -> Option<&Quantity> {
+                match metric { $(Metric::$variant => self.$key.as_ref(),)* }
+            }
+
+            pub(crate) fn set(&mut self, metric: Metric, quantity: Option<Quantity>) {
+                match metric { $(Metric::$variant => self.$key = quantity,)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Complete replies per second.
+    ThroughputPerS throughput_per_s "1/s" Higher "throughput";
+    /// Valid replies per second.
+    GoodputPerS goodput_per_s "1/s" Higher "goodput";
+    /// Requests that were due per second.
+    OfferedPerS offered_per_s "1/s" Neither "offered";
+    /// Whole sequences per second, where the workload is a sequence.
+    SequencesPerS sequences_per_s "1/s" Higher "sequences";
+    /// Mean response time, ns.
+    ResponseTimeNsMean response_time_ns_mean "ns" Lower "response time, mean";
+    /// Median response time of a trial, ns.
+    ResponseTimeNsP50 response_time_ns_p50 "ns" Lower "response time, p50";
+    /// 75th percentile of the response time of a trial, ns.
+    ResponseTimeNsP75 response_time_ns_p75 "ns" Lower "response time, p75";
+    /// 90th percentile of the response time of a trial, ns.
+    ResponseTimeNsP90 response_time_ns_p90 "ns" Lower "response time, p90";
+    /// 95th percentile of the response time of a trial, ns.
+    ResponseTimeNsP95 response_time_ns_p95 "ns" Lower "response time, p95";
+    /// 99th percentile of the response time of a trial, ns.
+    ResponseTimeNsP99 response_time_ns_p99 "ns" Lower "response time, p99";
+    /// 99.9th percentile of the response time of a trial, ns.
+    ResponseTimeNsP99_9 response_time_ns_p99_9 "ns" Lower "response time, p99.9";
+    /// 99.99th percentile of the response time of a trial, ns.
+    ResponseTimeNsP99_99 response_time_ns_p99_99 "ns" Lower "response time, p99.99";
+    /// Longest response time of a trial, ns.
+    ResponseTimeNsMax response_time_ns_max "ns" Lower "response time, longest";
+    /// Median service time of a trial, ns.
+    ServiceTimeNsP50 service_time_ns_p50 "ns" Lower "service time, p50";
+    /// 99th percentile of the service time of a trial, ns.
+    ServiceTimeNsP99 service_time_ns_p99 "ns" Lower "service time, p99";
+    /// Median time of a whole sequence, ns.
+    SequenceTimeNsP50 sequence_time_ns_p50 "ns" Lower "sequence time, p50";
+    /// 99th percentile of the time of a whole sequence, ns.
+    SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99";
+    /// CPU time of the service's whole process tree per complete reply, ns.
+    CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request";
+    /// CPUs that the service kept busy.
+    CpusBusy cpus_busy "cpus" Lower "CPUs busy";
+    /// CPU time of the generator per complete reply, ns.
+    GeneratorCpuNsPerRequest generator_cpu_ns_per_request "ns" Neither "generator's CPU per request";
+    /// Peak memory of the service, bytes.
+    MemoryBytesPeak memory_bytes_peak "bytes" Lower "memory, peak";
+    /// Mean memory of the service, bytes.
+    MemoryBytesMean memory_bytes_mean "bytes" Lower "memory, mean";
+    /// Memory of the service when it is up and idle, bytes.
+    MemoryBytesIdle memory_bytes_idle "bytes" Lower "memory, idle";
+    /// From the start of the process to the first valid reply, ms.
+    StartMs start_ms "ms" Lower "start-up";
+    /// From the start of the process until it accepts a connection, ms.
+    ListeningMs listening_ms "ms" Lower "start-up, listening";
+    /// Length of the warm-up, s.
+    WarmUpS warm_up_s "s" Lower "warm-up";
+}
+
+impl Metrics {
+    /// Those that are known, with their metric.
+    pub fn iter(&self) -> impl Iterator<Item = (Metric, &Quantity)> {
+        Metric::ALL
+            .iter()
+            .filter_map(|&metric| self.get(metric).map(|quantity| (metric, quantity)))
+    }
+}
+
+impl Metric {
+    /// What one trial gave; `None` where this machine or this load cannot tell.
+    pub fn of(self, measured: &Measurement) -> Option<f64> {
+        let recording = &measured.recording;
+        match self {
+            Self::ThroughputPerS => Some(recording.throughput_per_s),
+            Self::GoodputPerS => Some(recording.goodput_per_s),
+            Self::OfferedPerS => Some(recording.requests.offered as f64 / recording.duration_s),
+            Self::SequencesPerS => recording.sequences_per_s,
+            Self::CpuNsPerRequest => per_reply(measured.service.cpu_ns?, measured),
+            Self::GeneratorCpuNsPerRequest => per_reply((recording.generator.cpu_s * 1e9) as u64, measured),
+            Self::CpusBusy => share(measured.service.cpu_ns?, measured.service.window_ns),
+            Self::MemoryBytesPeak => measured.service.memory_bytes_peak.map(|bytes| bytes as f64),
+            Self::MemoryBytesMean => measured.service.memory_bytes_mean.map(|bytes| bytes as f64),
+            Self::MemoryBytesIdle => measured.start_up.idle_memory_bytes.map(|bytes| bytes as f64),
+            Self::StartMs => measured.start_up.first_valid_ms,
+            Self::ListeningMs => measured.start_up.listening_ms,
+            Self::WarmUpS => measured
+                .steadiness
+                .as_ref()
+                .map(|steadiness| steadiness.warm_up_s),
+            Self::ServiceTimeNsP50 => recording.service_time_ns.map(|times| times.p50 as f64),
+            Self::ServiceTimeNsP99 => recording.service_time_ns.map(|times| times.p99 as f64),
+            Self::SequenceTimeNsP50 => recording.sequence_time_ns.map(|times| times.p50 as f64),
+            Self::SequenceTimeNsP99 => recording.sequence_time_ns.map(|times| times.p99 as f64),
+            _ => recording
+                .response_time_ns
+                .and_then(|times| self.of_response_time(&times)),
+        }
+    }
+
+    fn of_response_time(self, times: &Latency) -> Option<f64> {
+        let ns = match self {
+            Self::ResponseTimeNsMean => return Some(times.mean),
+            Self::ResponseTimeNsP50 => times.p50,
+            Self::ResponseTimeNsP75 => times.p75,
+            Self::ResponseTimeNsP90 => times.p90,
+            Self::ResponseTimeNsP95 => times.p95,
+            Self::ResponseTimeNsP99 => times.p99,
+            Self::ResponseTimeNsP99_9 => times.p99_9,
+            Self::ResponseTimeNsP99_99 => times.p99_99,
+            Self::ResponseTimeNsMax => times.max,
+            _ => return None,
+        };
+        Some(ns as f64)
+    }
+}
+
+fn per_reply(ns: u64, measured: &Measurement) -> Option<f64> {
+    share(ns, measured.recording.requests.completed)
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_names_that_serde_writes() {
+        for &metric in Metric::ALL {
+            let written = serde_json::to_value(metric).expect("a unit variant");
+            assert_eq!(written, metric.key());
+        }
+        let all = serde_json::to_value(Metrics::default()).expect("plain data");
+        let keys = all.as_object().expect("an object").len();
+        assert_eq!(keys, Metric::ALL.len());
+    }
+}

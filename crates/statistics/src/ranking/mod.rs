@@ -1,0 +1,9 @@
+//! Which service is better: all pairs, and what follows from them.
+
+pub(crate) mod holm;
+pub(crate) mod letters;
+mod pair;
+pub(crate) mod place;
+
+pub use pair::{Adjustment, Pair, Verdict};
+pub use place::RankInterval;

@@ -1,0 +1,68 @@
+//! Trials, sorted into groups and services.
+
+use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord};
+
+/// The trials of one contract × workload × load.
+pub(super) struct GroupSample<'a> {
+    pub(super) first: &'a TrialRecord,
+    pub(super) services: Vec<ServiceSample<'a>>,
+}
+
+/// The trials of one service in a group.
+pub(super) struct ServiceSample<'a> {
+    pub(super) id: &'a ServiceId,
+    /// Those that gave numbers, with their round, in the order of rounds.
+    pub(super) measured: Vec<(u32, &'a Measurement)>,
+    /// Those that did not.
+    pub(super) failed: Vec<&'a Exclusion>,
+}
+
+/// Groups and services in the order of the plan, each trial once: the last one of its place.
+pub(super) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
+    let mut groups: Vec<GroupSample<'_>> = Vec::new();
+    for trial in last_of_each_place(trials) {
+        let position = groups.iter().position(|group| same_group(group.first, trial));
+        let index = position.unwrap_or_else(|| {
+            groups.push(GroupSample {
+                first: trial,
+                services: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        groups[index].add(trial);
+    }
+    groups
+}
+
+fn same_group(one: &TrialRecord, other: &TrialRecord) -> bool {
+    one.contract == other.contract && one.workload == other.workload && one.load == other.load
+}
+
+fn last_of_each_place(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
+    let mut last = std::collections::BTreeMap::new();
+    for trial in trials {
+        last.insert(trial.place, trial);
+    }
+    last.into_values().collect()
+}
+
+impl<'a> GroupSample<'a> {
+    fn add(&mut self, trial: &'a TrialRecord) {
+        let position = self
+            .services
+            .iter()
+            .position(|service| *service.id == trial.service);
+        let index = position.unwrap_or_else(|| {
+            self.services.push(ServiceSample {
+                id: &trial.service,
+                measured: Vec::new(),
+                failed: Vec::new(),
+            });
+            self.services.len() - 1
+        });
+        match &trial.result {
+            Ok(measurement) => self.services[index].measured.push((trial.round, measurement)),
+            Err(exclusion) => self.services[index].failed.push(exclusion),
+        }
+    }
+}

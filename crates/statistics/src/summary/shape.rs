@@ -1,0 +1,129 @@
+//! What a summary holds: the `groups` of `prony run --json`.
+
+use crate::{Adjustment, Metric, Metrics, Pair, RankInterval, StatisticsError};
+use prony_measurement::{Classification, Exclusion, Latency, Outcomes, ServiceId, Warning};
+use serde::{Deserialize, Serialize};
+
+/// How to summarise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Confidence of every interval and of all comparisons of a group together, 0 to 1.
+    pub confidence: f64,
+    /// Band of practical equivalence: 0.01 calls services that are proven within 1 % of each other the same. 0: none.
+    pub tie_band: f64,
+    /// What to rank by. Unless told: goodput under a closed load (sequences where the workload is one), the 99th percentile
+    /// of the response time where requests arrive on their own.
+    pub rank_by: Option<Metric>,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            confidence: 0.95,
+            tie_band: 0.01,
+            rank_by: None,
+            seed: 1,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<(), StatisticsError> {
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(StatisticsError::Confidence(self.confidence));
+        }
+        if !(0.0..1.0).contains(&self.tie_band) {
+            return Err(StatisticsError::Share {
+                what: "the band of a tie",
+                value: self.tie_band,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What the trials of a run say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// One for each contract × workload × load, in the order of the plan.
+    pub groups: Vec<Group>,
+}
+
+/// The services that did the same work under the same load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The contract.
+    pub contract: String,
+    /// The workload of the contract.
+    pub workload: String,
+    /// The load, as the load crate writes it.
+    pub load: serde_json::Value,
+    /// What the services are ranked by.
+    pub ranked_by: Metric,
+    /// Confidence of the intervals, and of all comparisons together.
+    pub confidence: f64,
+    /// Band of practical equivalence.
+    pub tie_band: f64,
+    /// How the comparisons were adjusted for their number; `None` where fewer than two services can be compared.
+    pub adjustment: Option<Adjustment>,
+    /// Rounds with a trial that gave numbers.
+    pub rounds: u32,
+    /// Best first, excluded ones last.
+    pub services: Vec<ServiceSummary>,
+    /// All pairs of ranked services, in the order of `services`.
+    pub pairs: Vec<Pair>,
+    /// Reasons to doubt the whole group.
+    pub warnings: Vec<Warning>,
+}
+
+/// One service of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServiceSummary {
+    /// Service and variant.
+    #[serde(flatten)]
+    pub id: ServiceId,
+    /// 1 + the services proven better (more where a service with a better point has more); `None` where not ranked.
+    pub rank: Option<u32>,
+    /// The ranks that the data allows.
+    pub rank_interval: Option<RankInterval>,
+    /// `service/variant` of those it cannot be told apart from.
+    pub tied_with: Vec<String>,
+    /// Services that share a letter cannot be told apart.
+    pub letters: Option<String>,
+    /// The estimates.
+    #[serde(flatten)]
+    pub metrics: Metrics,
+    /// Bytes received per complete reply, heads included.
+    pub bytes_per_reply: Option<f64>,
+    /// Share of the offered requests that did not become a valid reply.
+    pub error_share: Option<f64>,
+    /// What became of the requests of all trials.
+    pub outcomes: Outcomes,
+    /// Response times of all trials in one histogram, for pictures: no interval, no claim.
+    pub response_time_ns_merged: Option<Latency>,
+    /// That histogram: `HdrHistogram` V2, compressed, base64.
+    pub histogram: Option<String>,
+    /// Trials that gave numbers.
+    pub trials: u32,
+    /// Trials that did not.
+    pub failed_trials: u32,
+    /// How throughput went over its trials: the most frequent verdict.
+    pub classification: Option<Classification>,
+    /// Reasons to doubt these numbers.
+    pub warnings: Vec<Warning>,
+    /// Why it is not ranked.
+    pub excluded: Option<Exclusion>,
+}
+
+impl Group {
+    /// Whether requests arrive on their own (open, users) rather than after replies.
+    pub fn is_open(&self) -> bool {
+        is_open(&self.load)
+    }
+}
+
+pub(super) fn is_open(load: &serde_json::Value) -> bool {
+    load.get("kind").and_then(serde_json::Value::as_str) != Some("closed")
+}

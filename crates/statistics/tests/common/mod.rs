@@ -1,0 +1,146 @@
+//! Trials written by hand.
+
+use prony_measurement::{
+    BytesMoved, Connections, Exclusion, Generator, Histogram, Measurement, Outcomes, Recording, Requests,
+    Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
+};
+use std::collections::BTreeMap;
+
+/// One service's trials under a load.
+pub(crate) struct TrialSpec {
+    service: &'static str,
+    load: serde_json::Value,
+    results: Vec<Result<f64, Stage>>,
+}
+
+impl TrialSpec {
+    /// Throughputs of the rounds under a closed load.
+    pub(crate) fn closed(service: &'static str, throughputs: &[f64]) -> Self {
+        let load = serde_json::json!({"kind": "closed", "connections": 64, "in_flight": 1});
+        Self {
+            service,
+            load,
+            results: throughputs.iter().map(|&value| Ok(value)).collect(),
+        }
+    }
+
+    /// A service whose only trial fails.
+    pub(crate) fn failing(service: &'static str, stage: Stage) -> Self {
+        Self {
+            results: vec![Err(stage)],
+            ..Self::closed(service, &[])
+        }
+    }
+}
+
+/// The records of all, round by round.
+pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
+    let mut records = Vec::new();
+    let rounds = specs.iter().map(|spec| spec.results.len()).max().unwrap_or(0);
+    for round in 0..rounds {
+        for spec in specs {
+            let Some(result) = spec.results.get(round) else {
+                continue;
+            };
+            records.push(TrialRecord {
+                place: records.len() as u32,
+                round: round as u32,
+                service: ServiceId {
+                    service: spec.service.to_owned(),
+                    variant: "current".to_owned(),
+                },
+                contract: "hello".to_owned(),
+                workload: "hello".to_owned(),
+                load: spec.load.clone(),
+                started_at: "2026-11-21T08:30:00Z".to_owned(),
+                took_s: 3.0,
+                result: match result {
+                    Ok(throughput) => Ok(measurement(&spec.load, *throughput)),
+                    Err(stage) => Err(Exclusion {
+                        stage: *stage,
+                        reason: "made to fail".to_owned(),
+                        log_tail: vec![],
+                    }),
+                },
+            });
+        }
+    }
+    records
+}
+
+fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
+    let replies = throughput as u64;
+    let mut times = Histogram::new();
+    times.record_many(1_000_000, replies);
+    Measurement {
+        recording: Recording {
+            schema: SCHEMA,
+            target: "http://127.0.0.1/".to_owned(),
+            protocol: "http1".to_owned(),
+            load: load.clone(),
+            duration_s: 1.0,
+            requests: Requests {
+                offered: replies,
+                sent: replies,
+                completed: replies,
+                valid: replies,
+            },
+            throughput_per_s: throughput,
+            goodput_per_s: throughput,
+            outcomes: Outcomes {
+                valid: replies,
+                ..Outcomes::default()
+            },
+            status_codes: BTreeMap::new(),
+            bytes: BytesMoved {
+                sent: 50 * replies,
+                received: 100 * replies,
+            },
+            response_time_ns: times.summary(),
+            service_time_ns: times.summary(),
+            schedule_lag_ns: None,
+            first_byte_ns: None,
+            connect_time_ns: None,
+            tls_time_ns: None,
+            sequence_time_ns: None,
+            sequences_per_s: None,
+            operations: vec![],
+            connections: Connections {
+                asked: 64,
+                established: 64,
+                reconnects: 0,
+            },
+            generator: Generator {
+                threads: 1,
+                cpu_s: 0.5,
+                busiest_thread: 0.5,
+                transport: "epoll".to_owned(),
+                saturated: false,
+            },
+            intervals: vec![],
+            histogram: times.encode(),
+            wrong_replies: vec![],
+            warnings: vec![],
+        },
+        service: Resources {
+            window_ns: 1_000_000_000,
+            cpu_ns: Some(800_000_000),
+            memory_bytes_peak: Some(1 << 20),
+            ..Resources::default()
+        },
+        generator: None,
+        backend: None,
+        start_up: StartUp {
+            listening_ms: Some(10.0),
+            first_valid_ms: Some(12.0),
+            idle_memory_bytes: None,
+        },
+        steadiness: None,
+        service_cpus: vec![1],
+        generator_cpus: vec![0],
+        other_cpu_ns: None,
+        steal_ns: None,
+        warm_up_samples: vec![],
+        warnings: vec![],
+    }
+}

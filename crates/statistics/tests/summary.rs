@@ -1,0 +1,91 @@
+//! What a summary says about trials that are written out by hand.
+
+mod common;
+
+use common::{TrialSpec, trials};
+use prony_measurement::Stage;
+use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
+
+#[test]
+fn a_clear_winner_ranks_first() {
+    let run = trials(&[
+        TrialSpec::closed("slow", &[1000.0, 1010.0, 990.0, 1005.0, 995.0]),
+        TrialSpec::closed("fast", &[2000.0, 2020.0, 1980.0, 2010.0, 1990.0]),
+    ]);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let group = &summary.groups[0];
+    let names: Vec<&str> = group.services.iter().map(|row| row.id.service.as_str()).collect();
+    assert_eq!(names, ["fast", "slow"]);
+    assert_eq!(
+        group.services.iter().map(|row| row.rank).collect::<Vec<_>>(),
+        [Some(1), Some(2)]
+    );
+    assert_eq!(group.ranked_by, Metric::GoodputPerS);
+    assert_eq!(group.pairs[0].verdict, Verdict::Faster);
+    assert!(group.pairs[0].ratio.contains(2.0));
+    assert!(group.services[0].tied_with.is_empty());
+}
+
+#[test]
+fn one_trial_has_no_interval_and_no_rank() {
+    let run = trials(&[
+        TrialSpec::closed("a", &[1000.0]),
+        TrialSpec::closed("b", &[2000.0]),
+    ]);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    for row in &summary.groups[0].services {
+        let throughput = row.metrics.throughput_per_s.as_ref().expect("measured");
+        assert!(matches!(throughput, Quantity::TooFewTrials(few) if few.trials_needed == 2));
+        assert_eq!(row.rank, None);
+        assert!(row.excluded.is_none());
+    }
+    let json = serde_json::to_value(&summary).expect("plain data");
+    let throughput = &json["groups"][0]["services"][0]["throughput_per_s"];
+    assert!(throughput.get("point").is_none() && throughput.get("low").is_none());
+}
+
+#[test]
+fn json_has_the_promised_keys_and_reads_back() {
+    let run = trials(&[
+        TrialSpec::closed("a", &[1000.0, 1001.0, 1002.0]),
+        TrialSpec::failing("b", Stage::Check),
+    ]);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let json = serde_json::to_value(&summary).expect("plain data");
+    let row = &json["groups"][0]["services"][0];
+    for key in [
+        "service",
+        "variant",
+        "rank",
+        "tied_with",
+        "throughput_per_s",
+        "response_time_ns_p99",
+        "cpu_ns_per_request",
+        "memory_bytes_peak",
+        "start_ms",
+        "bytes_per_reply",
+        "trials",
+        "warnings",
+        "excluded",
+    ] {
+        assert!(row.get(key).is_some(), "{key} is missing");
+    }
+    for key in ["point", "low", "high", "confidence"] {
+        assert!(row["throughput_per_s"][key].is_f64(), "{key}");
+    }
+    assert_eq!(json["groups"][0]["services"][1]["excluded"]["stage"], "check");
+    let back: prony_statistics::Summary = serde_json::from_value(json).expect("own JSON");
+    assert_eq!(back, summary);
+}
+
+#[test]
+fn a_damaged_number_is_an_error() {
+    let run = trials(&[TrialSpec::closed("a", &[1000.0, f64::NAN])]);
+    let error = summarise(&run, &Options::default()).expect_err("NaN");
+    assert!(matches!(error, StatisticsError::NotFinite { .. }));
+    assert!(
+        error
+            .to_string()
+            .contains("throughput_per_s of a/current in round 1")
+    );
+}
