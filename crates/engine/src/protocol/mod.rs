@@ -10,6 +10,8 @@
 //!
 //! Bytes to send are appended to `out`; the worker sends them after each call.
 
+pub mod http1;
+
 use crate::parameters::Values;
 use prony_load::{Request, Target};
 
@@ -61,7 +63,7 @@ pub enum Failure {
 /// A sink does not start requests: the worker does, when `receive` has returned. So a protocol that finds bytes left
 /// over with no request under way knows that the peer sent more than was asked.
 pub trait ReplySink {
-    /// The first byte of the reply was seen (an interim 1xx head does not count).
+    /// The first byte of the reply was seen. Comes again after an interim (1xx) head: the last call counts.
     fn first_byte(&mut self, token: Token);
     /// The head of the final reply.
     fn head(&mut self, token: Token, head: Head<'_>);
@@ -145,6 +147,6 @@ pub trait Protocol: Sized {
     /// would be taken for the next one's.
     fn cancel(&mut self, token: Token, out: &mut Vec<u8>) -> bool;
 
-    /// Whether the connection is used up: the peer said that it will close, and nothing is under way.
+    /// Whether the connection is used up: the peer said that it will close, and no reply can come any more.
     fn is_spent(&self) -> bool;
 }

@@ -1,0 +1,218 @@
+//! Header blocks of replies, read once.
+//!
+//! A service repeats itself: the same headers, byte for byte, until its clock shows the next second. What a block means
+//! follows from its bytes and the state of the table alone, so a block that came before, under the same table, is
+//! compared and not decoded again.
+
+use super::frame::{ErrorCode, Violation};
+use super::hpack::{Decoder, Fields, HpackError};
+
+/// Largest sum of names and values of a reply's headers, bytes.
+pub(super) const MOST_HEADERS: usize = 256 * 1024;
+
+/// Blocks remembered for each connection: head and trailers of two kinds of reply.
+const REMEMBERED: usize = 4;
+
+/// What the headers of a reply say about the reply itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Meaning {
+    /// `:status`; absent in trailers.
+    pub status: Option<u16>,
+    /// `content-length`.
+    pub content_length: Option<u64>,
+    /// `grpc-status`.
+    pub grpc_status: Option<u32>,
+    /// Whether `content-type` says gRPC.
+    pub is_grpc: bool,
+    /// What is wrong with the headers.
+    pub fault: Option<&'static str>,
+}
+
+/// A header block and what it means.
+#[derive(Debug, Default)]
+pub struct Block {
+    coded: Vec<u8>,
+    /// State of the table under which this holds; `None`: for this reply only, since reading it changed the table.
+    under: Option<u64>,
+    /// The headers.
+    pub fields: Fields,
+    /// What they mean.
+    pub meaning: Meaning,
+}
+
+/// The blocks of one connection.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    decoder: Decoder,
+    remembered: Vec<Block>,
+    next: usize,
+}
+
+impl Blocks {
+    pub(super) const fn new() -> Self {
+        Self {
+            decoder: Decoder::new(MOST_HEADERS),
+            remembered: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// Reads a block, or finds it again. Every block of the connection must pass here in order, since it may change the
+    /// table.
+    pub(super) fn read(&mut self, coded: &[u8]) -> Result<&Block, Violation> {
+        let before = Some(self.decoder.changes());
+        let known = self
+            .remembered
+            .iter()
+            .position(|block| block.under == before && block.coded == coded);
+        let place = match known {
+            Some(place) => place,
+            None => self.decode(coded)?,
+        };
+        Ok(&self.remembered[place])
+    }
+
+    fn decode(&mut self, coded: &[u8]) -> Result<usize, Violation> {
+        let before = self.decoder.changes();
+        let place = self.next;
+        self.next = (place + 1) % REMEMBERED;
+        if self.remembered.len() <= place {
+            self.remembered.push(Block::default());
+        }
+        let block = &mut self.remembered[place];
+        block.under = None;
+        self.decoder
+            .decode(coded, &mut block.fields)
+            .map_err(violation)?;
+        block.meaning = read_meaning(&block.fields);
+        block.coded.clear();
+        if self.decoder.changes() == before {
+            block.coded.extend_from_slice(coded);
+            block.under = Some(before);
+        }
+        Ok(place)
+    }
+}
+
+const fn violation(error: HpackError) -> Violation {
+    let (code, reason) = match error {
+        HpackError::Truncated => (ErrorCode::Compression, "a header block ends in the middle of a field"),
+        HpackError::IntegerTooLarge => (
+            ErrorCode::Compression,
+            "a header block holds an integer too large to be real",
+        ),
+        HpackError::NoSuchEntry(_) => (
+            ErrorCode::Compression,
+            "a header block names an entry that is in neither table",
+        ),
+        HpackError::Huffman => (
+            ErrorCode::Compression,
+            "a header block holds a string that is not Huffman-coded as it says",
+        ),
+        HpackError::TableSize(_) => (
+            ErrorCode::Compression,
+            "a header block resizes the table where it must not",
+        ),
+        HpackError::TooLarge(_) => (ErrorCode::EnhanceYourCalm, "the headers of a reply exceed 256 KiB"),
+    };
+    Violation { code, reason }
+}
+
+/// Looks for what makes headers malformed (RFC 9113, sections 8.1.1, 8.2 and 8.3.2), and for what the reply needs.
+fn read_meaning(fields: &Fields) -> Meaning {
+    let mut meaning = Meaning::default();
+    let mut regular = false;
+    let mut lengths = 0;
+    for (name, value) in fields.iter() {
+        let fault = match name {
+            b":status" if regular => Some("`:status` comes after other headers"),
+            b":status" => read_status(value, &mut meaning),
+            [b':', ..] => Some("a reply holds a pseudo-header other than `:status`"),
+            b"content-length" => {
+                lengths += 1;
+                read_length(value, lengths, &mut meaning)
+            }
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+                Some("a reply holds a header that belongs to HTTP/1.1 connections")
+            }
+            b"grpc-status" => read_grpc_status(value, &mut meaning),
+            b"content-type" => {
+                meaning.is_grpc = is_grpc(value);
+                None
+            }
+            _ => fault_of_name(name),
+        };
+        regular |= name.first() != Some(&b':');
+        meaning.fault = meaning.fault.or(fault).or_else(|| fault_of_value(value));
+    }
+    meaning
+}
+
+fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
+    let number = match value {
+        [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => decimal(value),
+        _ => None,
+    };
+    match (number, meaning.status) {
+        (None, _) => Some("`:status` is not three digits"),
+        (Some(_), Some(_)) => Some("a reply holds `:status` twice"),
+        (Some(status), None) => {
+            meaning.status = Some(status as u16);
+            None
+        }
+    }
+}
+
+fn read_length(value: &[u8], lengths: u32, meaning: &mut Meaning) -> Option<&'static str> {
+    match decimal(value) {
+        None => Some("`content-length` is no number"),
+        length if lengths > 1 && length != meaning.content_length => Some("two values of `content-length` differ"),
+        length => {
+            meaning.content_length = length;
+            None
+        }
+    }
+}
+
+fn read_grpc_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
+    meaning.grpc_status = decimal(value).and_then(|status| u32::try_from(status).ok());
+    meaning
+        .grpc_status
+        .is_none()
+        .then_some("`grpc-status` is no number")
+}
+
+/// `application/grpc`, also with a suffix (`+proto`) or a parameter.
+fn is_grpc(content_type: &[u8]) -> bool {
+    const TYPE: &[u8] = b"application/grpc";
+    content_type
+        .get(..TYPE.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(TYPE))
+        && matches!(content_type.get(TYPE.len()), None | Some(b'+' | b';' | b' '))
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn fault_of_name(name: &[u8]) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("a reply holds a header without a name");
+    }
+    if name.iter().any(u8::is_ascii_uppercase) {
+        return Some("a reply holds a header name in upper case");
+    }
+    name.iter()
+        .any(|&byte| byte <= b' ' || byte >= 0x7f || byte == b':')
+        .then_some("a reply holds a header name with a forbidden character")
+}
+
+fn fault_of_value(value: &[u8]) -> Option<&'static str> {
+    value
+        .iter()
+        .any(|byte| matches!(byte, 0 | b'\r' | b'\n'))
+        .then_some("a reply holds a header value with a line break or a NUL")
+}

@@ -1,0 +1,168 @@
+//! Header blocks into fields.
+
+use super::dynamic_table::DynamicTable;
+use super::static_table::STATIC_TABLE;
+use super::{DEFAULT_TABLE_SIZE, HpackError, huffman, integer};
+
+/// The fields of one header block. Kept and filled again, so that a block costs no allocation.
+#[derive(Debug, Clone, Default)]
+pub struct Fields {
+    bytes: Vec<u8>,
+    ends: Vec<(u32, u32)>,
+}
+
+impl Fields {
+    /// Name and value of each field, in the order they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(name, value)| {
+            let field = (
+                &self.bytes[start..name as usize],
+                &self.bytes[name as usize..value as usize],
+            );
+            start = value as usize;
+            field
+        })
+    }
+
+    /// How many fields.
+    pub const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no field.
+    pub const fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Forgets the fields, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        let name = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(value);
+        self.ends.push((name, self.bytes.len() as u32));
+    }
+
+    fn last(&self) -> (&[u8], &[u8]) {
+        let (name, value) = *self.ends.last().expect("a field was pushed");
+        let start = match self.ends.len() {
+            1 => 0,
+            count => self.ends[count - 2].1,
+        };
+        (
+            &self.bytes[start as usize..name as usize],
+            &self.bytes[name as usize..value as usize],
+        )
+    }
+}
+
+/// Reads header blocks in the order they come on one connection.
+#[derive(Debug)]
+pub struct Decoder {
+    table: DynamicTable,
+    /// Largest sum of names and values that is accepted, bytes.
+    most: usize,
+}
+
+impl Decoder {
+    /// A decoder for a connection on which `SETTINGS_HEADER_TABLE_SIZE` is left at its default. `most`: the largest sum
+    /// of names and values that is accepted, bytes.
+    pub const fn new(most: usize) -> Self {
+        Self {
+            table: DynamicTable::new(DEFAULT_TABLE_SIZE),
+            most,
+        }
+    }
+
+    /// Counts the changes of the table. The same block under the same count means the same.
+    pub const fn changes(&self) -> u64 {
+        self.table.changes()
+    }
+
+    /// Reads a whole block into `fields`.
+    pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
+        fields.clear();
+        let mut rest = block;
+        while let Some(&first) = rest.first() {
+            let used = match first {
+                0x80.. => self.indexed(rest, fields)?,
+                0x40..0x80 => {
+                    let used = self.literal(rest, 6, fields)?;
+                    let (name, value) = fields.last();
+                    self.table.insert(name, value);
+                    used
+                }
+                0x20..0x40 => self.size_update(rest, fields)?,
+                _ => self.literal(rest, 4, fields)?,
+            };
+            if fields.bytes.len() > self.most {
+                return Err(HpackError::TooLarge(self.most));
+            }
+            rest = &rest[used..];
+        }
+        Ok(())
+    }
+
+    fn entry(&self, index: usize) -> Result<(&[u8], &[u8]), HpackError> {
+        let place = index.checked_sub(1).ok_or(HpackError::NoSuchEntry(index))?;
+        match STATIC_TABLE.get(place) {
+            Some(&entry) => Ok(entry),
+            None => self
+                .table
+                .get(place - STATIC_TABLE.len())
+                .ok_or(HpackError::NoSuchEntry(index)),
+        }
+    }
+
+    fn indexed(&self, rest: &[u8], fields: &mut Fields) -> Result<usize, HpackError> {
+        let (index, used) = integer::decode(rest, 7)?;
+        let (name, value) = self.entry(index)?;
+        fields.push(name, value);
+        Ok(used)
+    }
+
+    fn literal(&self, rest: &[u8], prefix_bits: u32, fields: &mut Fields) -> Result<usize, HpackError> {
+        let (index, mut used) = integer::decode(rest, prefix_bits)?;
+        if index == 0 {
+            used += string(&rest[used..], &mut fields.bytes)?;
+        } else {
+            fields.bytes.extend_from_slice(self.entry(index)?.0);
+        }
+        let name = fields.bytes.len() as u32;
+        used += string(&rest[used..], &mut fields.bytes)?;
+        fields.ends.push((name, fields.bytes.len() as u32));
+        Ok(used)
+    }
+
+    /// A change of size may stand only before the first field (RFC 7541, section 4.2).
+    fn size_update(&mut self, rest: &[u8], fields: &Fields) -> Result<usize, HpackError> {
+        let (size, used) = integer::decode(rest, 5)?;
+        if size > DEFAULT_TABLE_SIZE || !fields.is_empty() {
+            return Err(HpackError::TableSize(size));
+        }
+        self.table.resize(size);
+        Ok(used)
+    }
+
+    #[cfg(test)]
+    pub(super) const fn table(&mut self) -> &mut DynamicTable {
+        &mut self.table
+    }
+}
+
+/// Appends a string literal to `out` (RFC 7541, section 5.2) and gives the bytes it took.
+fn string(bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, HpackError> {
+    let (length, used) = integer::decode(bytes, 7)?;
+    let coded = bytes.get(used..used + length).ok_or(HpackError::Truncated)?;
+    if bytes[0] & 0x80 == 0 {
+        out.extend_from_slice(coded);
+    } else {
+        huffman::decode(coded, out)?;
+    }
+    Ok(used + length)
+}

@@ -1,0 +1,95 @@
+//! The static table (RFC 7541, appendix A).
+
+/// Name and value of each entry; the entry at place `i` has index `i + 1`.
+pub(super) const STATIC_TABLE: [(&[u8], &[u8]); 61] = [
+    (b":authority", b""),
+    (b":method", b"GET"),
+    (b":method", b"POST"),
+    (b":path", b"/"),
+    (b":path", b"/index.html"),
+    (b":scheme", b"http"),
+    (b":scheme", b"https"),
+    (b":status", b"200"),
+    (b":status", b"204"),
+    (b":status", b"206"),
+    (b":status", b"304"),
+    (b":status", b"400"),
+    (b":status", b"404"),
+    (b":status", b"500"),
+    (b"accept-charset", b""),
+    (b"accept-encoding", b"gzip, deflate"),
+    (b"accept-language", b""),
+    (b"accept-ranges", b""),
+    (b"accept", b""),
+    (b"access-control-allow-origin", b""),
+    (b"age", b""),
+    (b"allow", b""),
+    (b"authorization", b""),
+    (b"cache-control", b""),
+    (b"content-disposition", b""),
+    (b"content-encoding", b""),
+    (b"content-language", b""),
+    (b"content-length", b""),
+    (b"content-location", b""),
+    (b"content-range", b""),
+    (b"content-type", b""),
+    (b"cookie", b""),
+    (b"date", b""),
+    (b"etag", b""),
+    (b"expect", b""),
+    (b"expires", b""),
+    (b"from", b""),
+    (b"host", b""),
+    (b"if-match", b""),
+    (b"if-modified-since", b""),
+    (b"if-none-match", b""),
+    (b"if-range", b""),
+    (b"if-unmodified-since", b""),
+    (b"last-modified", b""),
+    (b"link", b""),
+    (b"location", b""),
+    (b"max-forwards", b""),
+    (b"proxy-authenticate", b""),
+    (b"proxy-authorization", b""),
+    (b"range", b""),
+    (b"referer", b""),
+    (b"refresh", b""),
+    (b"retry-after", b""),
+    (b"server", b""),
+    (b"set-cookie", b""),
+    (b"strict-transport-security", b""),
+    (b"transfer-encoding", b""),
+    (b"user-agent", b""),
+    (b"vary", b""),
+    (b"via", b""),
+    (b"www-authenticate", b""),
+];
+
+/// How well a field is in the static table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StaticMatch {
+    /// Name and value, at this index.
+    Both(u8),
+    /// The name alone, first at this index.
+    Name(u8),
+    /// Not at all.
+    None,
+}
+
+/// Looks a field up. Walks the table: for use before the load, not in it.
+pub(super) fn find(name: &[u8], value: &[u8]) -> StaticMatch {
+    let mut of_name = StaticMatch::None;
+    for (place, (known_name, known_value)) in STATIC_TABLE.iter().enumerate() {
+        if *known_name != name {
+            continue;
+        }
+        let index = place as u8 + 1;
+        if *known_value == value {
+            return StaticMatch::Both(index);
+        }
+        if of_name == StaticMatch::None {
+            of_name = StaticMatch::Name(index);
+        }
+    }
+    of_name
+}

@@ -1,0 +1,165 @@
+//! The streams that are open, found by their identifier in one step.
+//!
+//! A stream lies in the slot that its identifier gives. Where an old stream still has that slot, the new one skips its
+//! identifier: a client may leave identifiers out, and requests that live long are few.
+
+use super::frame::LAST_STREAM;
+use crate::protocol::Token;
+
+/// How far the reply of a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The head is still to come.
+    Head,
+    /// The head was there; body or trailers follow.
+    Body,
+}
+
+/// One request under way.
+#[derive(Debug)]
+pub(super) struct Stream<R> {
+    /// Its identifier; 0: the slot is free.
+    pub(super) id: u32,
+    pub(super) token: Token,
+    pub(super) wants_headers: bool,
+    pub(super) stage: Stage,
+    pub(super) reply: R,
+    /// What the peer still accepts on this stream, bytes; below 0 after it made its window smaller.
+    pub(super) send_window: i64,
+    /// What the peer may still send, bytes.
+    pub(super) receive_window: i64,
+    /// The part of the body that the peer's windows keep back, from `unsent_from` on.
+    pub(super) unsent: Vec<u8>,
+    pub(super) unsent_from: usize,
+}
+
+/// The streams of one connection.
+#[derive(Debug)]
+pub(super) struct Streams<R> {
+    /// None until the first request: an idle connection costs little.
+    slots: Vec<Stream<R>>,
+    slot_count: u32,
+    next_id: u32,
+    open: u32,
+}
+
+impl<R: Default> Streams<R> {
+    pub(super) fn new(depth: u32) -> Self {
+        Self {
+            slots: Vec::new(),
+            slot_count: depth.saturating_mul(2).max(2).next_power_of_two(),
+            next_id: 1,
+            open: 0,
+        }
+    }
+
+    pub(super) const fn open(&self) -> u32 {
+        self.open
+    }
+
+    /// Whether there are identifiers left for another stream.
+    pub(super) const fn can_open(&self) -> bool {
+        // Skipping passes at most one identifier for each slot.
+        self.next_id < LAST_STREAM - 2 * self.slot_count
+    }
+
+    /// Whether a stream with this identifier was opened at some time.
+    pub(super) const fn was_opened(&self, id: u32) -> bool {
+        id % 2 == 1 && id < self.next_id
+    }
+
+    /// The slot of an open stream.
+    pub(super) fn find(&self, id: u32) -> Option<usize> {
+        let slot = self.slot_of(id);
+        (self.slots.get(slot)?.id == id && id != 0).then_some(slot)
+    }
+
+    pub(super) fn find_token(&self, token: Token) -> Option<usize> {
+        self.slots
+            .iter()
+            .position(|stream| stream.id != 0 && stream.token == token)
+    }
+
+    pub(super) fn get(&mut self, slot: usize) -> &mut Stream<R> {
+        &mut self.slots[slot]
+    }
+
+    /// The slots of all open streams.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> + use<R> {
+        let open: Vec<usize> = (0..self.slots.len())
+            .filter(|&slot| self.slots[slot].id != 0)
+            .collect();
+        open.into_iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream<R>> {
+        self.slots.iter_mut().filter(|stream| stream.id != 0)
+    }
+
+    /// Opens the next stream and gives its slot. Windows and reply are the caller's to set.
+    pub(super) fn add(&mut self, token: Token) -> usize {
+        if self.slots.is_empty() {
+            let free = || Stream {
+                id: 0,
+                token: Token(0),
+                wants_headers: false,
+                stage: Stage::Head,
+                reply: R::default(),
+                send_window: 0,
+                receive_window: 0,
+                unsent: Vec::new(),
+                unsent_from: 0,
+            };
+            self.slots.resize_with(self.slot_count as usize, free);
+        }
+        while self.slots[self.slot_of(self.next_id)].id != 0 {
+            self.next_id += 2;
+        }
+        let id = self.next_id;
+        self.next_id += 2;
+        self.open += 1;
+        let slot = self.slot_of(id);
+        let stream = &mut self.slots[slot];
+        stream.id = id;
+        stream.token = token;
+        stream.stage = Stage::Head;
+        slot
+    }
+
+    /// Frees a slot and gives the token of the request that was in it.
+    pub(super) fn remove(&mut self, slot: usize) -> Token {
+        let stream = &mut self.slots[slot];
+        debug_assert_ne!(stream.id, 0, "a slot is freed once");
+        stream.id = 0;
+        stream.unsent.clear();
+        stream.unsent_from = 0;
+        self.open -= 1;
+        stream.token
+    }
+
+    const fn slot_of(&self, id: u32) -> usize {
+        ((id >> 1) & (self.slot_count - 1)) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_whose_slot_is_taken_is_left_out() {
+        let mut streams: Streams<()> = Streams::new(2);
+        let old = streams.add(Token(7));
+        for _ in 0..10 {
+            let slot = streams.add(Token(8));
+            let id = streams.get(slot).id;
+            assert_ne!(slot, old);
+            assert_eq!(streams.find(id), Some(slot));
+            streams.remove(slot);
+            assert_eq!(streams.find(id), None);
+        }
+        assert_eq!(streams.find(1), Some(old));
+        assert_eq!(streams.open(), 1);
+        assert!(!streams.was_opened(2) && streams.was_opened(1));
+    }
+}
