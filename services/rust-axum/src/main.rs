@@ -6,13 +6,15 @@ mod sequence;
 mod snoop;
 
 use std::env;
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::extract::Request;
 use axum::routing::get;
 use axum::serve::ListenerExt;
 use axum::{Router, ServiceExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tower::Layer;
 use tower::util::MapRequestLayer;
@@ -20,7 +22,10 @@ use tower::util::MapRequestLayer;
 /// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-fn main() -> std::io::Result<()> {
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
+const BACKLOG: u32 = 4096;
+
+fn main() -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Ok(workers) = setting("WORKERS", "").parse() {
         runtime.worker_threads(workers);
@@ -28,7 +33,7 @@ fn main() -> std::io::Result<()> {
     runtime.enable_all().build()?.block_on(serve())
 }
 
-async fn serve() -> std::io::Result<()> {
+async fn serve() -> io::Result<()> {
     let app = Router::new()
         .route("/api/test", get(async || "Hello, World!"))
         .route("/api/count/{n}", get(sequence::count))
@@ -42,7 +47,7 @@ async fn serve() -> std::io::Result<()> {
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
     // Small replies leave at once.
-    let listener = TcpListener::bind(address).await?.tap_io(|stream| {
+    let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
     let server = axum::serve(listener, ServiceExt::<Request>::into_make_service(app))
@@ -51,6 +56,18 @@ async fn serve() -> std::io::Result<()> {
         ended = server.into_future() => ended,
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
     }
+}
+
+fn listen(address: &str) -> io::Result<TcpListener> {
+    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 async fn terminated() {

@@ -1,5 +1,6 @@
 use std::error::Error;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
@@ -8,11 +9,14 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
+const BACKLOG: u32 = 4096;
 
 /// Serves HTTP/1.1 until SIGTERM.
 pub async fn run<S, B>(address: &str, service: S) -> io::Result<()>
@@ -23,7 +27,7 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let listener = TcpListener::bind(address).await?;
+    let listener = listen(address)?;
     let connections = GracefulShutdown::new();
     let mut term = signal(SignalKind::terminate())?;
     loop {
@@ -45,4 +49,16 @@ where
     }
     let _ = tokio::time::timeout(GRACE, connections.shutdown()).await;
     Ok(())
+}
+
+fn listen(address: &str) -> io::Result<TcpListener> {
+    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }

@@ -3,16 +3,22 @@
 mod person;
 
 use std::env;
-use std::net::{AddrParseError, SocketAddr};
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 
 use person::messages::person_service_server::PersonServiceServer;
 
 /// What calls in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
+const BACKLOG: u32 = 4096;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -23,17 +29,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
+    let incoming = TcpIncoming::from(listen(&address)?).with_nodelay(Some(true));
     let server = Server::builder()
         .add_service(PersonServiceServer::new(person::People::read()))
-        .serve_with_shutdown(address()?, terminated());
+        .serve_with_incoming_shutdown(incoming, terminated());
     tokio::select! {
         ended = server => Ok(ended?),
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
     }
 }
 
-fn address() -> Result<SocketAddr, AddrParseError> {
-    format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080")).parse()
+fn listen(address: &str) -> io::Result<TcpListener> {
+    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 async fn terminated() {
