@@ -3,6 +3,7 @@
 mod relay;
 mod server;
 
+use std::convert::Infallible;
 use std::env;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
         Arc::new(Relay::new(backend).ok_or("BACKEND_URL must name the backend, like http://127.0.0.1:9000")?);
     let service = service_fn(move |request| {
         let relay = Arc::clone(&relay);
-        async move { relay.answer(request).await }
+        async move { Ok::<_, Infallible>(relay.answer(request).await) }
     });
     Ok(server::run(&address, service).await?)
 }

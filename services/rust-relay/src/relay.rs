@@ -1,4 +1,3 @@
-use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 
@@ -50,37 +49,37 @@ impl Relay {
         })
     }
 
-    pub async fn answer<B>(&self, request: Request<B>) -> Result<Reply, Infallible>
+    pub async fn answer<B>(&self, request: Request<B>) -> Reply
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         if request.uri().path() == "/nop" && matches!(*request.method(), Method::GET | Method::HEAD) {
-            return Ok(text(StatusCode::OK, "OK"));
+            return text(StatusCode::OK, "OK");
         }
         let (parts, body) = request.into_parts();
         let body = match Limited::new(body, LARGEST_BODY_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return Ok(text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"));
+                return text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
             }
-            Err(_) => return Ok(text(StatusCode::BAD_REQUEST, "the body is broken")),
+            Err(_) => return text(StatusCode::BAD_REQUEST, "the body is broken"),
         };
         if is_json(&parts.headers) {
             match serde_json::from_slice(&body) {
-                Ok(message) if is_dropped(&message) => return Ok(text(StatusCode::NO_CONTENT, "")),
+                Ok(message) if is_dropped(&message) => return text(StatusCode::NO_CONTENT, ""),
                 Ok(_) => {}
-                Err(_) => return Ok(text(StatusCode::BAD_REQUEST, "the body is not JSON")),
+                Err(_) => return text(StatusCode::BAD_REQUEST, "the body is not JSON"),
             }
         }
         let mut request = Request::from_parts(parts, Full::new(body));
         self.point_to_backend(&mut request);
         let reply = tokio::time::timeout(BACKEND_LIMIT, self.client.request(request)).await;
-        Ok(match reply {
+        match reply {
             Ok(Ok(reply)) => from_backend(reply),
             Ok(Err(_)) => text(StatusCode::BAD_GATEWAY, "the backend cannot be reached"),
             Err(_) => text(StatusCode::GATEWAY_TIMEOUT, "the backend is too slow"),
-        })
+        }
     }
 
     fn point_to_backend(&self, request: &mut Request<Full<Bytes>>) {
