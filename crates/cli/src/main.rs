@@ -4,6 +4,8 @@
 //! could hold. Nothing but this file ends the process.
 
 mod args;
+#[allow(dead_code, reason = "used by the commands that come next")]
+mod checkout;
 mod commands;
 mod exit;
 
