@@ -1,0 +1,79 @@
+// A server with valyala/fasthttp.
+package main
+
+import (
+	"cmp"
+	"context"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+func main() {
+	if workers, err := strconv.Atoi(os.Getenv("WORKERS")); err == nil && workers > 0 {
+		runtime.GOMAXPROCS(workers)
+	}
+	server := &fasthttp.Server{
+		Handler: route,
+		// A hundred headers do not fit in the 4 KiB that are the default.
+		ReadBufferSize: 64 << 10,
+		// So that a stop need not wait for clients that keep their connection open.
+		CloseOnShutdown: true,
+		// By default each broken request is logged.
+		Logger: log.New(noLog{}, "", 0),
+	}
+
+	stopped := make(chan struct{})
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		// Requests in flight get two seconds to end.
+		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		server.ShutdownWithContext(grace)
+		close(stopped)
+	}()
+
+	address := net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080"))
+	if err := server.ListenAndServe(address); err != nil {
+		log.Fatal(err)
+	}
+	<-stopped
+}
+
+func route(ctx *fasthttp.RequestCtx) {
+	if !ctx.IsGet() && !ctx.IsHead() {
+		ctx.Error("only GET", fasthttp.StatusMethodNotAllowed)
+		return
+	}
+	path := string(ctx.Path())
+	if path == "/api/test" {
+		hello(ctx)
+	} else if n, ok := strings.CutPrefix(path, "/api/count/"); ok {
+		count(ctx, n)
+	} else if n, ok := strings.CutPrefix(path, "/api/fib/"); ok {
+		fib(ctx, n)
+	} else if path == "/" {
+		snoop(ctx)
+	} else {
+		ctx.Error("no such path", fasthttp.StatusNotFound)
+	}
+}
+
+func hello(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("text/plain")
+	ctx.SetBodyString("Hello, World!")
+}
+
+type noLog struct{}
+
+func (noLog) Write(line []byte) (int, error) { return len(line), nil }
