@@ -10,7 +10,9 @@
 //!
 //! Bytes to send are appended to `out`; the worker sends them after each call.
 
+pub mod grpc;
 pub mod http1;
+pub mod http2;
 
 use crate::parameters::Values;
 use prony_load::{Request, Target};
@@ -69,6 +71,10 @@ pub trait ReplySink {
     fn head(&mut self, token: Token, head: Head<'_>);
     /// The next piece of the body (for gRPC: of the message, without its five-byte prefix).
     fn data(&mut self, token: Token, piece: &[u8]);
+    /// One more message of a gRPC reply is complete.
+    fn message(&mut self, _token: Token) {}
+    /// What the service says about a `grpc-status` other than 0, percent-encoded as it came.
+    fn grpc_message(&mut self, _token: Token, _text: &[u8]) {}
     /// The reply is complete, and the place is free again.
     fn end(&mut self, token: Token, end: End);
     /// The request failed, and the place is free again.

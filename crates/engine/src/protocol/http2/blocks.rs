@@ -81,9 +81,7 @@ impl Blocks {
         }
         let block = &mut self.remembered[place];
         block.under = None;
-        self.decoder
-            .decode(coded, &mut block.fields)
-            .map_err(violation)?;
+        self.decoder.decode(coded, &mut block.fields).map_err(violation)?;
         block.meaning = read_meaning(&block.fields);
         block.coded.clear();
         if self.decoder.changes() == before {
@@ -96,7 +94,10 @@ impl Blocks {
 
 const fn violation(error: HpackError) -> Violation {
     let (code, reason) = match error {
-        HpackError::Truncated => (ErrorCode::Compression, "a header block ends in the middle of a field"),
+        HpackError::Truncated => (
+            ErrorCode::Compression,
+            "a header block ends in the middle of a field",
+        ),
         HpackError::IntegerTooLarge => (
             ErrorCode::Compression,
             "a header block holds an integer too large to be real",
@@ -113,7 +114,10 @@ const fn violation(error: HpackError) -> Violation {
             ErrorCode::Compression,
             "a header block resizes the table where it must not",
         ),
-        HpackError::TooLarge(_) => (ErrorCode::EnhanceYourCalm, "the headers of a reply exceed 256 KiB"),
+        HpackError::TooLarge(_) => (
+            ErrorCode::EnhanceYourCalm,
+            "the headers of a reply exceed 256 KiB",
+        ),
     };
     Violation { code, reason }
 }
@@ -166,7 +170,9 @@ fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
 fn read_length(value: &[u8], lengths: u32, meaning: &mut Meaning) -> Option<&'static str> {
     match decimal(value) {
         None => Some("`content-length` is no number"),
-        length if lengths > 1 && length != meaning.content_length => Some("two values of `content-length` differ"),
+        length if lengths > 1 && length != meaning.content_length => {
+            Some("two values of `content-length` differ")
+        }
         length => {
             meaning.content_length = length;
             None

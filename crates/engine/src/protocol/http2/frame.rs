@@ -119,21 +119,22 @@ pub struct FrameHeader {
 impl FrameHeader {
     /// Reads the header.
     pub fn parse(bytes: &[u8; HEADER_LENGTH]) -> Self {
-        let [a, b, c, kind, flags, d, e, f, g] = *bytes;
         Self {
-            length: u32::from_be_bytes([0, a, b, c]),
-            kind,
-            flags,
+            length: number(&bytes[..4]) >> 8,
+            kind: bytes[3],
+            flags: bytes[4],
             // The highest bit is reserved and must be ignored.
-            stream: u32::from_be_bytes([d & 0x7f, e, f, g]),
+            stream: number(&bytes[5..]) & LAST_STREAM,
         }
     }
 
     /// The header's bytes.
     pub fn to_bytes(self) -> [u8; HEADER_LENGTH] {
-        let [_, a, b, c] = self.length.to_be_bytes();
-        let [d, e, f, g] = self.stream.to_be_bytes();
-        [a, b, c, self.kind, self.flags, d, e, f, g]
+        let mut bytes = [0; HEADER_LENGTH];
+        bytes[..4].copy_from_slice(&(self.length << 8 | u32::from(self.kind)).to_be_bytes());
+        bytes[4] = self.flags;
+        bytes[5..].copy_from_slice(&self.stream.to_be_bytes());
+        bytes
     }
 
     pub(super) const fn has(self, flag: u8) -> bool {
@@ -163,12 +164,12 @@ pub fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
     write(kind::SETTINGS, 0, 0, &payload, out);
 }
 
-/// Appends WINDOW_UPDATE.
+/// Appends `WINDOW_UPDATE`.
 pub fn write_window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
     write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), out);
 }
 
-/// Appends RST_STREAM.
+/// Appends `RST_STREAM`.
 pub fn write_reset(stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
     write(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes(), out);
 }
@@ -185,9 +186,9 @@ pub(super) fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u
     if !header.has(flag::PADDED) {
         return Ok(payload);
     }
-    let (&padding, rest) = payload
-        .split_first()
-        .ok_or(Violation::size("a padded frame has no room for the length of its padding"))?;
+    let (&padding, rest) = payload.split_first().ok_or(Violation::size(
+        "a padded frame has no room for the length of its padding",
+    ))?;
     rest.len()
         .checked_sub(usize::from(padding))
         .map(|length| &rest[..length])

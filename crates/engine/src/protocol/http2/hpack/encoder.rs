@@ -6,6 +6,7 @@
 
 use super::static_table::{StaticMatch, find};
 use super::{DEFAULT_TABLE_SIZE, ENTRY_OVERHEAD, huffman, integer};
+use std::hash::{DefaultHasher, Hasher as _};
 
 const INDEXED: u8 = 0x80;
 const LITERAL_INDEXED: u8 = 0x40;
@@ -15,7 +16,7 @@ const SIZE_UPDATE: u8 = 0x20;
 const FIRST_DYNAMIC: usize = 62;
 
 /// A field of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field<'a> {
     /// The name, in lower case.
     pub name: &'a [u8],
@@ -23,19 +24,31 @@ pub struct Field<'a> {
     pub value: Option<&'a [u8]>,
 }
 
+/// Stands for a field or a plan by its content, so that plans made apart share what they have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key(u64);
+
+impl Key {
+    fn of(content: &(impl std::hash::Hash + ?Sized)) -> Self {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
 #[derive(Debug)]
 enum Piece {
-    /// One byte, or a literal that no table has room for.
-    Fixed(Box<[u8]>),
-    /// An entry of the plan.
-    Entry(usize),
+    /// An entry of the static table.
+    Static(u8),
+    /// A constant field outside the static table.
+    Entry(Entry),
     /// The name as a literal; the value follows.
     Varying(Box<[u8]>),
 }
 
-/// A constant field outside the static table.
 #[derive(Debug)]
 struct Entry {
+    key: Key,
     /// As a literal that enters the table.
     entering: Box<[u8]>,
     /// As a literal that does not.
@@ -43,45 +56,29 @@ struct Entry {
     size: usize,
 }
 
-/// How the header block of each operation is written.
+/// How the header block of one operation is written.
 #[derive(Debug)]
 pub struct HeaderPlan {
-    entries: Vec<Entry>,
-    operations: Vec<Vec<Piece>>,
+    key: Key,
+    pieces: Vec<Piece>,
+    is_constant: bool,
 }
 
 impl HeaderPlan {
-    /// Plans the blocks of operations with these fields, in the order they are sent (pseudo-headers first).
-    pub fn new(operations: &[Vec<Field<'_>>]) -> Self {
-        let mut known: Vec<(&[u8], &[u8])> = Vec::new();
-        let mut entries = Vec::new();
-        let operations = operations
-            .iter()
-            .map(|fields| {
-                let pieces = fields.iter().map(|field| {
-                    let Some(value) = field.value else {
-                        return Piece::Varying(literal_name(field.name, LITERAL, 4).into());
-                    };
-                    if let StaticMatch::Both(index) = find(field.name, value) {
-                        return Piece::Fixed([INDEXED | index].into());
-                    }
-                    let same = known.iter().position(|&entry| entry == (field.name, value));
-                    Piece::Entry(same.unwrap_or_else(|| {
-                        known.push((field.name, value));
-                        entries.push(Entry::new(field.name, value));
-                        entries.len() - 1
-                    }))
-                });
-                pieces.collect()
-            })
-            .collect();
-        Self { entries, operations }
-    }
-
-    fn is_constant(&self, operation: usize) -> bool {
-        !self.operations[operation]
-            .iter()
-            .any(|piece| matches!(piece, Piece::Varying(_)))
+    /// Plans the block of an operation with these fields, in the order they are sent (pseudo-headers first).
+    pub fn new(fields: &[Field<'_>]) -> Self {
+        let piece = |field: &Field<'_>| match field.value {
+            None => Piece::Varying(literal_name(field.name, LITERAL, 4).into()),
+            Some(value) => match find(field.name, value) {
+                StaticMatch::Both(index) => Piece::Static(INDEXED | index),
+                _ => Piece::Entry(Entry::new(field.name, value)),
+            },
+        };
+        Self {
+            key: Key::of(fields),
+            pieces: fields.iter().map(piece).collect(),
+            is_constant: fields.iter().all(|field| field.value.is_some()),
+        }
     }
 }
 
@@ -93,6 +90,7 @@ impl Entry {
             bytes.into()
         };
         Self {
+            key: Key::of(&(name, value)),
             entering: literal(LITERAL_INDEXED, 6),
             plain: literal(LITERAL, 4),
             size: name.len() + value.len() + ENTRY_OVERHEAD,
@@ -128,15 +126,15 @@ fn shortest_string(text: &[u8], out: &mut Vec<u8>) {
 /// What one connection's service has in its dynamic table, as far as this side put it there.
 #[derive(Debug)]
 pub struct Encoder {
-    /// For each entry of the plan: how many entries there were once it had entered; 0: it is not in the table.
-    entered: Vec<u16>,
+    /// The entries in the table, with how many there were once each had entered.
+    entered: Vec<(Key, u16)>,
     count: u16,
     size: usize,
     limit: usize,
     /// The table must be emptied and get the new limit with the next block.
     resize: bool,
-    /// For each operation: its block and the count under which it is right.
-    blocks: Vec<(u16, Vec<u8>)>,
+    /// Blocks of plans without varying fields, each with the count under which it is right.
+    blocks: Vec<(Key, u16, Vec<u8>)>,
     value: Vec<u8>,
 }
 
@@ -166,55 +164,36 @@ impl Encoder {
         self.resize = true;
         self.count = 0;
         self.size = 0;
-        self.entered.fill(0);
+        self.entered.clear();
         self.blocks.clear();
     }
 
     /// Appends the block of an operation. `value(k, out)` appends the value of the `k`-th field that varies, from 0.
-    pub fn encode(
-        &mut self,
-        plan: &HeaderPlan,
-        operation: usize,
-        value: impl FnMut(usize, &mut Vec<u8>),
-        out: &mut Vec<u8>,
-    ) {
-        if let Some((count, block)) = self.blocks.get(operation)
-            && *count == self.count
-            && !block.is_empty()
+    #[inline]
+    pub fn encode(&mut self, plan: &HeaderPlan, value: impl FnMut(usize, &mut Vec<u8>), out: &mut Vec<u8>) {
+        let (key, count) = (plan.key, self.count);
+        match self
+            .blocks
+            .iter()
+            .find(|block| block.0 == key && block.1 == count)
         {
-            out.extend_from_slice(block);
-            return;
-        }
-        let start = out.len();
-        let before = self.count;
-        if self.resize {
-            self.resize = false;
-            out.push(SIZE_UPDATE);
-            integer::encode(self.limit, 5, SIZE_UPDATE, out);
-            self.write(plan, operation, value, out);
-            return;
-        }
-        self.write(plan, operation, value, out);
-        // A block that entered nothing is the same next time.
-        if self.count == before && plan.is_constant(operation) {
-            self.blocks
-                .resize_with(plan.operations.len(), || (0, Vec::new()));
-            self.blocks[operation] = (self.count, out[start..].to_vec());
+            Some((_, _, block)) => out.extend_from_slice(block),
+            None => self.write(plan, value, out),
         }
     }
 
-    fn write(
-        &mut self,
-        plan: &HeaderPlan,
-        operation: usize,
-        mut value: impl FnMut(usize, &mut Vec<u8>),
-        out: &mut Vec<u8>,
-    ) {
+    fn write(&mut self, plan: &HeaderPlan, mut value: impl FnMut(usize, &mut Vec<u8>), out: &mut Vec<u8>) {
+        let (start, before) = (out.len(), self.count);
+        let resize = std::mem::take(&mut self.resize);
+        if resize {
+            out.push(SIZE_UPDATE);
+            integer::encode(self.limit, 5, SIZE_UPDATE, out);
+        }
         let mut varying = 0;
-        for piece in &plan.operations[operation] {
+        for piece in &plan.pieces {
             match piece {
-                Piece::Fixed(bytes) => out.extend_from_slice(bytes),
-                Piece::Entry(entry) => self.write_entry(plan, *entry, out),
+                Piece::Static(indexed) => out.push(*indexed),
+                Piece::Entry(entry) => self.write_entry(entry, out),
                 Piece::Varying(name) => {
                     out.extend_from_slice(name);
                     self.value.clear();
@@ -225,24 +204,26 @@ impl Encoder {
                 }
             }
         }
+        // A block that changed nothing is the same next time.
+        if plan.is_constant && !resize && self.count == before {
+            self.blocks.retain(|block| block.0 != plan.key);
+            self.blocks.push((plan.key, before, out[start..].to_vec()));
+        }
     }
 
-    fn write_entry(&mut self, plan: &HeaderPlan, entry: usize, out: &mut Vec<u8>) {
-        self.entered.resize(plan.entries.len(), 0);
-        let at = self.entered[entry];
-        if at != 0 {
+    fn write_entry(&mut self, entry: &Entry, out: &mut Vec<u8>) {
+        if let Some((_, at)) = self.entered.iter().find(|entered| entered.0 == entry.key) {
             integer::encode(FIRST_DYNAMIC + usize::from(self.count - at), 7, INDEXED, out);
             return;
         }
-        let planned = &plan.entries[entry];
         // Nothing is ever evicted: what does not fit stays a literal.
-        if self.size + planned.size > self.limit {
-            out.extend_from_slice(&planned.plain);
+        if self.size + entry.size > self.limit {
+            out.extend_from_slice(&entry.plain);
             return;
         }
-        out.extend_from_slice(&planned.entering);
-        self.size += planned.size;
+        out.extend_from_slice(&entry.entering);
+        self.size += entry.size;
         self.count += 1;
-        self.entered[entry] = self.count;
+        self.entered.push((entry.key, self.count));
     }
 }

@@ -39,7 +39,7 @@ struct Code {
     /// For each length: place in `symbols` of its first code.
     first_place: [u16; LONGEST + 1],
     /// For each length: its first code.
-    first_code: [u32; LONGEST + 1],
+    first_of: [u32; LONGEST + 1],
     /// For each length: the first code beyond it, aligned to the left of 32 bits.
     beyond: [u64; LONGEST + 1],
     /// For each value of eight bits that begins with a code of at most eight bits: the symbol and the length; else length 0.
@@ -53,7 +53,7 @@ const fn build() -> Code {
         codes: [0; SYMBOLS],
         symbols: [0; SYMBOLS],
         first_place: [0; LONGEST + 1],
-        first_code: [0; LONGEST + 1],
+        first_of: [0; LONGEST + 1],
         beyond: [0; LONGEST + 1],
         short: [(0, 0); 256],
     };
@@ -62,7 +62,7 @@ const fn build() -> Code {
     let mut length = 1;
     while length <= LONGEST {
         code <<= 1;
-        made.first_code[length] = code;
+        made.first_of[length] = code;
         made.first_place[length] = place as u16;
         let mut symbol = 0;
         while symbol < SYMBOLS {
@@ -128,7 +128,7 @@ fn long(window: u32, bits: u32) -> Result<(u8, u32), HpackError> {
         if length as u32 > bits {
             break;
         }
-        let above = (window >> (32 - length)) - CODE.first_code[length];
+        let above = (window >> (32 - length)) - CODE.first_of[length];
         let symbol = CODE.symbols[usize::from(CODE.first_place[length]) + above as usize];
         if symbol == END_OF_STRING {
             break;

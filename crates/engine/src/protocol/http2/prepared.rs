@@ -1,0 +1,240 @@
+//! Requests serialised as far as can be done before the run.
+
+use super::hpack::{Field, HeaderPlan};
+use crate::parameters::Values;
+use crate::protocol::PrepareError;
+use prony_load::{Body, Part, Request, Target, Template};
+
+/// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
+const RESERVED: [&str; 8] = [
+    "host",
+    "connection",
+    "content-length",
+    "keep-alive",
+    "proxy-connection",
+    "transfer-encoding",
+    "upgrade",
+    "te",
+];
+
+/// A request as all connections send it.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) headers: HeaderPlan,
+    varying: Vec<Varying>,
+    body: PreparedBody,
+    /// Whether the reply has no body whatever its headers say.
+    pub(super) is_head: bool,
+}
+
+/// A header's value that differs from request to request.
+#[derive(Debug)]
+enum Varying {
+    Value(Template),
+    BodyLength,
+}
+
+#[derive(Debug)]
+enum PreparedBody {
+    None,
+    Constant(Vec<u8>),
+    Varying { template: Template, grpc: bool },
+}
+
+/// Which headers a protocol on top of HTTP/2 adds, and whether messages carry gRPC's prefix.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// Headers added to those of the request.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Whether the body is a gRPC message.
+    pub grpc: bool,
+}
+
+impl Prepared {
+    /// Serialises a request.
+    pub fn new(request: &Request, target: &Target, dialect: Dialect) -> Result<Self, PrepareError> {
+        let method = request.method.as_str();
+        if method.is_empty() || !method.bytes().all(is_token) {
+            return Err(PrepareError::Method(method.into()));
+        }
+        check_path(&request.path)?;
+        let scheme = if target.tls.is_some() { "https" } else { "http" };
+        let mut fields: Vec<(String, Template)> = vec![
+            (":method".into(), Template::literal(method)),
+            (":scheme".into(), Template::literal(scheme)),
+            (":authority".into(), Template::literal(target.authority.as_str())),
+            (":path".into(), request.path.clone()),
+        ];
+        for (name, value) in dialect.headers {
+            fields.push(((*name).into(), Template::literal(*value)));
+        }
+        let body = PreparedBody::new(&request.body, dialect.grpc);
+        if let (PreparedBody::Constant(bytes), false) = (&body, dialect.grpc) {
+            let length = bytes.len().to_string();
+            fields.push(("content-length".into(), Template::literal(length.as_str())));
+        }
+        add_headers(request, dialect, &mut fields)?;
+        Ok(Self::of(&fields, body, method == "HEAD"))
+    }
+
+    fn of(fields: &[(String, Template)], body: PreparedBody, is_head: bool) -> Self {
+        let constants: Vec<Option<Vec<u8>>> = fields.iter().map(|(_, value)| constant(value)).collect();
+        let mut planned: Vec<Field<'_>> = fields
+            .iter()
+            .zip(&constants)
+            .map(|((name, _), value)| Field {
+                name: name.as_bytes(),
+                value: value.as_deref(),
+            })
+            .collect();
+        let templates = fields.iter().map(|(_, value)| value);
+        let mut varying: Vec<Varying> = templates
+            .filter(|value| !value.is_constant())
+            .map(|value| Varying::Value(value.clone()))
+            .collect();
+        if matches!(body, PreparedBody::Varying { grpc: false, .. }) {
+            planned.push(Field {
+                name: b"content-length",
+                value: None,
+            });
+            varying.push(Varying::BodyLength);
+        }
+        Self {
+            headers: HeaderPlan::new(&planned),
+            varying,
+            body,
+            is_head,
+        }
+    }
+
+    /// Whether the request ends with its headers.
+    pub(super) const fn is_bodyless(&self) -> bool {
+        matches!(self.body, PreparedBody::None)
+    }
+
+    /// Appends the value of the varying field `place` of a request with a body of `body_length` bytes.
+    pub(super) fn value(&self, place: usize, values: Values<'_>, body_length: usize, out: &mut Vec<u8>) {
+        match &self.varying[place] {
+            Varying::Value(template) => template.render(out, |index, out| values.append(index, out)),
+            Varying::BodyLength => out.extend_from_slice(body_length.to_string().as_bytes()),
+        }
+    }
+
+    /// The body; rendered into `scratch` where it differs from request to request.
+    pub(super) fn body<'a>(&'a self, values: Values<'_>, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        match &self.body {
+            PreparedBody::None => &[],
+            PreparedBody::Constant(bytes) => bytes,
+            PreparedBody::Varying { template, grpc } => {
+                scratch.clear();
+                if *grpc {
+                    scratch.extend_from_slice(&[0; 5]);
+                }
+                template.render(scratch, |index, out| values.append(index, out));
+                if *grpc {
+                    write_length(scratch);
+                }
+                scratch
+            }
+        }
+    }
+}
+
+impl PreparedBody {
+    fn new(body: &Body, grpc: bool) -> Self {
+        match body {
+            // An empty gRPC message still has its prefix.
+            Body::None if grpc => Self::Constant(vec![0; 5]),
+            Body::None => Self::None,
+            Body::Bytes(template) => match constant(template) {
+                Some(bytes) if grpc => {
+                    let mut message = vec![0; 5];
+                    message.extend_from_slice(&bytes);
+                    write_length(&mut message);
+                    Self::Constant(message)
+                }
+                Some(bytes) => Self::Constant(bytes),
+                None => Self::Varying {
+                    template: template.clone(),
+                    grpc,
+                },
+            },
+        }
+    }
+}
+
+/// Writes the length of a message into the prefix before it.
+fn write_length(message: &mut [u8]) {
+    let length = (message.len() - 5) as u32;
+    message[1..5].copy_from_slice(&length.to_be_bytes());
+}
+
+fn constant(template: &Template) -> Option<Vec<u8>> {
+    template.is_constant().then(|| {
+        let mut bytes = Vec::new();
+        template.render(&mut bytes, |_, _| {
+            unreachable!("a constant template has no values")
+        });
+        bytes
+    })
+}
+
+fn add_headers(
+    request: &Request,
+    dialect: Dialect,
+    fields: &mut Vec<(String, Template)>,
+) -> Result<(), PrepareError> {
+    for header in &request.headers {
+        let name = header.name.to_ascii_lowercase();
+        let refuse = |reason| PrepareError::Header {
+            name: header.name.clone(),
+            reason,
+        };
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return Err(refuse("a name is made of letters, digits and `-`"));
+        }
+        if RESERVED.contains(&name.as_str()) || dialect.headers.iter().any(|(own, _)| *own == name) {
+            return Err(refuse("the protocol sends it itself, or forbids it"));
+        }
+        if literals(&header.value).any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+            return Err(refuse("a value must not hold a line break or a NUL"));
+        }
+        fields.push((name, header.value.clone()));
+    }
+    Ok(())
+}
+
+fn check_path(path: &Template) -> Result<(), PrepareError> {
+    let refuse = |reason| {
+        let text: Vec<u8> = literals(path).collect();
+        Err(PrepareError::Path {
+            path: String::from_utf8_lossy(&text).into_owned(),
+            reason,
+        })
+    };
+    if !matches!(path.0.first(), Some(Part::Literal(bytes)) if matches!(bytes.as_slice().first(), Some(b'/' | b'*')))
+    {
+        return refuse("it must begin with `/`");
+    }
+    if literals(path).any(|byte| byte <= b' ' || byte == 0x7f || byte == b'#') {
+        return refuse("it must not hold spaces, control characters or `#`: write them as %20 and so on");
+    }
+    Ok(())
+}
+
+fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
+    template
+        .0
+        .iter()
+        .flat_map(|part| match part {
+            Part::Literal(bytes) => bytes.as_slice(),
+            Part::Value(_) => &[],
+        })
+        .copied()
+}
+
+/// Characters of a token (RFC 9110, section 5.6.2).
+const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+}

@@ -1,0 +1,122 @@
+//! Requests into frames, as far as the service's windows allow.
+
+use super::connection::{Connection, OUR_WINDOW};
+use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind};
+use super::{Prepared, Semantics};
+use crate::protocol::Call;
+
+impl<M: Semantics> Connection<M> {
+    #[inline]
+    pub(super) fn start_stream(
+        &mut self,
+        scratch: &mut Vec<u8>,
+        call: &Call<'_, Prepared>,
+        out: &mut Vec<u8>,
+    ) {
+        debug_assert!(self.is_ready && !self.is_closing);
+        let prepared = call.prepared;
+        let slot = self.streams.add(call.token);
+        let stream = self.streams.get(slot);
+        stream.wants_headers = call.wants_headers;
+        stream.reply = M::begin(prepared.is_head);
+        stream.send_window = i64::from(self.peer.window);
+        stream.receive_window = i64::from(OUR_WINDOW);
+        let id = stream.id;
+        self.is_closing |= !self.streams.can_open();
+
+        let body = prepared.body(call.values, scratch);
+        let begin = out.len();
+        out.extend_from_slice(&[0; HEADER_LENGTH]);
+        let value = |place, out: &mut Vec<u8>| prepared.value(place, call.values, body.len(), out);
+        self.encoder.encode(&prepared.headers, value, out);
+        let flags = if prepared.is_bodyless() || body.is_empty() {
+            flag::END_STREAM
+        } else {
+            0
+        };
+        self.finish_headers(id, flags, begin, out);
+        if flags == 0 {
+            self.send_body(slot, body, out);
+        }
+    }
+
+    /// Writes the header of the HEADERS frame whose payload is `out[begin + 9..]`, and cuts the payload into
+    /// CONTINUATION frames where it is longer than the service accepts.
+    fn finish_headers(&self, stream: u32, flags: u8, begin: usize, out: &mut Vec<u8>) {
+        let length = out.len() - begin - HEADER_LENGTH;
+        let most = self.peer.max_frame as usize;
+        let mut header = FrameHeader {
+            length: length.min(most) as u32,
+            kind: kind::HEADERS,
+            flags: flags | flag::END_HEADERS,
+            stream,
+        };
+        if length > most {
+            header.flags = flags;
+            let rest = out.split_off(begin + HEADER_LENGTH + most);
+            let last = rest.chunks(most).count() - 1;
+            for (place, chunk) in rest.chunks(most).enumerate() {
+                let flags = if place == last { flag::END_HEADERS } else { 0 };
+                frame::write(kind::CONTINUATION, flags, stream, chunk, out);
+            }
+        }
+        out[begin..begin + HEADER_LENGTH].copy_from_slice(&header.to_bytes());
+    }
+
+    /// Sends what the windows allow and keeps the rest.
+    #[inline]
+    fn send_body(&mut self, slot: usize, body: &[u8], out: &mut Vec<u8>) {
+        let sent = self.send_data(slot, body, out);
+        if sent < body.len() {
+            let stream = self.streams.get(slot);
+            stream.unsent.extend_from_slice(&body[sent..]);
+            stream.unsent_from = 0;
+            self.waiting += 1;
+        }
+    }
+
+    /// Sends DATA frames and gives how many bytes went out.
+    #[inline]
+    fn send_data(&mut self, slot: usize, body: &[u8], out: &mut Vec<u8>) -> usize {
+        let stream = self.streams.get(slot);
+        let allowed = stream.send_window.min(self.send_window).max(0) as usize;
+        let now = body.len().min(allowed);
+        let mut sent = 0;
+        while sent < now {
+            let chunk = &body[sent..now.min(sent + self.peer.max_frame as usize)];
+            sent += chunk.len();
+            let flags = if sent == body.len() { flag::END_STREAM } else { 0 };
+            frame::write(kind::DATA, flags, stream.id, chunk, out);
+        }
+        stream.send_window -= sent as i64;
+        self.send_window -= sent as i64;
+        sent
+    }
+
+    /// A window grew: goes on with the bodies that were kept back.
+    pub(super) fn send_waiting(&mut self, out: &mut Vec<u8>) {
+        if self.waiting == 0 {
+            return;
+        }
+        for slot in self.streams.slots() {
+            if self.send_window <= 0 {
+                return;
+            }
+            let stream = self.streams.get(slot);
+            if stream.unsent.is_empty() {
+                continue;
+            }
+            // Taken out and put back, so that its memory is kept.
+            let mut unsent = std::mem::take(&mut stream.unsent);
+            let from = stream.unsent_from;
+            let sent = self.send_data(slot, &unsent[from..], out);
+            if from + sent == unsent.len() {
+                unsent.clear();
+                self.waiting -= 1;
+            }
+            let stream = self.streams.get(slot);
+            stream.unsent_from = from + sent;
+            stream.unsent = unsent;
+        }
+    }
+}
