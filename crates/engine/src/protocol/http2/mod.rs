@@ -8,10 +8,12 @@
 
 mod blocks;
 mod connection;
+mod control;
 pub mod frame;
 pub mod hpack;
 mod prepared;
 mod receive;
+mod reply;
 mod semantics;
 mod send;
 mod streams;

@@ -1,0 +1,167 @@
+//! Frames that are about the connection or the windows, not about a reply.
+
+use super::Semantics;
+use super::connection::Connection;
+use super::frame::{self, FrameHeader, Violation, flag, kind, number, setting};
+use crate::protocol::{Failure, ReplySink};
+
+impl<M: Semantics> Connection<M> {
+    pub(super) fn settings(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Violation> {
+        if header.stream != 0 {
+            return Err(Violation::protocol("SETTINGS on a stream"));
+        }
+        if header.has(flag::ACK) {
+            if !self.is_ready {
+                return Err(Violation::protocol(
+                    "the first frame is not SETTINGS but their receipt",
+                ));
+            }
+            return if payload.is_empty() {
+                Ok(())
+            } else {
+                Err(Violation::size("the receipt of SETTINGS is not empty"))
+            };
+        }
+        if !payload.len().is_multiple_of(6) {
+            return Err(Violation::size("SETTINGS are not a multiple of 6 bytes long"));
+        }
+        for entry in payload.chunks_exact(6) {
+            self.setting(u16::from_be_bytes([entry[0], entry[1]]), number(&entry[2..]))?;
+        }
+        self.is_ready = true;
+        frame::write(kind::SETTINGS, flag::ACK, 0, &[], out);
+        self.send_waiting(out);
+        Ok(())
+    }
+
+    fn setting(&mut self, identifier: u16, value: u32) -> Result<(), Violation> {
+        match identifier {
+            setting::HEADER_TABLE_SIZE => self.encoder.set_table_size(value as usize),
+            setting::ENABLE_PUSH if value != 0 => {
+                return Err(Violation::protocol("a service must not offer to be pushed to"));
+            }
+            setting::MAX_CONCURRENT_STREAMS => self.peer.max_streams = value,
+            setting::INITIAL_WINDOW_SIZE if value > i32::MAX as u32 => {
+                return Err(Violation::flow("SETTINGS_INITIAL_WINDOW_SIZE exceeds 2^31 - 1"));
+            }
+            setting::INITIAL_WINDOW_SIZE => {
+                let change = i64::from(value) - i64::from(self.peer.window);
+                self.peer.window = value;
+                for stream in self.streams.iter_mut() {
+                    stream.send_window += change;
+                    if stream.send_window > i64::from(i32::MAX) {
+                        return Err(Violation::flow("SETTINGS let a window exceed 2^31 - 1"));
+                    }
+                }
+            }
+            setting::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => {
+                return Err(Violation::protocol("SETTINGS_MAX_FRAME_SIZE is out of its range"));
+            }
+            setting::MAX_FRAME_SIZE => self.peer.max_frame = value,
+            // MAX_HEADER_LIST_SIZE is advice, and unknown settings must be ignored.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn window_update<S: ReplySink>(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        if payload.len() != 4 {
+            return Err(Violation::size("WINDOW_UPDATE is not 4 bytes long"));
+        }
+        let increment = i64::from(number(payload) & 0x7fff_ffff);
+        if header.stream == 0 {
+            self.send_window += increment;
+            if increment == 0 || self.send_window > i64::from(i32::MAX) {
+                return Err(Violation::flow(
+                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the connection",
+                ));
+            }
+        } else if !self.streams.was_opened(header.stream) {
+            return Err(Violation::protocol(
+                "WINDOW_UPDATE on a stream that was never opened",
+            ));
+        } else if let Some(slot) = self.streams.find(header.stream) {
+            let stream = self.streams.get(slot);
+            stream.send_window += increment;
+            if increment == 0 || stream.send_window > i64::from(i32::MAX) {
+                self.fail(
+                    slot,
+                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the stream",
+                    out,
+                    sink,
+                );
+            }
+        }
+        self.send_waiting(out);
+        Ok(())
+    }
+
+    pub(super) fn reset<S: ReplySink>(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        if payload.len() != 4 {
+            return Err(Violation::size("RST_STREAM is not 4 bytes long"));
+        }
+        if !self.streams.was_opened(header.stream) {
+            return Err(Violation::protocol(
+                "RST_STREAM on a stream that was never opened",
+            ));
+        }
+        if let Some(slot) = self.streams.find(header.stream) {
+            let token = self.close(slot);
+            sink.failed(token, Failure::Reset);
+        }
+        Ok(())
+    }
+
+    /// The service takes no further streams, and says which of those under way it will not answer.
+    pub(super) fn go_away<S: ReplySink>(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        if payload.len() < 8 {
+            return Err(Violation::size("GOAWAY is shorter than 8 bytes"));
+        }
+        if header.stream != 0 {
+            return Err(Violation::protocol("GOAWAY on a stream"));
+        }
+        self.is_closing = true;
+        let last = number(&payload[..4]) & 0x7fff_ffff;
+        for slot in self.streams.slots() {
+            if self.streams.get(slot).id > last {
+                let token = self.close(slot);
+                sink.failed(token, Failure::Reset);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn ping(header: FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Violation> {
+    if payload.len() != 8 {
+        return Err(Violation::size("PING is not 8 bytes long"));
+    }
+    if header.stream != 0 {
+        return Err(Violation::protocol("PING on a stream"));
+    }
+    if !header.has(flag::ACK) {
+        frame::write(kind::PING, flag::ACK, 0, payload, out);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Header blocks, and how replies end.
+
+use super::Semantics;
+use super::connection::{Connection, Continued};
+use super::frame::{self, ErrorCode, FrameHeader, Violation, flag};
+use super::semantics::Rules;
+use super::streams::Stage;
+use crate::protocol::{Failure, ReplySink};
+
+/// Largest header block that is put together from CONTINUATION frames, bytes.
+const MOST_FRAGMENTS: usize = 512 * 1024;
+
+impl<M: Semantics> Connection<M> {
+    #[inline]
+    pub(super) fn headers<S: ReplySink>(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        if !self.streams.was_opened(header.stream) {
+            return Err(Violation::protocol("HEADERS on a stream that was never opened"));
+        }
+        let mut block = frame::without_padding(header, payload)?;
+        if header.has(flag::PRIORITY) {
+            block = block
+                .get(5..)
+                .ok_or(Violation::size("HEADERS have no room for their priority"))?;
+        }
+        let head = Continued {
+            stream: header.stream,
+            ends_stream: header.has(flag::END_STREAM),
+        };
+        if header.has(flag::END_HEADERS) {
+            return self.block(head, block, out, sink);
+        }
+        self.fragments.clear();
+        self.fragments.extend_from_slice(block);
+        self.continued = Some(head);
+        Ok(())
+    }
+
+    pub(super) fn continuation<S: ReplySink>(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        if self.fragments.len() + payload.len() > MOST_FRAGMENTS {
+            return Err(Violation {
+                code: ErrorCode::EnhanceYourCalm,
+                reason: "a header block is longer than 512 KiB",
+            });
+        }
+        self.fragments.extend_from_slice(payload);
+        if !header.has(flag::END_HEADERS) {
+            return Ok(());
+        }
+        let head = self.continued.take().expect("invariant: a block is continued");
+        let fragments = std::mem::take(&mut self.fragments);
+        let result = self.block(head, &fragments, out, sink);
+        self.fragments = fragments;
+        result
+    }
+
+    /// A whole header block.
+    #[inline]
+    fn block<S: ReplySink>(
+        &mut self,
+        head: Continued,
+        block: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Violation> {
+        let slot = self.streams.find(head.stream);
+        let block = match self.blocks.read(block) {
+            Ok(block) => block,
+            Err(violation) => {
+                if let Some(slot) = slot {
+                    self.fail(slot, violation.reason, out, sink);
+                }
+                return Err(violation);
+            }
+        };
+        // A stream that is gone (it timed out): its block was read for the sake of the table.
+        let Some(slot) = slot else { return Ok(()) };
+        let stream = self.streams.get(slot);
+        let rules = Rules {
+            token: stream.token,
+            wants_headers: stream.wants_headers,
+        };
+        let meaning = block.meaning;
+        let taken = match (meaning.fault, stream.stage, meaning.status) {
+            (Some(fault), ..) => Err(Failure::Malformed(fault)),
+            (_, Stage::Head, None) => Err(Failure::Malformed("a reply without `:status`")),
+            (_, Stage::Head, Some(100..=199)) if head.ends_stream => {
+                Err(Failure::Malformed("the stream ends with an interim reply"))
+            }
+            (_, Stage::Head, Some(101)) => Err(Failure::Malformed("status 101 does not exist in HTTP/2")),
+            (_, Stage::Head, Some(100..=199)) => return Ok(()),
+            (_, Stage::Head, Some(_)) => {
+                stream.stage = Stage::Body;
+                M::head(&mut stream.reply, rules, block, head.ends_stream, sink)
+            }
+            (_, Stage::Body, Some(_)) => Err(Failure::Malformed("a second head in one reply")),
+            (_, Stage::Body, None) if !head.ends_stream => {
+                Err(Failure::Malformed("trailers that do not end the stream"))
+            }
+            (_, Stage::Body, None) => M::trailers(&mut stream.reply, rules, block, sink),
+        };
+        match taken {
+            Err(failure) => self.give_up(slot, failure, out, sink),
+            Ok(()) if head.ends_stream => self.finish(slot, out, sink),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// The stream ended on the service's side.
+    #[inline]
+    pub(super) fn finish<S: ReplySink>(&mut self, slot: usize, out: &mut Vec<u8>, sink: &mut S) {
+        let stream = self.streams.get(slot);
+        // The service may answer before it has read the whole request (RFC 9113, section 8.1).
+        if !stream.unsent.is_empty() {
+            frame::write_reset(stream.id, ErrorCode::NoError, out);
+        }
+        let end = M::end(&stream.reply);
+        let token = self.close(slot);
+        match end {
+            Ok(end) => sink.end(token, end),
+            Err(failure) => sink.failed(token, failure),
+        }
+    }
+
+    pub(super) fn fail<S: ReplySink>(
+        &mut self,
+        slot: usize,
+        reason: &'static str,
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) {
+        self.give_up(slot, Failure::Malformed(reason), out, sink);
+    }
+
+    /// Ends a stream whose reply is malformed.
+    pub(super) fn give_up<S: ReplySink>(
+        &mut self,
+        slot: usize,
+        failure: Failure,
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) {
+        frame::write_reset(self.streams.get(slot).id, ErrorCode::Protocol, out);
+        let token = self.close(slot);
+        sink.failed(token, failure);
+    }
+}
