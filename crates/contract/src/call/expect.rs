@@ -1,0 +1,311 @@
+//! What must come back, from the words of a contract.
+
+use super::{Call, Filling};
+use crate::ContractError;
+use crate::digest;
+use crate::error::known;
+use crate::written::{HeaderText, OneOrMany, Received, WrittenExpect};
+use prony_load::{
+    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, Part, Request, Series, Source, Template,
+};
+use prost_reflect::MethodDescriptor;
+use toml::Spanned;
+
+/// Names of the status codes of gRPC, by number.
+const GRPC_CODES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// A table of the bodies of a series is built up to this size; beyond, each body is worked out when it comes.
+const LARGEST_TABLE: usize = 256 * 1024;
+
+impl WrittenExpect {
+    pub(super) fn speaks_of_http(&self) -> bool {
+        self.status.is_some()
+            || self.media_type.is_some()
+            || !self.headers.is_empty()
+            || self.text.is_some()
+            || self.file.is_some()
+            || self.json.is_some()
+            || self.matches.is_some()
+            || self.contains.is_some()
+            || self.html_lines.is_some()
+            || self.header_lines.is_some()
+            || self.integers.is_some()
+            || self.fibonacci.is_some()
+            || self.received.is_some()
+    }
+
+    pub(super) fn speaks_of_grpc(&self) -> bool {
+        self.grpc.is_some() || self.json.is_some() || self.message.is_some()
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn http_expectation(
+        &self,
+        request: &Request,
+        filling: &Filling<'_>,
+    ) -> Result<Expectation, ContractError> {
+        let expect = self.expect().get_ref();
+        let mut expectation = Expectation {
+            status: expect
+                .status
+                .as_ref()
+                .map_or_else(|| vec![200], |OneOrMany(codes)| codes.clone()),
+            grpc_status: None,
+            headers: self.header_rules(expect, filling)?,
+            body: self.body_rules(expect, filling)?,
+        };
+        if let Some(line) = &expect.header_lines {
+            expectation.body.extend(header_lines(line.get_ref(), request));
+        }
+        match expect.received {
+            None => {}
+            Some(Received::Digest) => expectation.headers.push(HeaderRule {
+                name: digest::HEADER.into(),
+                value: HeaderValue::Sha256(digest::canonical(request)),
+            }),
+            Some(Received::Description) => {
+                let json = digest::description(request).to_string();
+                expectation
+                    .body
+                    .push(BodyRule::Json(Template::literal(json.as_str())));
+            }
+        }
+        expectation
+            .compile()
+            .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
+        Ok(expectation)
+    }
+
+    fn header_rules(
+        &self,
+        expect: &WrittenExpect,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<HeaderRule>, ContractError> {
+        let mut rules = Vec::new();
+        if let Some(media_type) = &expect.media_type {
+            rules.push(HeaderRule {
+                name: "Content-Type".into(),
+                value: HeaderValue::MediaType(media_type.clone()),
+            });
+        }
+        for (name, value) in &expect.headers {
+            let at =
+                |reason: String| self.invalid(value.span(), format!("`expect.headers.{name}`: {reason}"));
+            let value = match value.get_ref() {
+                HeaderText::Absent => HeaderValue::Absent,
+                HeaderText::Texts(texts) => {
+                    let [text] = texts.as_slice() else {
+                        return Err(at("give one regular expression, or a text with a place".into()));
+                    };
+                    let template = filling.fill(text, str::to_owned).map_err(at)?;
+                    if template == Template::literal(text.as_str()) {
+                        HeaderValue::Matches(text.clone())
+                    } else {
+                        HeaderValue::Equals(template)
+                    }
+                }
+            };
+            let rule = HeaderRule {
+                name: name.clone(),
+                value,
+            };
+            let alone = Expectation {
+                headers: vec![rule.clone()],
+                ..Expectation::default()
+            };
+            alone.compile().map_err(|error| at(error.to_string()))?;
+            rules.push(rule);
+        }
+        Ok(rules)
+    }
+
+    fn body_rules(
+        &self,
+        expect: &WrittenExpect,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<BodyRule>, ContractError> {
+        let mut rules = Vec::new();
+        if let Some(text) = &expect.text {
+            rules.push(BodyRule::Exact(self.filled("expect.text", text, filling)?));
+        }
+        if let Some(file) = &expect.file {
+            rules.push(BodyRule::Exact(self.file_text(file, filling)?));
+        }
+        if let Some(json) = &expect.json {
+            rules.push(BodyRule::Json(self.json_text("expect.json", json, filling)?));
+        }
+        for (series, n) in [
+            (Series::Integers, &expect.integers),
+            (Series::Fibonacci, &expect.fibonacci),
+        ] {
+            if let Some(n) = n {
+                let template = self.filled("the number of a series", n, filling)?;
+                rules.push(series_rule(series, template, filling));
+            }
+        }
+        for text in several(expect.contains.as_ref()) {
+            rules.push(BodyRule::Contains(self.filled(
+                "expect.contains",
+                &text,
+                filling,
+            )?));
+        }
+        for text in several(expect.html_lines.as_ref()) {
+            rules.push(BodyRule::HtmlLine(self.filled(
+                "expect.html_lines",
+                &text,
+                filling,
+            )?));
+        }
+        for pattern in several(expect.matches.as_ref()) {
+            let rule = BodyRule::Matches(pattern.get_ref().clone());
+            let alone = Expectation {
+                body: vec![rule.clone()],
+                ..Expectation::default()
+            };
+            alone
+                .compile()
+                .map_err(|error| self.invalid(pattern.span(), format!("`expect.matches`: {error}")))?;
+            rules.push(rule);
+        }
+        Ok(rules)
+    }
+
+    pub(super) fn grpc_expectation(
+        &self,
+        method: &MethodDescriptor,
+        filling: &Filling<'_>,
+    ) -> Result<Expectation, ContractError> {
+        let expect = self.expect().get_ref();
+        let status = match &expect.grpc {
+            None => 0,
+            Some(name) => GRPC_CODES
+                .iter()
+                .position(|known| known == name.get_ref())
+                .ok_or_else(|| {
+                    let message = format!("`expect.grpc` is `{}`: {}", name.get_ref(), known(GRPC_CODES));
+                    self.invalid(name.span(), message)
+                })?,
+        };
+        let mut body = Vec::new();
+        let message = expect.message.as_ref().map(|value| ("expect.message", value));
+        let json = expect.json.as_ref().map(|value| ("expect.json", value));
+        // An error has no message.
+        if let Some((key, value)) = message.or(json).filter(|_| status == 0) {
+            let schema = self
+                .contract
+                .schema
+                .as_ref()
+                .expect("invariant: the method comes from it");
+            let equals = super::value::message(&method.output(), &self.value(key, value)?, filling)
+                .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))?;
+            body.push(BodyRule::Protobuf {
+                schema: schema.encoded().clone(),
+                message: method.output().full_name().to_owned(),
+                equals,
+            });
+        }
+        Ok(Expectation {
+            status: vec![200],
+            grpc_status: Some(status as u32),
+            headers: Vec::new(),
+            body,
+        })
+    }
+}
+
+/// The texts of a key, each at the key's place.
+fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
+    texts.map_or_else(Vec::new, |texts| {
+        let OneOrMany(list) = texts.get_ref();
+        list.iter()
+            .map(|text| Spanned::new(texts.span(), text.clone()))
+            .collect()
+    })
+}
+
+/// The series' text where its length is known, all its texts where they are few, else the rule itself.
+fn series_rule(series: Series, n: Template, filling: &Filling<'_>) -> BodyRule {
+    if n.is_constant() {
+        let number = String::from_utf8_lossy(&crate::template::constant(&n))
+            .parse()
+            .ok();
+        if let Some(text) = number.and_then(|number| series.text(number)) {
+            return BodyRule::Exact(Template::literal(text.as_str()));
+        }
+    }
+    if let [Part::Value(parameter)] = n.0.as_slice() {
+        let range = filling
+            .parameters
+            .get(*parameter)
+            .and_then(|parameter| match parameter.source {
+                Source::Range { low, high } | Source::Random { low, high } => Some((low, high)),
+                _ => None,
+            });
+        if let Some(rule) = range.and_then(|(low, high)| table(series, *parameter, low, high)) {
+            return rule;
+        }
+    }
+    BodyRule::Series { series, n }
+}
+
+fn table(series: Series, parameter: usize, low: u64, high: u64) -> Option<BodyRule> {
+    let mut bodies = Vec::new();
+    let mut size = 0;
+    for number in low..=high {
+        let text = series.text(number)?;
+        size += text.len();
+        if size > LARGEST_TABLE {
+            return None;
+        }
+        bodies.push(Bytes::from(text.as_str()));
+    }
+    Some(BodyRule::Table {
+        parameter,
+        low,
+        bodies,
+    })
+}
+
+/// A line of HTML for each header of the request; headers that are there several times may be joined and are left out.
+fn header_lines(line: &str, request: &Request) -> Vec<BodyRule> {
+    let names: Vec<String> = request
+        .headers
+        .iter()
+        .map(|header| header.name.to_ascii_lowercase())
+        .collect();
+    let once = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let (before, after) = line.split_once("$name").unwrap_or((line, ""));
+    let (between, after) = after.split_once("$value").unwrap_or((after, ""));
+    names
+        .iter()
+        .zip(&request.headers)
+        .filter(|(name, _)| once(name))
+        .map(|(name, header)| {
+            let mut text = crate::template::Builder::default();
+            text.literal(format!("{before}{name}{between}").as_bytes());
+            text.template(&header.value);
+            text.literal(after.as_bytes());
+            BodyRule::HtmlLine(text.build())
+        })
+        .collect()
+}

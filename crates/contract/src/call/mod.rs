@@ -1,0 +1,354 @@
+//! A call as a contract writes it becomes a request and the expectation of its reply.
+
+mod expect;
+mod value;
+
+pub(crate) use value::as_json;
+
+use crate::error::known;
+use crate::source::WrittenSource;
+use crate::template::{Bindings, Bound, constant, fill};
+use crate::written::{HeaderText, WrittenCall, WrittenExpect};
+use crate::{Contract, ContractError};
+use prony_load::{Body, Expectation, Header, Parameter, Part, Protocol, Request, Template};
+use prost_reflect::MethodDescriptor;
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use toml::Spanned;
+
+/// A call with everything that its operation gives to it.
+#[derive(Clone)]
+pub(crate) struct Call<'a> {
+    contract: &'a Contract,
+    /// The call, completed from its operation.
+    pub(crate) written: WrittenCall,
+    /// Whether the call changes what only HTTP has.
+    http_only: bool,
+    span: Range<usize>,
+}
+
+/// What stands in the places of a call.
+pub(crate) struct Filling<'a> {
+    pub(crate) bindings: &'a Bindings,
+    pub(crate) parameters: &'a [Parameter],
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Filling<'a> {
+    pub(crate) fn new(bindings: &'a Bindings, parameters: &'a [Parameter]) -> Self {
+        Self {
+            bindings,
+            parameters,
+            used: RefCell::default(),
+        }
+    }
+
+    /// The names that calls built with it have used.
+    pub(crate) fn used(self) -> BTreeSet<String> {
+        self.used.into_inner()
+    }
+
+    fn fill(&self, text: &str, escape: impl Fn(&str) -> String) -> Result<Template, String> {
+        fill(text, self.bindings, &mut self.used.borrow_mut(), escape).map_err(|name| {
+            let allowed = known(self.bindings.keys().map(String::as_str));
+            format!("`{{{name}}}` has no value: give `with = {{ {name} = … }}`; {allowed}")
+        })
+    }
+}
+
+impl Contract {
+    /// Completes a call from its operation.
+    pub(crate) fn call(&self, call: &Spanned<WrittenCall>) -> Result<Call<'_>, ContractError> {
+        let mut own = call.get_ref().clone();
+        let changes_http = own.http.is_some()
+            || own.text.is_some()
+            || own.file.is_some()
+            || own.json.is_some()
+            || !own.headers.is_empty();
+        let changes_grpc = own.grpc.is_some() || own.message.is_some();
+        let operation = own.operation.take();
+        if let Some(name) = &operation {
+            let base = self.written.operation.get(name.get_ref()).ok_or_else(|| {
+                let allowed = known(self.written.operation.keys().map(String::as_str));
+                self.invalid(
+                    name.span(),
+                    format!("`operation` is `{}`: {allowed}", name.get_ref()),
+                )
+            })?;
+            complete(&mut own, base.get_ref().into());
+        }
+        if own.http.is_none() && own.grpc.is_none() {
+            let message = "a call without `operation`, `http` or `grpc`: say what is called";
+            return Err(self.invalid(call.span(), message));
+        }
+        let Some(expect) = &own.expect else {
+            let message = "no expectation: give `expect`, or call an operation that has one";
+            return Err(self.invalid(call.span(), message));
+        };
+        if !expect.get_ref().speaks_of_http() && !expect.get_ref().speaks_of_grpc() {
+            let message = "`expect` says nothing: give at least `status`, or `grpc`";
+            return Err(self.invalid(expect.span(), message));
+        }
+        Ok(Call {
+            contract: self,
+            http_only: changes_http && !changes_grpc,
+            written: own,
+            span: call.span(),
+        })
+    }
+}
+
+/// Takes from the operation what the call does not say itself.
+fn complete(own: &mut WrittenCall, base: WrittenCall) {
+    let own_body = own.json.is_some() || own.text.is_some() || own.file.is_some();
+    own.http = own.http.take().or(base.http);
+    own.grpc = own.grpc.take().or(base.grpc);
+    own.message = own.message.take().or(base.message);
+    own.expect = own.expect.take().or(base.expect);
+    if !own_body {
+        (own.json, own.text, own.file) = (base.json, base.text, base.file);
+    }
+    for (name, value) in base.headers {
+        own.headers.entry(name).or_insert(value);
+    }
+    for (name, value) in base.with {
+        own.with.entry(name).or_insert(value);
+    }
+}
+
+impl Call<'_> {
+    fn expect(&self) -> &Spanned<WrittenExpect> {
+        self.written
+            .expect
+            .as_ref()
+            .expect("invariant: a call is only made with an expectation")
+    }
+
+    fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ContractError {
+        self.contract.invalid(span, message)
+    }
+
+    /// Whether the call can be made over a protocol.
+    pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
+        let expect = self.expect().get_ref();
+        match protocol {
+            Protocol::Http1 | Protocol::Http2 => self.written.http.is_some() && expect.speaks_of_http(),
+            Protocol::Grpc => self.written.grpc.is_some() && !self.http_only && expect.speaks_of_grpc(),
+        }
+    }
+
+    /// The values of the call's places, by name.
+    pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
+        &self.written.with
+    }
+
+    /// Every place must have a value, and every value a place.
+    pub(crate) fn verify(&self, protocols: &[Protocol]) -> Result<(), ContractError> {
+        let mut random = SmallRng::seed_from_u64(0);
+        let drawn = |source: &Spanned<WrittenSource>, random: &mut SmallRng| {
+            Bound::Text(source.get_ref().draw(random))
+        };
+        let bindings: Bindings = self
+            .with()
+            .iter()
+            .map(|(name, source)| (name.clone(), drawn(source, &mut random)))
+            .collect();
+        let filling = Filling::new(&bindings, &[]);
+        for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
+            self.build(protocol, &filling)?;
+        }
+        let used = filling.used();
+        match self.with().iter().find(|(name, _)| !used.contains(*name)) {
+            Some((name, source)) => Err(self.invalid(
+                source.span(),
+                format!("`with.{name}`: nothing has a place `{{{name}}}`"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The request and what must come back.
+    pub(crate) fn build(
+        &self,
+        protocol: Protocol,
+        filling: &Filling<'_>,
+    ) -> Result<(Request, Expectation), ContractError> {
+        match protocol {
+            Protocol::Http1 | Protocol::Http2 => {
+                let request = self.http_request(filling)?;
+                let expectation = self.http_expectation(&request, filling)?;
+                Ok((request, expectation))
+            }
+            Protocol::Grpc => self.grpc(filling),
+        }
+    }
+
+    fn http_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
+        let http = self
+            .written
+            .http
+            .as_ref()
+            .expect("invariant: the call speaks HTTP");
+        let at = |reason: String| self.invalid(http.span(), format!("`http`: {reason}"));
+        let (method, path) = http
+            .get_ref()
+            .split_once(' ')
+            .filter(|(method, path)| !method.is_empty() && path.starts_with(['/', '{']))
+            .ok_or_else(|| at("give method and path, like `GET /api/test`".into()))?;
+        let path = filling.fill(path, str::to_owned).map_err(at)?;
+        let sent = constant(&path);
+        if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
+            return Err(at(format!(
+                "`{}` is no path: it begins with `/`",
+                sent.escape_ascii()
+            )));
+        }
+        if let Some(byte) = sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
+            return Err(at(format!(
+                "`{}` in the path: percent-encode it",
+                byte.escape_ascii()
+            )));
+        }
+        let (body, is_json) = self.http_body(filling)?;
+        let mut headers = Vec::new();
+        for (name, value) in &self.written.headers {
+            if let HeaderText::Texts(texts) = value.get_ref() {
+                for text in texts {
+                    let value = filling.fill(text, str::to_owned).map_err(|reason| {
+                        self.invalid(value.span(), format!("`headers.{name}`: {reason}"))
+                    })?;
+                    headers.push(Header {
+                        name: name.clone(),
+                        value,
+                    });
+                }
+            }
+        }
+        if is_json
+            && !self
+                .written
+                .headers
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case("content-type"))
+        {
+            headers.push(Header {
+                name: "Content-Type".into(),
+                value: Template::literal("application/json"),
+            });
+        }
+        Ok(Request {
+            method: method.to_owned(),
+            path,
+            headers,
+            body,
+        })
+    }
+
+    fn http_body(&self, filling: &Filling<'_>) -> Result<(Body, bool), ContractError> {
+        let written = &self.written;
+        let given = [
+            written.json.is_some(),
+            written.text.is_some(),
+            written.file.is_some(),
+        ];
+        if given.into_iter().filter(|given| *given).count() > 1 {
+            let message = "more than one of `json`, `text` and `file`: a request has one body";
+            return Err(self.invalid(self.span.clone(), message));
+        }
+        if let Some(json) = &written.json {
+            return Ok((Body::Bytes(self.json_text("json", json, filling)?), true));
+        }
+        if let Some(text) = &written.text {
+            return Ok((Body::Bytes(self.filled("text", text, filling)?), false));
+        }
+        match &written.file {
+            Some(file) => Ok((Body::Bytes(self.file_text(file, filling)?), false)),
+            None => Ok((Body::None, false)),
+        }
+    }
+
+    /// A text of the contract with its places filled.
+    fn filled(
+        &self,
+        key: &str,
+        text: &Spanned<String>,
+        filling: &Filling<'_>,
+    ) -> Result<Template, ContractError> {
+        filling
+            .fill(text.get_ref(), str::to_owned)
+            .map_err(|reason| self.invalid(text.span(), format!("`{key}`: {reason}")))
+    }
+
+    /// A file of the contract's folder with its places filled.
+    fn file_text(&self, file: &Spanned<String>, filling: &Filling<'_>) -> Result<Template, ContractError> {
+        let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
+        let path = self.contract.folder.join(file.get_ref());
+        let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
+        filling.fill(&text, str::to_owned).map_err(at)
+    }
+
+    /// A value as JSON text with its places filled.
+    fn json_text(
+        &self,
+        key: &str,
+        value: &Spanned<toml::Value>,
+        filling: &Filling<'_>,
+    ) -> Result<Template, ContractError> {
+        let text = self.value(key, value)?.to_string();
+        filling
+            .fill(&text, |text| {
+                let quoted = Value::from(text).to_string();
+                quoted[1..quoted.len() - 1].to_owned()
+            })
+            .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
+    }
+
+    /// A value with its `$name`s resolved.
+    fn value(&self, key: &str, value: &Spanned<toml::Value>) -> Result<Value, ContractError> {
+        as_json(value.get_ref())
+            .and_then(|json| value::resolve(json, &self.contract.data, 0))
+            .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
+    }
+
+    fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+        let (method, path) = self.grpc_method()?;
+        let request_value = match &self.written.message {
+            Some(message) => Some((self.value("message", message)?, message.span())),
+            None => None,
+        };
+        let (value, span) =
+            request_value.unwrap_or_else(|| (Value::Object(serde_json::Map::new()), self.span.clone()));
+        let body =
+            value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))?;
+        let request = Request {
+            method: "POST".into(),
+            path: Template::literal(path.as_str()),
+            headers: Vec::new(),
+            body: Body::Bytes(body),
+        };
+        let expectation = self.grpc_expectation(&method, filling)?;
+        Ok((request, expectation))
+    }
+
+    fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
+        let name = self
+            .written
+            .grpc
+            .as_ref()
+            .expect("invariant: the call speaks gRPC");
+        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
+        let schema = self
+            .contract
+            .schema
+            .as_ref()
+            .ok_or_else(|| at("the contract has no `proto`".into()))?;
+        Ok((
+            schema.method(name.get_ref()).map_err(at)?,
+            format!("/{}", name.get_ref()),
+        ))
+    }
+}

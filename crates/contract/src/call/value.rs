@@ -1,0 +1,114 @@
+//! Values of a contract: TOML read as JSON, with names of `[data]` resolved, and as messages.
+
+use super::Filling;
+use crate::error::known;
+use crate::schema::MessageText;
+use prony_load::{Part, Template};
+use prost_reflect::MessageDescriptor;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Encodes a message whose texts may have places.
+pub(super) fn message(
+    kind: &MessageDescriptor,
+    value: &Value,
+    filling: &Filling<'_>,
+) -> Result<Template, String> {
+    // Names without a value are found here, once; below every name is known to be bound.
+    let mut used = BTreeSet::new();
+    strings(value, &mut |text| {
+        let template = filling.fill(text, str::to_owned)?;
+        used.extend(template.0.iter().filter_map(|part| match part {
+            Part::Value(index) => Some(*index),
+            Part::Literal(_) => None,
+        }));
+        Ok(())
+    })?;
+    let used: Vec<usize> = used.into_iter().collect();
+    let text = MessageText {
+        kind,
+        parameters: filling.parameters,
+    };
+    text.encode(&used, |letters| {
+        mapped(value, &|text| {
+            let template = filling.fill(text, str::to_owned).unwrap_or_default();
+            let mut out = Vec::new();
+            template.render(&mut out, |index, out| {
+                out.extend_from_slice(letters(index).as_bytes());
+            });
+            String::from_utf8_lossy(&out).into_owned()
+        })
+    })
+}
+
+/// Calls `each` with every text of a value.
+fn strings(value: &Value, each: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().try_for_each(|item| strings(item, each)),
+        Value::Object(members) => members.values().try_for_each(|member| strings(member, each)),
+        _ => Ok(()),
+    }
+}
+
+/// The value with every text replaced.
+fn mapped(value: &Value, text: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(old) => Value::String(text(old)),
+        Value::Array(items) => items.iter().map(|item| mapped(item, text)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), mapped(member, text)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// A TOML value as JSON.
+pub(crate) fn as_json(value: &toml::Value) -> Result<Value, String> {
+    Ok(match value {
+        toml::Value::String(text) => Value::from(text.as_str()),
+        toml::Value::Integer(number) => Value::from(*number),
+        toml::Value::Float(number) => Value::from(*number),
+        toml::Value::Boolean(truth) => Value::from(*truth),
+        toml::Value::Datetime(_) => return Err("JSON has no dates: write a text".to_owned()),
+        toml::Value::Array(items) => items.iter().map(as_json).collect::<Result<_, _>>()?,
+        toml::Value::Table(members) => members
+            .iter()
+            .map(|(name, member)| Ok((name.clone(), as_json(member)?)))
+            .collect::<Result<serde_json::Map<_, _>, String>>()?
+            .into(),
+    })
+}
+
+/// Values that name each other deeper than this name themselves.
+const DEEPEST: u32 = 16;
+
+/// Replaces each text `$name` by the value of that name, and the text `null` after a `$` by null.
+pub(super) fn resolve(value: Value, data: &BTreeMap<String, Value>, depth: u32) -> Result<Value, String> {
+    match value {
+        Value::String(text) => match text.strip_prefix('$') {
+            None => Ok(Value::String(text)),
+            Some("null") => Ok(Value::Null),
+            Some(name) => match data.get(name) {
+                Some(_) if depth > DEEPEST => Err(format!("`${name}` names itself")),
+                Some(value) => resolve(value.clone(), data, depth + 1),
+                None => Err(format!(
+                    "`${name}` is not in `[data]`: {}",
+                    known(data.keys().map(String::as_str))
+                )),
+            },
+        },
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| resolve(item, data, depth))
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, member)| Ok((name, resolve(member, data, depth)?)))
+            .collect::<Result<_, String>>()
+            .map(Value::Object),
+        other => Ok(other),
+    }
+}

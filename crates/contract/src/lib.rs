@@ -1,0 +1,21 @@
+//! Contract files become requests and expectations. One example serves the check and the load alike: a [`Contract`] gives
+//! [`Case`]s to check a service with, and `Workload`s to load it with, from the same operations.
+//!
+//! This crate is pure but for reading its files: it must never open a socket or start a process, and it never judges a
+//! reply itself (the expectations of the load crate do). Everything that an author may have written wrong is found when a
+//! contract is loaded, with file, line and key. Start at [`Contract::load`].
+
+mod call;
+mod cases;
+mod contract;
+pub mod digest;
+mod error;
+mod schema;
+mod source;
+mod template;
+mod workload;
+mod written;
+
+pub use cases::{Case, Delivery, Exchange};
+pub use contract::{Backend, Contract, OperationInfo};
+pub use error::ContractError;

@@ -1,0 +1,152 @@
+//! Where the value of a place in a request comes from, as a contract writes it.
+
+use prony_load::Source;
+use rand::{RngExt as _, rngs::SmallRng};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::fmt::{self, Write as _};
+
+/// Where values come from: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
+/// `{ counter = 1 }`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WrittenSource {
+    One(String),
+    List(Vec<String>),
+    Range(u64, u64),
+    Random(u64, u64),
+    Hex(u8),
+    Counter(u64),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Rule {
+    Range(u64, u64),
+    Random(u64, u64),
+    Hex(u8),
+    Counter(u64),
+}
+
+/// A text, or a whole number as text.
+#[derive(Clone)]
+struct Text(String);
+
+impl<'de> Deserialize<'de> for WrittenSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SourceVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match WrittenSource::deserialize(deserializer)? {
+            WrittenSource::One(text) => Ok(Self(text)),
+            _ => Err(de::Error::custom(
+                "a list of values holds texts and whole numbers only",
+            )),
+        }
+    }
+}
+
+struct SourceVisitor;
+
+impl<'de> Visitor<'de> for SourceVisitor {
+    type Value = WrittenSource;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "a value, a list of values, or one of { range = [1, 100] }, { random = [0, 500] }, { hex = 16 }, { counter = 1 }",
+        )
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<WrittenSource, E> {
+        Ok(WrittenSource::One(text.to_owned()))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<WrittenSource, E> {
+        Ok(WrittenSource::One(number.to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<WrittenSource, A::Error> {
+        let texts: Vec<Text> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+        if texts.is_empty() {
+            return Err(de::Error::custom("an empty list: give at least one value"));
+        }
+        Ok(WrittenSource::List(
+            texts.into_iter().map(|Text(text)| text).collect(),
+        ))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenSource, A::Error> {
+        match Rule::deserialize(MapAccessDeserializer::new(map))? {
+            Rule::Range(low, high) | Rule::Random(low, high) if low > high => Err(de::Error::custom(
+                format!("[{low}, {high}]: the first number must not be the larger one"),
+            )),
+            Rule::Range(low, high) => Ok(WrittenSource::Range(low, high)),
+            Rule::Random(low, high) => Ok(WrittenSource::Random(low, high)),
+            Rule::Hex(digits @ 1..=64) => Ok(WrittenSource::Hex(digits)),
+            Rule::Hex(digits) => Err(de::Error::custom(format!("hex = {digits}: give 1 to 64 digits"))),
+            Rule::Counter(start) => Ok(WrittenSource::Counter(start)),
+        }
+    }
+}
+
+impl WrittenSource {
+    /// What the generator draws from; `None` where the value is always the same.
+    pub(crate) fn parameter(&self) -> Option<Source> {
+        Some(match self {
+            Self::One(_) => return None,
+            Self::List(lines) => Source::Lines(lines.clone()),
+            Self::Range(low, high) => Source::Range {
+                low: *low,
+                high: *high,
+            },
+            Self::Random(low, high) => Source::Random {
+                low: *low,
+                high: *high,
+            },
+            Self::Hex(digits) => Source::Hex { digits: *digits },
+            Self::Counter(start) => Source::Counter { start: *start },
+        })
+    }
+
+    /// The values that a case sends: all of a list or range, one draw of a random source.
+    pub(crate) fn values(&self, random: &mut SmallRng) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text.clone()],
+            Self::List(texts) => texts.clone(),
+            Self::Range(low, high) => (*low..=*high).map(|number| number.to_string()).collect(),
+            _ => vec![self.draw(random)],
+        }
+    }
+
+    /// One value.
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> String {
+        match self {
+            Self::One(text) => text.clone(),
+            Self::List(texts) => texts[random.random_range(0..texts.len())].clone(),
+            Self::Range(low, high) | Self::Random(low, high) => random.random_range(*low..=*high).to_string(),
+            Self::Hex(digits) => (0..*digits).fold(String::new(), |mut text, _| {
+                let _ = write!(text, "{:x}", random.random_range(0..16_u8));
+                text
+            }),
+            Self::Counter(start) => (start + u64::from(random.random::<u32>())).to_string(),
+        }
+    }
+}
+
+/// The length that every value of a source has, bytes; `None` where lengths differ.
+pub(crate) fn fixed_length(source: &Source) -> Option<usize> {
+    match source {
+        Source::Counter { .. } => None,
+        Source::Range { low, high } | Source::Random { low, high } => {
+            let length = low.to_string().len();
+            (length == high.to_string().len()).then_some(length)
+        }
+        Source::Hex { digits } => Some(usize::from(*digits)),
+        Source::Lines(lines) => {
+            let length = lines.first()?.len();
+            lines.iter().all(|line| line.len() == length).then_some(length)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Places in texts, `{name}`, and what stands there.
+
+use prony_load::{Bytes, Part, Template};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What stands in the place of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// Always this text.
+    Text(String),
+    /// The value of the parameter with this index.
+    Parameter(usize),
+}
+
+/// The names that are bound.
+pub(crate) type Bindings = BTreeMap<String, Bound>;
+
+enum Piece<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+/// Splits a text at its places. Only `{name}` with a lower-case name is a place; JSON never looks like that.
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut searched) = (text, 0);
+    while let Some(open) = rest[searched..].find('{').map(|at| at + searched) {
+        let name: &str = &rest[open + 1..];
+        let end = name
+            .find(|letter: char| !matches!(letter, 'a'..='z' | '0'..='9' | '_'))
+            .unwrap_or(name.len());
+        let is_place = end > 0
+            && name[end..].starts_with('}')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
+        if is_place {
+            pieces.push(Piece::Text(&rest[..open]));
+            pieces.push(Piece::Name(&name[..end]));
+            rest = &name[end + 1..];
+            searched = 0;
+        } else {
+            searched = open + 1;
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+/// Fills the places of a text. `escape` makes a bound text fit; `used` collects the names. The error is the name of a place
+/// that is not bound.
+pub(crate) fn fill(
+    text: &str,
+    bindings: &Bindings,
+    used: &mut BTreeSet<String>,
+    escape: impl Fn(&str) -> String,
+) -> Result<Template, String> {
+    let mut builder = Builder::default();
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) => builder.literal(text.as_bytes()),
+            Piece::Name(name) => {
+                used.insert(name.to_owned());
+                match bindings.get(name) {
+                    Some(Bound::Text(text)) => builder.literal(escape(text).as_bytes()),
+                    Some(Bound::Parameter(index)) => builder.value(*index),
+                    None => return Err(name.to_owned()),
+                }
+            }
+        }
+    }
+    Ok(builder.build())
+}
+
+/// Builds a template, with neighbouring literals joined.
+#[derive(Default)]
+pub(crate) struct Builder {
+    parts: Vec<Part>,
+    open: Vec<u8>,
+}
+
+impl Builder {
+    pub(crate) fn literal(&mut self, bytes: &[u8]) {
+        self.open.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn value(&mut self, index: usize) {
+        self.close();
+        self.parts.push(Part::Value(index));
+    }
+
+    pub(crate) fn template(&mut self, template: &Template) {
+        for part in &template.0 {
+            match part {
+                Part::Literal(bytes) => self.literal(bytes.as_slice()),
+                Part::Value(index) => self.value(*index),
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.parts
+                .push(Part::Literal(Bytes(std::mem::take(&mut self.open))));
+        }
+    }
+
+    pub(crate) fn build(mut self) -> Template {
+        self.close();
+        Template(self.parts)
+    }
+}
+
+/// The bytes of a template without places.
+pub(crate) fn constant(template: &Template) -> Vec<u8> {
+    let mut out = Vec::new();
+    template.render(&mut out, |_, _| {});
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_in_braces_are_places() {
+        let mut used = BTreeSet::new();
+        let bindings = Bindings::from([
+            ("n".into(), Bound::Text("7".into())),
+            ("m".into(), Bound::Parameter(2)),
+        ]);
+        let text = r#"{"a":{"b":{}},"c":"{n}","d":{m},"e":"a{2}"}"#;
+        let template = fill(text, &bindings, &mut used, str::to_owned).expect("all bound");
+        assert_eq!(
+            template.0,
+            [
+                Part::Literal(r#"{"a":{"b":{}},"c":"7","d":"#.into()),
+                Part::Value(2),
+                Part::Literal(r#","e":"a{2}"}"#.into())
+            ]
+        );
+        assert_eq!(used.into_iter().collect::<Vec<_>>(), ["m", "n"]);
+        assert_eq!(
+            fill("/{x}", &bindings, &mut BTreeSet::new(), str::to_owned),
+            Err("x".into())
+        );
+    }
+}
