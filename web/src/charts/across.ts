@@ -1,0 +1,212 @@
+// Charts over several groups: how a service does in each workload (radar), and as the offered load rises (capacity).
+
+import { idOf, positionOf, type Group, type Row, type Services } from "../data.ts";
+import { human, inUnit, percent, unitFor } from "../format.ts";
+import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
+import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+
+/** Fewer axes are a bar chart. */
+const LEAST_AXES = 3;
+
+const sameLoad = (left: Group, right: Group): boolean => JSON.stringify(left.load) === JSON.stringify(right.load);
+
+/** The groups of one contract and load, a workload each. */
+const siblings = (groups: Group[], group: Group): Group[] =>
+  groups.filter((other) => other.contract === group.contract && sameLoad(other, group));
+
+interface Axis {
+  name: string;
+  value(id: string): number | null;
+}
+
+/** Workloads of one contract where there are enough; otherwise the operations of one workload, by 1 / p50. */
+function axesOf(groups: Group[], group: Group): { axes: Axis[]; what: string } {
+  const find = (within: Group, id: string): Row | undefined => within.services.find((row) => idOf(row) === id);
+  const workloads = siblings(groups, group).map((other) => ({
+    name: other.workload,
+    value: (id: string) => positionOf(find(other, id)?.throughput_per_s),
+  }));
+  if (workloads.length >= LEAST_AXES) return { axes: workloads, what: "throughput" };
+  const names = new Set(group.services.flatMap((row) => row.details?.operations.map((one) => one.name) ?? []));
+  const operations = [...names].map((name) => ({
+    name,
+    value: (id: string) => {
+      const p50 = find(group, id)?.details?.operations.find((one) => one.name === name)?.response_time_ns_p50;
+      return p50 ? 1 / p50 : null;
+    },
+  }));
+  return { axes: operations, what: "speed (1 / median response time)" };
+}
+
+export function radar(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
+  const { axes, what } = axesOf(groups, group);
+  const shown = rows.filter((row) => row.excluded === null).slice(0, MOST_LINES);
+  if (axes.length < LEAST_AXES || shown.length === 0) return null;
+  const best = axes.map((one) => Math.max(...shown.map((row) => one.value(idOf(row)) ?? 0)));
+  const shares = shown.map((row) => axes.map((one, index) => {
+    const value = one.value(idOf(row));
+    return value === null || !best[index] ? null : value / best[index];
+  }));
+  return {
+    id: "radar",
+    title: `Operations: ${what}, % of the best`,
+    reading: "The outer ring is the best service shown in that operation. A round shape is good at everything; a spike is a speciality.",
+    height: 440,
+    table: {
+      head: ["Service", ...axes.map((one) => one.name)],
+      rows: shown.map((row, index) => [
+        services.name(idOf(row)),
+        ...shares[index]!.map((share) => (share === null ? "not measured" : percent(share))),
+      ]),
+    },
+    option: (theme, width) => {
+      const key = legend(theme, shown.map((row) => services.name(idOf(row))), width);
+      return {
+      ...base(theme),
+      color: theme.lines,
+      legend: key.legend,
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "item",
+        formatter: (hovered: Hovered) =>
+          tip(hovered.name ?? "", axes.map((one, index) => {
+            const share = shares[hovered.dataIndex]?.[index];
+            return [one.name, share == null ? "not measured" : percent(share)];
+          })),
+      },
+      radar: {
+        center: ["50%", 440 / 2 + key.height / 2],
+        radius: (440 - key.height) / 2 - 34,
+        indicator: axes.map((one) => ({ name: one.name, max: 1, min: 0 })),
+        axisName: { color: theme.text, fontSize: 12 },
+        splitNumber: 4,
+        splitArea: { show: false },
+        splitLine: { lineStyle: { color: theme.line } },
+        axisLine: { lineStyle: { color: theme.line } },
+      },
+      series: [
+        {
+          type: "radar",
+          symbolSize: 5,
+          data: shown.map((row, index) => ({
+            name: services.name(idOf(row)),
+            value: shares[index]!.map((share) => share ?? 0),
+            symbol: SYMBOLS[index],
+            lineStyle: { width: 2, type: DASHES[index] },
+            areaStyle: { opacity: 0.04 },
+          })),
+        },
+      ],
+      };
+    },
+  };
+}
+
+export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
+  const steps = groups
+    .filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null)
+    .sort((left, right) => left.offered_per_s! - right.offered_per_s!);
+  if (steps.length < 2) return null;
+  const shown = rows.slice(0, MOST_LINES).map((row) => ({
+    name: services.name(idOf(row)),
+    points: steps.flatMap((step) => {
+      const found = step.services.find((other) => idOf(other) === idOf(row));
+      const p99 = positionOf(found?.response_time_ns_p99);
+      return p99 === null ? [] : [{ offered: step.offered_per_s!, p99, goodput: positionOf(found?.goodput_per_s) }];
+    }),
+  })).filter((line) => line.points.length > 0);
+  if (shown.length === 0) return null;
+  const unit = unitFor("time", shown.flatMap((line) => line.points.map((point) => point.p99)));
+  return {
+    id: "capacity",
+    title: `Response time p99, ${unit.symbol}, against offered load, /s`,
+    reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
+    height: 400,
+    table: {
+      head: ["Service", ...steps.map((step) => `p99 at ${human(step.offered_per_s!, "rate")}, ${unit.symbol}`)],
+      rows: shown.map((line) => [
+        line.name,
+        ...steps.map((step) => {
+          const point = line.points.find((one) => one.offered === step.offered_per_s);
+          return point ? inUnit(point.p99, unit) : "not measured";
+        }),
+      ]),
+    },
+    option: (theme, width) => {
+      const key = legend(theme, shown.map((line) => line.name), width);
+      return {
+      ...base(theme),
+      color: theme.lines,
+      grid: { left: 64, right: 28, top: key.height + 16, bottom: 48 },
+      legend: key.legend,
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "item",
+        formatter: (hovered: Hovered) => {
+          const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
+          if (!point) return "";
+          const lines: [string, string][] = [["offered", human(point.offered, "rate")], ["p99", human(point.p99, "time")]];
+          if (point.goodput !== null) lines.push(["goodput", human(point.goodput, "rate")]);
+          return tip(hovered.seriesName ?? "", lines);
+        },
+      },
+      xAxis: { ...axis(theme, "offered load, /s"), type: "value", min: 0, nameGap: 30 },
+      yAxis: { ...axis(theme, `p99, ${unit.symbol}`), type: "log", nameGap: 46 },
+      series: shown.map((line, index) => ({
+        type: "line",
+        name: line.name,
+        symbol: SYMBOLS[index],
+        symbolSize: 8,
+        lineStyle: { width: 2, type: DASHES[index] },
+        emphasis: { focus: "series" },
+        data: line.points.map((point) => [point.offered, point.p99 / unit.factor]),
+      })),
+      };
+    },
+  };
+}
+
+/** Published figures against ours, on logarithmic axes: agreement lies on a rising line. */
+export function published(pairs: { name: string; theirs: number; ours: number; source: string }[]): Chart | null {
+  if (pairs.length === 0) return null;
+  return {
+    id: "published",
+    title: "Throughput: published against measured here, /s",
+    reading: "The machines differ, so the order counts, not the height: a rising cloud means that both rank the services alike.",
+    height: 380,
+    table: {
+      head: ["Service", "Source", "Published, /s", "Measured here, /s"],
+      rows: pairs.map((pair) => [pair.name, pair.source, human(pair.theirs, "rate"), human(pair.ours, "rate")]),
+    },
+    option: (theme) => ({
+      ...base(theme),
+      grid: { left: 72, right: 28, top: 24, bottom: 48 },
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "item",
+        formatter: (hovered: Hovered) => {
+          const pair = pairs[hovered.dataIndex]!;
+          return tip(pair.name, [["published", human(pair.theirs, "rate")], ["measured here", human(pair.ours, "rate")]]);
+        },
+      },
+      xAxis: { ...axis(theme, "published, /s"), type: "log", nameGap: 30 },
+      yAxis: { ...axis(theme, "measured here, /s"), type: "log", nameGap: 56 },
+      series: [
+        {
+          type: "scatter",
+          symbolSize: 12,
+          itemStyle: { color: theme.accent },
+          data: pairs.map((pair) => [pair.theirs, pair.ours]),
+          label: {
+            show: true,
+            position: "right",
+            color: theme.text,
+            fontSize: 12,
+            formatter: ({ dataIndex }: Hovered) => pairs[dataIndex]?.name ?? "",
+          },
+          labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
+        },
+      ],
+    }),
+  };
+}

@@ -1,0 +1,134 @@
+// Bars with the interval as whiskers, in the order of the table.
+
+import { idOf, isEstimate, positionOf, type Metric, type Row, type Services } from "../data.ts";
+import { inUnit, percent, unitFor, withUnit, type Unit } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
+import type { Theme } from "../theme.ts";
+import { axis, base, FONT, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+
+interface Bar {
+  name: string;
+  value: number;
+  low: number | null;
+  high: number | null;
+  warned: boolean;
+}
+
+interface Api {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
+}
+
+function barsOf(rows: Row[], metric: Metric, services: Services): Bar[] {
+  return rows.flatMap((row) => {
+    const quantity = row[metric];
+    const position = positionOf(quantity);
+    if (position === null || quantity == null) return [];
+    return [
+      {
+        name: services.name(idOf(row)),
+        value: toBase(metric, position),
+        low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
+        high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
+        warned: row.warnings.length > 0,
+      },
+    ];
+  });
+}
+
+/** A horizontal line from low to high with an end mark on both sides, and the number right of it. */
+function whisker(theme: Theme, shown: Bar[], unit: Unit) {
+  return (_: unknown, api: Api) => {
+    const bar = shown[api.value(2)]!;
+    const [left, y] = api.coord([api.value(0), api.value(2)]);
+    const [right] = api.coord([api.value(1), api.value(2)]);
+    const text = {
+      type: "text",
+      x: right + 8,
+      y,
+      style: { text: said(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
+    };
+    if (bar.low === null) return text;
+    const line = (x1: number, y1: number, x2: number, y2: number) => ({
+      type: "line",
+      shape: { x1, y1, x2, y2 },
+      style: { stroke: theme.whisker, lineWidth: 1.5 },
+    });
+    return {
+      type: "group",
+      children: [line(left, y, right, y), line(left, y - 4, left, y + 4), line(right, y - 4, right, y + 4), text],
+    };
+  };
+}
+
+function said(bar: Bar, unit: Unit): string {
+  const half = bar.low === null || bar.high === null ? "" : ` ±${percent((bar.high - bar.low) / 2 / bar.value)}`;
+  return `${inUnit(bar.value, unit)}${half}${bar.warned ? " ⚠" : ""}`;
+}
+
+export function bars(rows: Row[], metric: Metric, services: Services): Chart | null {
+  const shown = barsOf(rows, metric, services);
+  if (shown.length === 0) return null;
+  const { title, dimension, better } = METRIC[metric];
+  const unit = unitFor(dimension, shown.map((bar) => bar.value));
+  const scaled = (value: number) => value / unit.factor;
+  const longest = Math.max(...shown.map((bar) => bar.name.length));
+  const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.`;
+  return {
+    id: `bars-${metric}`,
+    title: `${metric.startsWith("response_time") ? "Response time, " : ""}${title}, ${unit.symbol}`,
+    reading,
+    height: 40 + shown.length * 26,
+    table: {
+      head: ["Service", `${title}, ${unit.symbol}`, "low", "high"],
+      rows: shown.map((bar) => [
+        bar.name + (bar.warned ? " (with warnings)" : ""),
+        inUnit(bar.value, unit),
+        bar.low === null ? "too few trials" : inUnit(bar.low, unit),
+        bar.high === null ? "too few trials" : inUnit(bar.high, unit),
+      ]),
+    },
+    option: (theme, width) => ({
+      ...base(theme),
+      grid: { left: Math.min(Math.max(90, width * 0.3), 190, 16 + longest * 7), right: 104, top: 8, bottom: 26 },
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "item",
+        formatter: (hovered: Hovered) => {
+          const bar = shown[hovered.dataIndex]!;
+          const lines: [string, string][] = [[title, withUnit(bar.value, unit)]];
+          if (bar.low !== null && bar.high !== null)
+            lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
+          return tip(bar.name, lines);
+        },
+      },
+      xAxis: { ...axis(theme, ""), type: "value", min: 0, splitNumber: width < 600 ? 3 : 6 },
+      yAxis: {
+        ...axis(theme, ""),
+        type: "category",
+        inverse: true,
+        data: shown.map((bar) => bar.name),
+        axisTick: { show: false },
+        axisLabel: { color: theme.text, fontSize: 13, width: Math.min(172, Math.max(84, width * 0.3 - 8)), overflow: "truncate", interval: 0 },
+      },
+      series: [
+        {
+          type: "bar",
+          data: shown.map((bar) => scaled(bar.value)),
+          barWidth: 16,
+          itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
+          emphasis: { disabled: true },
+        },
+        {
+          type: "custom",
+          silent: true,
+          z: 5,
+          renderItem: whisker(theme, shown, unit),
+          clip: false,
+          encode: { x: [0, 1], y: 2 },
+          data: shown.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(bar.high ?? bar.value), index]),
+        },
+      ],
+    }),
+  };
+}

@@ -1,0 +1,100 @@
+// What a chart is: pure data in, an ECharts option and a table with the same numbers out.
+
+import type { EChartsCoreOption } from "echarts/core";
+import type { Theme } from "../theme.ts";
+
+export interface Table {
+  head: string[];
+  rows: string[][];
+}
+
+export interface Chart {
+  /** Name of the exported file, and of the element. */
+  id: string;
+  /** What is shown, with the unit. */
+  title: string;
+  /** How to read it, in a sentence. */
+  reading: string;
+  /** Height in px. */
+  height: number;
+  option(theme: Theme, width: number): EChartsCoreOption;
+  /** The same numbers for those who cannot see the chart. */
+  table: Table;
+}
+
+/** The parts of ECharts' callback parameters that the charts use. */
+export interface Hovered {
+  seriesName?: string;
+  name?: string;
+  value?: unknown;
+  dataIndex: number;
+  seriesIndex?: number;
+  color?: unknown;
+}
+
+/** A tooltip as elements, so that no text is ever read as HTML. */
+export function tip(title: string, lines: [string, string][]): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "tip";
+  const head = document.createElement("strong");
+  head.textContent = title;
+  box.append(head);
+  for (const [label, value] of lines) {
+    const line = document.createElement("div");
+    const name = document.createElement("span");
+    name.textContent = label;
+    const number = document.createElement("b");
+    number.textContent = value;
+    line.append(name, number);
+    box.append(line);
+  }
+  return box;
+}
+
+export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+
+export const base = (theme: Theme) => ({
+  backgroundColor: theme.background,
+  animation: false,
+  textStyle: { fontFamily: FONT, color: theme.text },
+});
+
+export const tooltip = (theme: Theme) => ({
+  confine: true,
+  backgroundColor: theme.background,
+  borderColor: theme.line,
+  textStyle: { color: theme.text, fontSize: 13 },
+  transitionDuration: 0,
+});
+
+export const axis = (theme: Theme, name: string) => ({
+  name,
+  nameLocation: "middle" as const,
+  nameTextStyle: { color: theme.muted, fontSize: 12 },
+  axisLine: { show: true, lineStyle: { color: theme.line } },
+  axisTick: { lineStyle: { color: theme.line } },
+  axisLabel: { color: theme.muted, fontSize: 12, hideOverlap: true },
+  splitLine: { lineStyle: { color: theme.line } },
+});
+
+const LEGEND_ROW = 24;
+const LEGEND_MARK = 50;
+const LETTER = 6.6;
+
+/** A legend that wraps, and the height that it takes at this width. */
+export function legend(theme: Theme, names: string[], width: number) {
+  let rows = 1;
+  let used = 0;
+  for (const name of names) {
+    const needed = LEGEND_MARK + name.length * LETTER;
+    if (used > 0 && used + needed > width) {
+      rows += 1;
+      used = 0;
+    }
+    used += needed;
+  }
+  return {
+    height: rows * LEGEND_ROW,
+    legend: { top: 0, left: 0, itemWidth: 26, itemGap: 16, textStyle: { color: theme.text, fontSize: 12 } },
+  };
+}

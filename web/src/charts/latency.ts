@@ -1,0 +1,163 @@
+// Response times of whole distributions: percentiles to p99.99, and density.
+
+import { idOf, type Row, type Services } from "../data.ts";
+import { human, inUnit, percent, unitFor } from "../format.ts";
+import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
+import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+
+/** Percentiles that the table fallback lists. */
+const LISTED = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+/** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, where users feel it. */
+const nines = (share: number): number => -Math.log10(1 - share);
+const percentileName = (at: number): string => {
+  if (at <= 0) return "0";
+  return `p${(100 - 100 * 10 ** -at).toFixed(Math.max(0, Math.round(at) - 2)).replace(/\.0+$/, "")}`;
+};
+
+export const withCurve = (rows: Row[]): Row[] =>
+  rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
+
+export function percentiles(rows: Row[], services: Services): Chart | null {
+  const shown = withCurve(rows).slice(0, MOST_LINES);
+  if (shown.length === 0) return null;
+  const curves = shown.map((row) => ({
+    name: services.name(idOf(row)),
+    points: row.details!.response_time_curve.filter(([share]) => share < 1),
+  }));
+  const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
+  const at = (points: [number, number][], share: number): string => {
+    const found = points.find(([reached]) => reached >= share - 1e-9);
+    return found ? inUnit(found[1], unit) : "too few requests";
+  };
+  return {
+    id: "percentiles",
+    title: `Response time by percentile, ${unit.symbol}`,
+    reading:
+      "Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.",
+    height: 420,
+    table: {
+      head: ["Service", ...LISTED.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
+      rows: curves.map((curve) => [curve.name, ...LISTED.map((share) => at(curve.points, share))]),
+    },
+    option: (theme, width) => {
+      const key = legend(theme, curves.map((curve) => curve.name), width);
+      return {
+      ...base(theme),
+      color: theme.lines,
+      grid: { left: 64, right: 20, top: key.height + 16, bottom: 48 },
+      legend: key.legend,
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "axis",
+        formatter: (hovered: Hovered[]) => {
+          const first = hovered[0]?.value as [number, number] | undefined;
+          if (!first) return "";
+          const lines = hovered
+            .map((one): [string, number] => [one.seriesName ?? "", (one.value as [number, number])[1] * unit.factor])
+            .sort((left, right) => left[1] - right[1])
+            .map(([name, ns]): [string, string] => [name, human(ns, "time")]);
+          return tip(percentileName(first[0]), lines);
+        },
+      },
+      xAxis: {
+        ...axis(theme, "percentile of the requests"),
+        type: "value",
+        min: 0,
+        max: 4,
+        interval: 1,
+        nameGap: 30,
+        axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(value) },
+      },
+      yAxis: { ...axis(theme, unit.symbol), type: "log", nameGap: 46 },
+      series: curves.map((curve, index) => ({
+        type: "line",
+        name: curve.name,
+        data: curve.points.filter(([, ns]) => ns > 0).map(([share, ns]) => [nines(share), ns / unit.factor]),
+        symbol: SYMBOLS[index],
+        // A symbol at each whole nine tells the lines apart; one at each point would hide them.
+        symbolSize: ([at]: [number, number]) => (Math.abs(at - Math.round(at)) < 0.01 ? 8 : 0),
+        showAllSymbol: true,
+        lineStyle: { width: 2, type: DASHES[index] },
+        emphasis: { focus: "series" },
+      })),
+      };
+    },
+  };
+}
+
+export function density(rows: Row[], services: Services): Chart | null {
+  const shown = rows.filter((row) => (row.details?.response_time_density.length ?? 0) > 0).slice(0, MOST_LINES);
+  if (shown.length === 0) return null;
+  const shapes = shown.map((row) => ({ name: services.name(idOf(row)), bins: row.details!.response_time_density }));
+  const unit = unitFor("time", shapes.flatMap((shape) => shape.bins.map(([low]) => low)));
+  return {
+    id: "density",
+    title: `Response time density, share of the requests by ${unit.symbol}`,
+    reading:
+      "Where the replies lie. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one that met a garbage collection.",
+    height: 420,
+    table: {
+      head: ["Service", `most often, ${unit.symbol}`, "share of the requests there"],
+      rows: shapes.map((shape) => {
+        const peak = shape.bins.reduce((best, bin) => (bin[2] > best[2] ? bin : best));
+        return [shape.name, `${inUnit(peak[0], unit)} – ${inUnit(peak[1], unit)}`, percent(peak[2])];
+      }),
+    },
+    option: (theme, width) => {
+      const key = legend(theme, shapes.map((shape) => shape.name), width);
+      return {
+      ...base(theme),
+      color: theme.lines,
+      grid: { left: 56, right: 20, top: key.height + 16, bottom: 48 },
+      legend: key.legend,
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "item",
+        formatter: (hovered: Hovered) => {
+          const bin = shapes[hovered.seriesIndex ?? 0]?.bins[hovered.dataIndex - 1];
+          if (!bin) return "";
+          return tip(hovered.seriesName ?? "", [
+            ["response time", `${inUnit(bin[0], unit)} – ${inUnit(bin[1], unit)} ${unit.symbol}`],
+            ["share of the requests", percent(bin[2])],
+          ]);
+        },
+      },
+      xAxis: {
+        ...axis(theme, unit.symbol),
+        type: "log",
+        nameGap: 30,
+        splitLine: { show: false },
+        min: Math.min(...shapes.map((shape) => shape.bins[0]![0])) / unit.factor,
+        max: Math.max(...shapes.map((shape) => shape.bins.at(-1)![1])) / unit.factor,
+        axisLabel: { color: theme.muted, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => String(Number(value.toPrecision(3))) },
+      },
+      yAxis: {
+        ...axis(theme, ""),
+        type: "value",
+        axisLabel: { color: theme.muted, formatter: (value: number) => `${Math.round(value * 100)} %` },
+      },
+      series: shapes.map((shape, index) => ({
+        type: "line",
+        name: shape.name,
+        smooth: 0.3,
+        symbol: SYMBOLS[index],
+        symbolSize: 6,
+        showSymbol: false,
+        lineStyle: { width: 2, type: DASHES[index] },
+        areaStyle: { opacity: 0.07 },
+        emphasis: { focus: "series" },
+        data: hill(shape.bins).map(([ns, share]) => [ns / unit.factor, share]),
+      })),
+      };
+    },
+  };
+}
+
+/** The middle of each bin, and the foot on both sides. */
+function hill(bins: [number, number, number][]): [number, number][] {
+  const first = bins[0]!;
+  const last = bins.at(-1)!;
+  const middle = bins.map(([low, high, share]): [number, number] => [Math.sqrt(low * high), share]);
+  return [[first[0], 0], ...middle, [last[1], 0]];
+}

@@ -1,0 +1,268 @@
+// The report as prony writes it: `prony report --format json`. The keys are prony's promise; this file mirrors them.
+
+export interface Estimate {
+  point: number;
+  low: number;
+  high: number;
+  confidence: number;
+}
+
+/** Two trials or more give an estimate; fewer give what was seen, and no claim. */
+export type Quantity = (Estimate & { trials?: number; methods_disagree?: boolean }) | { observed: number[] };
+
+export interface Warning {
+  kind: string;
+  text: string;
+}
+
+export interface Exclusion {
+  stage: string;
+  reason: string;
+  log_tail?: string[];
+}
+
+export const METRICS = [
+  "throughput_per_s",
+  "goodput_per_s",
+  "offered_per_s",
+  "sequences_per_s",
+  "response_time_ns_mean",
+  "response_time_ns_p50",
+  "response_time_ns_p90",
+  "response_time_ns_p99",
+  "response_time_ns_p99_9",
+  "cpu_ns_per_request",
+  "cpus_busy",
+  "memory_bytes_peak",
+  "memory_bytes_mean",
+  "start_ms",
+] as const;
+
+export type Metric = (typeof METRICS)[number];
+
+export interface SeriesInterval {
+  at_s: number;
+  throughput_per_s: number;
+  response_time_ns_p99: number | null;
+}
+
+export interface SeriesResource {
+  at_s: number;
+  cpus_busy: number | null;
+  memory_bytes: number | null;
+}
+
+/** One trial over time; times below 0 are warm-up. */
+export interface Series {
+  round: number;
+  duration_s: number;
+  warm_up_s: number | null;
+  classification: string | null;
+  intervals: SeriesInterval[];
+  resources: SeriesResource[];
+}
+
+export interface OperationRow {
+  name: string;
+  completed: number;
+  errors: number;
+  response_time_ns_p50: number | null;
+  response_time_ns_p99: number | null;
+}
+
+export interface TrialPoint {
+  round: number;
+  started_at: string;
+  throughput_per_s: number | null;
+  response_time_ns_p99: number | null;
+  cpu_ns_per_request: number | null;
+  memory_bytes_peak: number | null;
+  excluded: string | null;
+}
+
+export interface Details {
+  /** Share of the requests, response time in ns that it does not exceed. */
+  response_time_curve: [number, number][];
+  /** Lower and upper bound in ns, share of the requests between them. */
+  response_time_density: [number, number, number][];
+  outcomes: Record<string, number>;
+  operations: OperationRow[];
+  points: TrialPoint[];
+  series: Series | null;
+  service_cpus: number[];
+  generator_cpus: number[];
+}
+
+export type Row = {
+  service: string;
+  variant: string;
+  rank: number | null;
+  rank_interval: { best: number; worst: number } | null;
+  tied_with: string[];
+  trials: number;
+  failed_trials: number;
+  bytes_per_reply: number | null;
+  warnings: Warning[];
+  excluded: Exclusion | null;
+  details: Details | null;
+} & { [metric in Metric]?: Quantity | null };
+
+export type Verdict = "faster" | "slower" | "same" | "cannot_tell";
+
+export interface Pair {
+  a: string;
+  b: string;
+  ratio: Estimate;
+  p_adjusted: number;
+  verdict: Verdict;
+}
+
+export interface Group {
+  contract: string;
+  workload: string;
+  load: Record<string, unknown>;
+  /** The load in words. */
+  load_text: string;
+  /** Requests offered per second, where the load says so. */
+  offered_per_s: number | null;
+  ranked_by: Metric;
+  /** The result in a sentence. */
+  finding: string;
+  services: Row[];
+  pairs: Pair[];
+  warnings: Warning[];
+}
+
+export interface ServiceInfo {
+  service: string;
+  variant: string;
+  title: string;
+  language: string;
+  framework: string;
+  class: string;
+  version: string | null;
+  /** How it uses CPUs, in words. */
+  workers: string | null;
+  note: string | null;
+  era: boolean;
+}
+
+export interface Environment {
+  prony: string;
+  commit?: string | null;
+  os?: string | null;
+  kernel?: string | null;
+  cpu: {
+    model?: string | null;
+    online: number;
+    cores?: number | null;
+    smt?: boolean | null;
+    governor?: string | null;
+    turbo?: boolean | null;
+  };
+  memory_bytes?: number | null;
+  memory_available_bytes?: number | null;
+  virtualisation?: string | null;
+  cgroup?: string | null;
+  load_average?: number | null;
+  runtimes?: Record<string, string>;
+  findings?: { text: string; remedy: string }[];
+}
+
+export interface ServiceCheck {
+  service: string;
+  variant: string;
+  contract: string;
+  passed: boolean;
+  cases: string[];
+  failures: { case: string; expected: string; got: string }[];
+  warnings: string[];
+  unavailable: string | null;
+}
+
+export interface ReferenceRow {
+  source: string;
+  contract: string;
+  /** The name that the source prints. */
+  name: string;
+  service: string;
+  variant: string | null;
+  throughput_per_s: number;
+}
+
+/** How the published order and ours agree, in one group. */
+export interface Agreement {
+  source: string;
+  contract: string;
+  workload: string;
+  load_text: string;
+  services: number;
+  /** Spearman's rank correlation, -1 to 1; absent with fewer than three services. */
+  rank_correlation: number | null;
+}
+
+export interface Report {
+  schema: number;
+  run: string;
+  suite: string;
+  started_at: string;
+  ended_at: string | null;
+  /** `ended`, `running` or `unfinished`. */
+  state: string;
+  planned_trials: number;
+  trials: number;
+  seed: string;
+  confidence: number;
+  environment: Environment;
+  method: string[];
+  services: ServiceInfo[];
+  groups: Group[];
+  checks: { schema: number; services: ServiceCheck[] } | null;
+  reference: ReferenceRow[];
+  agreement: Agreement[];
+  warnings: Warning[];
+}
+
+export const idOf = (row: { service: string; variant: string | null }): string =>
+  row.variant === null ? row.service : `${row.service}/${row.variant}`;
+
+export const isEstimate = (quantity: Quantity | null | undefined): quantity is Estimate =>
+  quantity != null && "point" in quantity;
+
+/** Where a quantity stands, for order and charts: the point, or what the only trial gave. */
+export function positionOf(quantity: Quantity | null | undefined): number | null {
+  if (quantity == null) return null;
+  return "point" in quantity ? quantity.point : (quantity.observed[0] ?? null);
+}
+
+/** The report that prony put into this page; null when the page is served and asks for its data. */
+export function embeddedReport(): Report | null {
+  const text = document.getElementById("prony-data")?.textContent ?? "null";
+  return JSON.parse(text) as Report | null;
+}
+
+/** What the page knows of a service beside its numbers; a service without a description still has a name. */
+export class Services {
+  private readonly known: Map<string, ServiceInfo>;
+  private readonly titles = new Map<string, number>();
+
+  constructor(infos: ServiceInfo[]) {
+    this.known = new Map(infos.map((info) => [idOf(info), info]));
+    for (const info of infos) this.titles.set(info.title, (this.titles.get(info.title) ?? 0) + 1);
+  }
+
+  info(id: string): ServiceInfo | undefined {
+    return this.known.get(id);
+  }
+
+  /** A name that is unique on the page: the title, with the variant where two share one. */
+  name(id: string): string {
+    const info = this.known.get(id);
+    if (!info) return id;
+    if ((this.titles.get(info.title) ?? 0) < 2) return info.title;
+    const others = [...this.known.values()].filter((other) => other.title === info.title);
+    return others.some((other) => other.service !== info.service)
+      ? `${info.service} (${info.variant})`
+      : `${info.title} (${info.variant})`;
+  }
+}

@@ -1,0 +1,86 @@
+// Numbers for people: the unit is chosen once per column or axis, so that its numbers can be compared by eye.
+
+export type Dimension = "rate" | "time" | "bytes" | "cpus" | "count";
+
+export interface Unit {
+  /** What stands behind a number; empty for none. */
+  symbol: string;
+  /** How many base units (1/s, ns, bytes) it has. */
+  factor: number;
+}
+
+const UNITS: Record<Dimension, Unit[]> = {
+  rate: [{ symbol: "/s", factor: 1 }],
+  time: [
+    { symbol: "ns", factor: 1 },
+    { symbol: "µs", factor: 1e3 },
+    { symbol: "ms", factor: 1e6 },
+    { symbol: "s", factor: 1e9 },
+  ],
+  bytes: [
+    { symbol: "B", factor: 1 },
+    { symbol: "KiB", factor: 2 ** 10 },
+    { symbol: "MiB", factor: 2 ** 20 },
+    { symbol: "GiB", factor: 2 ** 30 },
+  ],
+  cpus: [{ symbol: "CPUs", factor: 1 }],
+  count: [{ symbol: "", factor: 1 }],
+};
+
+/** The unit in which most of `values` (in base units) have between one and three digits. */
+export function unitFor(dimension: Dimension, values: number[]): Unit {
+  const units = UNITS[dimension];
+  const sorted = values.filter((value) => value > 0).sort((left, right) => left - right);
+  const typical = sorted[Math.floor(sorted.length / 2)] ?? 1;
+  let chosen = units[0]!;
+  for (const unit of units) if (typical >= unit.factor) chosen = unit;
+  return chosen;
+}
+
+const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+
+/** Three significant digits; thousands grouped, never in powers of ten. */
+export function digits(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 99.95) return grouped.format(value);
+  const places = size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.09995 ? 3 : 4;
+  return value.toFixed(places);
+}
+
+export const inUnit = (value: number, unit: Unit): string => digits(value / unit.factor);
+
+export const withUnit = (value: number, unit: Unit): string =>
+  unit.symbol.startsWith("/") ? `${inUnit(value, unit)}${unit.symbol}` : `${inUnit(value, unit)} ${unit.symbol}`.trim();
+
+/** A value with the unit that fits it alone. */
+export const human = (value: number, dimension: Dimension): string => withUnit(value, unitFor(dimension, [value]));
+
+export const percent = (share: number): string => {
+  const value = share * 100;
+  return `${value >= 10 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
+};
+
+/** A ratio with two digits behind the point, three significant digits at most. */
+export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped.format(count)} ${count === 1 ? one : many}`;
+
+const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
+
+/** A time of RFC 3339 for people, in UTC; the text itself where it is none. */
+export function when(text: string): string {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? text : `${dates.format(time)} UTC`;
+}
+
+/** A length of time in words, two units at most. */
+export function howLong(seconds: number): string {
+  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Words of prony's keys: `no_steady_state` is "no steady state". */
+export const words = (key: string): string => key.replaceAll("_", " ");

@@ -1,0 +1,109 @@
+// Every chart of a group, of the services that the table shows, in the table's order.
+
+import { useMemo, useState } from "preact/hooks";
+import { capacity, radar } from "../charts/across.ts";
+import { bars } from "../charts/bars.ts";
+import { cost } from "../charts/cost.ts";
+import { density, percentiles } from "../charts/latency.ts";
+import { overTime } from "../charts/series.ts";
+import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
+import { METRIC } from "../metrics.ts";
+import { MOST_LINES } from "../theme.ts";
+import { Figure } from "./figure.tsx";
+
+const BAR_METRICS: Metric[] = [
+  "throughput_per_s",
+  "goodput_per_s",
+  "response_time_ns_p50",
+  "response_time_ns_p99",
+  "response_time_ns_p99_9",
+  "cpu_ns_per_request",
+  "memory_bytes_peak",
+  "start_ms",
+];
+
+interface Props {
+  report: Report;
+  group: Group;
+  rows: Row[];
+  services: Services;
+}
+
+function Bars(props: Props) {
+  const [metric, setMetric] = useState<Metric>("throughput_per_s");
+  const { rows, services } = props;
+  const chart = useMemo(() => bars(rows, metric, services), [rows, metric, services]);
+  if (!chart) return null;
+  return (
+    <Figure chart={chart} wide>
+      <label class="field inline">
+        <span>Metric</span>
+        <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
+          {BAR_METRICS.filter((one) => rows.some((row) => row[one] != null)).map((one) => (
+            <option key={one} value={one}>
+              {one.startsWith("response_time") ? `Response time, ${METRIC[one].title}` : METRIC[one].title}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Figure>
+  );
+}
+
+function OverTime(props: Props) {
+  const { rows, services } = props;
+  const able = rows.filter((row) => row.details?.series);
+  const [wanted, setWanted] = useState("");
+  const row = able.find((one) => idOf(one) === wanted) ?? able[0];
+  const chart = useMemo(() => (row ? overTime(row, services.name(idOf(row))) : null), [row, services]);
+  if (!chart || !row) return null;
+  return (
+    <Figure chart={chart} wide>
+      <label class="field inline">
+        <span>Service</span>
+        <select value={idOf(row)} onChange={(event) => setWanted(event.currentTarget.value)}>
+          {able.map((one) => (
+            <option key={idOf(one)} value={idOf(one)}>
+              {services.name(idOf(one))}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Figure>
+  );
+}
+
+export function Charts(props: Props) {
+  const { report, group, services } = props;
+  const rows = useMemo(() => props.rows.filter((row) => row.excluded === null), [props.rows]);
+  const charts = useMemo(
+    () => ({
+      percentiles: percentiles(rows, services),
+      density: density(rows, services),
+      capacity: capacity(report.groups, group, rows, services),
+      cost: cost(rows, services),
+      radar: radar(report.groups, group, rows, services),
+    }),
+    [report.groups, group, rows, services],
+  );
+  const inner = { ...props, rows };
+  return (
+    <section aria-labelledby="charts">
+      <h2 id="charts">Charts</h2>
+      {rows.length > MOST_LINES && (
+        <p class="quiet">
+          Charts with lines show the first {MOST_LINES} services of the table: sort or filter it to see others.
+        </p>
+      )}
+      <div class="chart-grid">
+        <Bars {...inner} />
+        {charts.percentiles && <Figure chart={charts.percentiles} />}
+        {charts.density && <Figure chart={charts.density} />}
+        {charts.capacity && <Figure chart={charts.capacity} wide />}
+        {charts.cost && <Figure chart={charts.cost} wide={!charts.radar} />}
+        {charts.radar && <Figure chart={charts.radar} />}
+        <OverTime {...inner} />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,104 @@
+// Which service passes which case of its contracts.
+
+import { idOf, type ServiceCheck, type Services } from "../data.ts";
+import { plural } from "../format.ts";
+
+function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
+  const { checks, services } = props;
+  const cases = [...new Set(checks.flatMap((check) => [...check.cases, ...check.failures.map((failure) => failure.case)]))];
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Cases of ${props.contract}`}>
+      <table class="matrix checks">
+        <caption>
+          {props.contract}: {checks.filter((check) => check.passed).length} of {plural(checks.length, "service")} passed
+        </caption>
+        <thead>
+          <tr>
+            <td />
+            {cases.map((name) => (
+              <th key={name} scope="col">
+                <span>{name}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {checks.map((check) => {
+            const failed = new Map(check.failures.map((failure) => [failure.case, failure]));
+            return (
+              <tr key={idOf(check)}>
+                <th scope="row">{services.name(idOf(check))}</th>
+                {check.unavailable !== null ? (
+                  <td class="unavailable" colSpan={Math.max(1, cases.length)}>
+                    not checked: {check.unavailable}
+                  </td>
+                ) : (
+                  cases.map((name) => {
+                    const failure = failed.get(name);
+                    if (failure)
+                      return (
+                        <td key={name} class="failed" title={`expected ${failure.expected}; got ${failure.got}`}>
+                          ✗<span class="hidden"> failed</span>
+                        </td>
+                      );
+                    return check.cases.includes(name) ? (
+                      <td key={name} class="passed">
+                        ✓<span class="hidden"> passed</span>
+                      </td>
+                    ) : (
+                      <td key={name} class="self">
+                        <span class="hidden">not tried</span>
+                      </td>
+                    );
+                  })
+                )}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
+  const { checks, services } = props;
+  if (checks.length === 0) return null;
+  const contracts = [...new Set(checks.map((check) => check.contract))];
+  const broken = checks.filter((check) => check.failures.length > 0 || check.warnings.length > 0);
+  return (
+    <section aria-labelledby="checks">
+      <h2 id="checks">Contract checks</h2>
+      <p class="quiet">Before a service is loaded, each case of its contract is sent once and the reply is compared with what must come back.</p>
+      {contracts.map((contract) => (
+        <Matrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
+      ))}
+      {broken.length > 0 && (
+        <ul class="findings">
+          {broken.map((check) => (
+            <li key={`${idOf(check)} ${check.contract}`}>
+              <b>
+                {services.name(idOf(check))}, {check.contract}
+              </b>
+              <ul>
+                {check.failures.map((failure, index) => (
+                  <li key={index}>
+                    {failure.case}: expected <code>{failure.expected}</code>, got <code>{failure.got}</code>
+                  </li>
+                ))}
+                {check.warnings.map((warning, index) => (
+                  <li key={`w${index}`}>
+                    <span class="sign" aria-hidden="true">
+                      ⚠
+                    </span>{" "}
+                    {warning}
+                  </li>
+                ))}
+              </ul>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+// The frame of a chart: title with unit, how to read it, export, and the same numbers as a table.
+
+import type { ComponentChildren } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { Chart } from "../charts/chart.ts";
+import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
+import { ThemeContext } from "../theme.ts";
+
+/** How far below the screen a chart is drawn already, so that it is there when it is scrolled to. */
+const AHEAD = "400px";
+const EXPORT_WIDTH = 960;
+
+function save(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Draws when the chart comes near the screen, and keeps it at the size of its frame. */
+function useDrawn(chart: Chart) {
+  const theme = useContext(ThemeContext);
+  const frame = useRef<HTMLDivElement>(null);
+  const instance = useRef<EChartsType | null>(null);
+  const [near, setNear] = useState(false);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: AHEAD });
+    observer.observe(frame.current!);
+    const all = () => setNear(true);
+    addEventListener("beforeprint", all);
+    return () => {
+      observer.disconnect();
+      removeEventListener("beforeprint", all);
+    };
+  }, []);
+  useEffect(() => {
+    if (!near) return;
+    const drawn = draw(frame.current!);
+    instance.current = drawn;
+    const resize = new ResizeObserver(([entry]) => setWidth(Math.round(entry?.contentRect.width ?? 0)));
+    resize.observe(frame.current!);
+    setWidth(frame.current!.clientWidth);
+    return () => {
+      resize.disconnect();
+      drawn.dispose();
+      instance.current = null;
+    };
+  }, [near]);
+  useEffect(() => {
+    if (!near || width === 0) return;
+    instance.current?.resize({ width, height: chart.height });
+    instance.current?.setOption(chart.option(theme, width), { notMerge: true });
+    frame.current!.dataset["drawn"] = theme.mode;
+  }, [near, chart, theme, width]);
+  return { frame, instance, theme };
+}
+
+function Numbers(props: { chart: Chart }) {
+  const [open, setOpen] = useState(false);
+  const { head, rows } = props.chart.table;
+  return (
+    <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The same as a table</summary>
+      {open && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={`${props.chart.title}, as a table`}>
+          <table class="plain">
+            <thead>
+              <tr>
+                {head.map((cell) => (
+                  <th key={cell} scope="col">
+                    {cell}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, index) => (
+                <tr key={index}>
+                  {row.map((cell, column) => (column === 0 ? <th key={0} scope="row">{cell}</th> : <td key={column}>{cell}</td>))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
+
+export function Figure(props: { chart: Chart; wide?: boolean; children?: ComponentChildren }) {
+  const { chart } = props;
+  const { frame, instance, theme } = useDrawn(chart);
+  const png = () => {
+    const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
+    if (!url) return;
+    const bytes = Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (character) => character.charCodeAt(0));
+    save(`${chart.id}.png`, new Blob([bytes], { type: "image/png" }));
+  };
+  const svg = () => save(`${chart.id}.svg`, new Blob([svgOf(chart, theme, EXPORT_WIDTH)], { type: "image/svg+xml" }));
+  return (
+    <figure class={props.wide ? "chart wide" : "chart"} id={`chart-${chart.id}`}>
+      <figcaption>
+        <h3>{chart.title}</h3>
+        <p class="quiet">{chart.reading}</p>
+      </figcaption>
+      {props.children}
+      <div class="canvas" ref={frame} style={{ height: `${chart.height}px` }} role="img" aria-label={`Chart: ${chart.title}. The same numbers stand in the table below.`} />
+      <div class="chart-foot">
+        <Numbers chart={chart} />
+        <span class="exports">
+          <button type="button" onClick={png} aria-label={`Save “${chart.title}” as PNG`}>
+            PNG
+          </button>
+          <button type="button" onClick={svg} aria-label={`Save “${chart.title}” as SVG`}>
+            SVG
+          </button>
+        </span>
+      </div>
+    </figure>
+  );
+}

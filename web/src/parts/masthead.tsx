@@ -1,0 +1,60 @@
+// What was run, where, and the answer in a sentence.
+
+import type { Group, Report, Warning } from "../data.ts";
+import { howLong, plural, when, words } from "../format.ts";
+
+export function Warnings(props: { warnings: Warning[] }) {
+  if (props.warnings.length === 0) return null;
+  return (
+    <ul class="warnings">
+      {props.warnings.map((warning, index) => (
+        <li key={index}>
+          <span class="sign" aria-hidden="true">
+            ⚠
+          </span>
+          <span>
+            <b>{words(warning.kind)}</b>: {warning.text}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Masthead(props: { report: Report }) {
+  const { report } = props;
+  const cpu = report.environment.cpu;
+  const services = new Set(report.groups.flatMap((group) => group.services.map((row) => `${row.service}/${row.variant}`)));
+  const took = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
+  const facts = [
+    when(report.started_at) + (took === null ? "" : `, ${howLong(took)}`),
+    plural(services.size, "service"),
+    `${report.trials} of ${plural(report.planned_trials, "trial")}`,
+    `${cpu.model ?? "unknown CPU"}, ${plural(cpu.online, "CPU")}`,
+  ];
+  return (
+    <header class="masthead">
+      <h1>
+        <span class="kicker">Suite</span> {report.suite}
+      </h1>
+      <p class="facts">
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+        {report.state !== "ended" && <span class="state">{report.state}</span>}
+      </p>
+      <Warnings warnings={report.warnings} />
+    </header>
+  );
+}
+
+export function Answer(props: { group: Group }) {
+  const { group } = props;
+  return (
+    <div class="answer" role="note" aria-label="The result in a sentence">
+      <p>{group.finding}</p>
+      <p class="quiet">{group.load_text}</p>
+      <Warnings warnings={group.warnings} />
+    </div>
+  );
+}

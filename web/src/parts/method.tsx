@@ -1,0 +1,69 @@
+// Where and how it was measured, in plain words.
+
+import type { Environment, Report } from "../data.ts";
+import { human, plural, when } from "../format.ts";
+
+function facts(environment: Environment): [string, string][] {
+  const { cpu } = environment;
+  const yes = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
+  const found: [string, string | null | undefined][] = [
+    ["prony", [environment.prony, environment.commit].filter(Boolean).join(", commit ")],
+    ["System", environment.os],
+    ["Kernel", environment.kernel],
+    ["CPU", cpu.model],
+    ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (yes(cpu.smt, ", two threads a core", "") ?? "")],
+    ["Frequency", [cpu.governor && `governor ${cpu.governor}`, yes(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
+    ["Memory", environment.memory_bytes == null ? null : human(environment.memory_bytes, "bytes")],
+    ["Virtualisation", environment.virtualisation],
+    ["Control groups", environment.cgroup],
+    ["Load average before", environment.load_average?.toFixed(2)],
+    ...Object.entries(environment.runtimes ?? {}),
+  ];
+  return found.filter((fact): fact is [string, string] => Boolean(fact[1]));
+}
+
+export function Method(props: { report: Report }) {
+  const { report } = props;
+  const findings = report.environment.findings ?? [];
+  return (
+    <section aria-labelledby="method">
+      <h2 id="method">How this was measured</h2>
+      <div class="method">
+        <div>
+          <h3>Method</h3>
+          <ul class="prose">
+            {report.method.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+          {findings.length > 0 && (
+            <>
+              <h3>What costs accuracy here</h3>
+              <ul class="prose">
+                {findings.map((finding) => (
+                  <li key={finding.text}>
+                    {finding.text} <span class="quiet">To mend it: {finding.remedy}</span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </div>
+        <div>
+          <h3>Machine</h3>
+          <dl class="pairs-list">
+            {facts(report.environment).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+      </div>
+      <p class="quiet">
+        Run <code>{report.run}</code>, begun {when(report.started_at)}, seed <code>{report.seed}</code>.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,136 @@
+// The report as a page: the answer first, then the ranking, the charts, the pairs, the checks, and how it was measured.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { idOf, Services, type Group, type Report, type Row } from "../data.ts";
+import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
+import { Charts } from "./charts.tsx";
+import { Checks } from "./checks.tsx";
+import { EMPTY, Filters, passes, type Filter } from "./filters.tsx";
+import { Answer, Masthead } from "./masthead.tsx";
+import { Method } from "./method.tsx";
+import { Pairs } from "./pairs.tsx";
+import { Published } from "./published.tsx";
+import { Ranking, sortRows, type Sort } from "./ranking.tsx";
+
+/** What stands around every page: theme, skip link, footer. */
+export function Shell(props: { title: string; back?: ComponentChildren; children: ComponentChildren }) {
+  const [choice, setChoice] = useState<Choice>(storedChoice);
+  const [mode, setMode] = useState(() => applyChoice(choice));
+  useEffect(() => {
+    const apply = () => setMode(applyChoice(choice));
+    apply();
+    return onSystemChange(apply);
+  }, [choice]);
+  useEffect(() => {
+    // Paper is white: charts are drawn anew for it.
+    const print = () => setMode("light");
+    const after = () => setMode(applyChoice(choice));
+    addEventListener("beforeprint", print);
+    addEventListener("afterprint", after);
+    return () => {
+      removeEventListener("beforeprint", print);
+      removeEventListener("afterprint", after);
+    };
+  }, [choice]);
+  useEffect(() => {
+    document.title = `${props.title} – prony`;
+  }, [props.title]);
+  return (
+    <ThemeContext.Provider value={themeOf(mode)}>
+      <a class="skip" href="#main">
+        Skip to the report
+      </a>
+      <div class="bar">
+        <div class="bar-inner">
+          <span class="mark">prony</span>
+          {props.back}
+          <label class="theme">
+            <span class="quiet">Colours</span>
+            <select value={choice} onChange={(event) => setChoice(event.currentTarget.value as Choice)}>
+              <option value="auto">as the system</option>
+              <option value="light">light</option>
+              <option value="dark">dark</option>
+            </select>
+          </label>
+        </div>
+      </div>
+      <main id="main">{props.children}</main>
+    </ThemeContext.Provider>
+  );
+}
+
+const groupName = (group: Group, groups: Group[]): string => {
+  const parts = [group.contract];
+  if (group.workload !== group.contract) parts.push(group.workload);
+  const loads = new Set(groups.filter((other) => other.contract === group.contract && other.workload === group.workload).map((other) => other.load_text));
+  if (loads.size > 1) parts.push(group.load_text);
+  return parts.join(" · ");
+};
+
+/** Tabs for a few groups, a list for many. */
+function GroupChoice(props: { groups: Group[]; chosen: number; choose: (index: number) => void }) {
+  const { groups, chosen, choose } = props;
+  if (groups.length < 2) return null;
+  if (groups.length > 6) {
+    return (
+      <label class="field group-list">
+        <span>Contract, workload and load</span>
+        <select value={chosen} onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {groups.map((group, index) => (
+            <option key={index} value={index}>
+              {groupName(group, groups)}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <fieldset class="tabs">
+      <legend class="hidden">Contract, workload and load</legend>
+      {groups.map((group, index) => (
+        <label key={index} class={index === chosen ? "chosen" : ""}>
+          <input type="radio" name="group" value={index} checked={index === chosen} onChange={() => choose(index)} />
+          {groupName(group, groups)}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+export function ReportPage(props: { report: Report }) {
+  const { report } = props;
+  const services = useMemo(() => new Services(report.services), [report.services]);
+  const [chosen, choose] = useState(0);
+  const [filter, setFilter] = useState<Filter>(EMPTY);
+  const [sort, setSort] = useState<Sort>({ key: "rank", down: false });
+  const group = report.groups[Math.min(chosen, report.groups.length - 1)];
+  const rows: Row[] = useMemo(
+    () => (group ? sortRows(group.services.filter((row) => passes(row, filter, services)), sort, services) : []),
+    [group, filter, sort, services],
+  );
+  return (
+    <>
+      <Masthead report={report} />
+      {group ? (
+        <>
+          <GroupChoice groups={report.groups} chosen={report.groups.indexOf(group)} choose={choose} />
+          <Answer group={group} />
+          <section aria-labelledby="ranking">
+            <h2 id="ranking">Ranking</h2>
+            <Filters rows={group.services} services={services} filter={filter} change={setFilter} shown={rows.length} />
+            <Ranking group={group} rows={rows} services={services} sort={sort} change={setSort} confidence={report.confidence} />
+          </section>
+          <Charts report={report} group={group} rows={rows} services={services} />
+          <Pairs group={group} shown={new Set(rows.map(idOf))} services={services} confidence={report.confidence} />
+        </>
+      ) : (
+        <p class="answer">No trial has ended yet.</p>
+      )}
+      {report.checks && <Checks checks={report.checks.services} services={services} />}
+      <Published report={report} group={group} services={services} />
+      <Method report={report} />
+    </>
+  );
+}

@@ -1,0 +1,251 @@
+// The ranked table: a row per service, its interval drawn under the number, warnings and reasons where the number stands.
+
+import { Fragment } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { idOf, isEstimate, positionOf, type Group, type Metric, type Quantity, type Row, type Services } from "../data.ts";
+import { inUnit, percent, plural, unitFor, type Unit } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
+import { RowDetails } from "./details.tsx";
+
+export interface Sort {
+  key: "rank" | "service" | Metric;
+  down: boolean;
+}
+
+/** Columns by importance: a narrow screen drops them from the end, into the details of the row. */
+const COLUMNS: { metric: Metric; from: "phone" | "tablet" | "wide" }[] = [
+  { metric: "throughput_per_s", from: "phone" },
+  { metric: "response_time_ns_p50", from: "tablet" },
+  { metric: "response_time_ns_p99", from: "phone" },
+  { metric: "cpu_ns_per_request", from: "tablet" },
+  { metric: "memory_bytes_peak", from: "wide" },
+  { metric: "start_ms", from: "wide" },
+];
+
+const TABLET = matchMedia("(min-width: 701px)");
+const WIDE = matchMedia("(min-width: 1001px)");
+
+/** The columns that fit the screen. */
+function useColumns(): Metric[] {
+  const count = () => COLUMNS.filter(({ from }) => from === "phone" || (from === "tablet" ? TABLET.matches : WIDE.matches)).map(({ metric }) => metric);
+  const [columns, setColumns] = useState(count);
+  useEffect(() => {
+    const changed = () => setColumns(count());
+    for (const query of [TABLET, WIDE]) query.addEventListener("change", changed);
+    return () => {
+      for (const query of [TABLET, WIDE]) query.removeEventListener("change", changed);
+    };
+  }, []);
+  return columns;
+}
+
+/** Sorted rows; what has no value comes last, whichever way the rest goes. */
+export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
+  const name = (row: Row) => services.name(idOf(row));
+  if (sort.key === "service") {
+    const sorted = rows.slice().sort((left, right) => name(left).localeCompare(name(right)));
+    return sort.down ? sorted.reverse() : sorted;
+  }
+  const metric = sort.key;
+  const place = new Map(rows.map((row, index) => [row, index]));
+  const value = (row: Row) => (metric === "rank" ? row.rank : positionOf(row[metric]));
+  return rows.slice().sort((left, right) => {
+    const [a, b] = [value(left), value(right)];
+    if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
+    return (sort.down ? b - a : a - b) || place.get(left)! - place.get(right)!;
+  });
+}
+
+interface Scale {
+  unit: Unit;
+  most: number;
+}
+
+function scaleOf(rows: Row[], metric: Metric): Scale {
+  const values: number[] = [];
+  let most = 0;
+  for (const row of rows) {
+    const quantity = row[metric];
+    const position = positionOf(quantity);
+    if (position === null) continue;
+    values.push(toBase(metric, position));
+    most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
+  }
+  return { unit: unitFor(METRIC[metric].dimension, values), most };
+}
+
+/** The number, its half-width, and the interval as a bar on the scale of its column. */
+function Cell(props: { quantity: Quantity | null | undefined; metric: Metric; scale: Scale }) {
+  const { quantity, metric, scale } = props;
+  if (quantity == null) return <span class="quiet">not known</span>;
+  const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most)}%`;
+  const position = positionOf(quantity);
+  if (position === null) return <span class="quiet">not known</span>;
+  if (!isEstimate(quantity)) {
+    return (
+      <span class="number" title="One trial alone has no interval">
+        {inUnit(toBase(metric, position), scale.unit)} <small>1 trial</small>
+      </span>
+    );
+  }
+  const half = (quantity.high - quantity.low) / 2 / quantity.point;
+  const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
+  const width = `max(2px, calc(${at(quantity.high)} - ${at(quantity.low)}))`;
+  return (
+    <span class="number" title={range}>
+      {inUnit(toBase(metric, quantity.point), scale.unit)} <small>±{percent(half)}</small>
+      <span class="track" aria-hidden="true">
+        <span class="fill" style={{ width: at(quantity.point) }} />
+        <span class="interval" style={{ left: at(quantity.low), width }} />
+      </span>
+    </span>
+  );
+}
+
+function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; firstDown?: boolean }) {
+  const active = props.sort.key === props.of;
+  const next: Sort = { key: props.of, down: active ? !props.sort.down : (props.firstDown ?? false) };
+  const direction = active ? (props.sort.down ? "descending" : "ascending") : "none";
+  return (
+    <th scope="col" class={props.class} aria-sort={direction}>
+      <button type="button" onClick={() => props.change(next)}>
+        {props.label}
+        {props.unit && <small>{props.unit}</small>}
+        <span class="arrow" aria-hidden="true">
+          {active ? (props.sort.down ? "▼" : "▲") : ""}
+        </span>
+      </button>
+    </th>
+  );
+}
+
+function Rank(props: { row: Row }) {
+  const { row } = props;
+  if (row.rank === null) return <span aria-label="not ranked">–</span>;
+  const tied = row.tied_with.length > 0;
+  const interval = row.rank_interval;
+  const range = interval && interval.best !== interval.worst ? `; the data allows ranks ${interval.best} to ${interval.worst}` : "";
+  return (
+    <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}${range}` : `Rank ${row.rank}${range}`}>
+      {row.rank}
+      {tied && <small class="tie">tie</small>}
+    </span>
+  );
+}
+
+function ServiceName(props: { row: Row; services: Services }) {
+  const id = idOf(props.row);
+  const info = props.services.info(id);
+  const about = info ? [info.language, info.version, info.class] : [];
+  return (
+    <>
+      <span class="name">{props.services.name(id)}</span>
+      {info?.era && <span class="badge">era</span>}
+      <span class="about">{about.filter(Boolean).join(" · ")}</span>
+    </>
+  );
+}
+
+export function Ranking(props: {
+  group: Group;
+  rows: Row[];
+  services: Services;
+  sort: Sort;
+  change: (sort: Sort) => void;
+  confidence: number;
+}) {
+  const { group, rows, services, sort, change } = props;
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (id: string) => {
+    const next = new Set(open);
+    if (!next.delete(id)) next.add(id);
+    setOpen(next);
+  };
+  const columns = useColumns();
+  const scales = columns.map((metric) => scaleOf(group.services, metric));
+  return (
+    <div class="table-frame">
+      <table class="ranking">
+        <caption>
+          Ranked by {METRIC[group.ranked_by]?.title.toLowerCase() ?? group.ranked_by}; services that the data cannot tell apart share
+          a rank. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
+        </caption>
+        <thead>
+          <tr>
+            <Head label="Rank" of="rank" sort={sort} change={change} class="rank" />
+            <Head label="Service" of="service" sort={sort} change={change} />
+            {columns.map((metric, index) => (
+              <Head
+                key={metric}
+                label={METRIC[metric].title}
+                unit={scales[index]!.unit.symbol}
+                of={metric}
+                sort={sort}
+                change={change}
+                class="figure"
+                firstDown={METRIC[metric].better === "higher"}
+              />
+            ))}
+            <th scope="col" class="more">
+              <span class="hidden">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const id = idOf(row);
+            const shown = open.has(id);
+            return (
+              <Fragment key={id}>
+                <tr class={row.excluded ? "excluded" : ""} data-service={id}>
+                  <td class="rank">
+                    <Rank row={row} />
+                  </td>
+                  <th scope="row">
+                    <ServiceName row={row} services={services} />
+                  </th>
+                  {row.excluded ? (
+                    <td class="reason" colSpan={columns.length}>
+                      <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> {row.excluded.reason}
+                    </td>
+                  ) : (
+                    columns.map((metric, index) => (
+                      <td key={metric} class="figure">
+                        <Cell quantity={row[metric]} metric={metric} scale={scales[index]!} />
+                      </td>
+                    ))
+                  )}
+                  <td class="more">
+                    <button type="button" aria-expanded={shown} onClick={() => toggle(id)}>
+                      {row.warnings.length > 0 && (
+                        <span class="sign" title={plural(row.warnings.length, "warning")}>
+                          ⚠<span class="hidden"> {plural(row.warnings.length, "warning")},</span>
+                        </span>
+                      )}
+                      <span aria-hidden="true">{shown ? "▾" : "▸"}</span>
+                      <span class="hidden"> details of {services.name(id)}</span>
+                    </button>
+                  </td>
+                </tr>
+                {shown && (
+                  <tr class="detail-row">
+                    <td colSpan={columns.length + 3}>
+                      <RowDetails row={row} services={services} />
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+          {rows.length === 0 && (
+            <tr>
+              <td colSpan={columns.length + 3} class="quiet">
+                No service passes the filter.
+              </td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+// A real browser on made-up pages. A machine without Chromium fails here, by name.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { pageWith } from "./synthetic.ts";
+
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+export const built = (): string => readFileSync(new URL("../dist/index.html", import.meta.url), "utf8");
+
+/** A browser with a new profile in a folder of its own, and that folder for pages. */
+export class Browser {
+  private constructor(
+    readonly context: BrowserContext,
+    readonly folder: string,
+  ) {}
+
+  static async start(): Promise<Browser> {
+    if (!existsSync(CHROMIUM)) throw new Error(`no browser at ${CHROMIUM}: apt-get install chromium, or set CHROMIUM`);
+    const folder = mkdtempSync(join(tmpdir(), "prony-page-"));
+    const context = await chromium.launchPersistentContext(join(folder, "profile"), {
+      executablePath: CHROMIUM,
+      headless: true,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+      viewport: { width: 1280, height: 900 },
+    });
+    return new Browser(context, folder);
+  }
+
+  async stop(): Promise<void> {
+    await this.context.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Writes a page with the report to disk and opens it from there. */
+  async open(report: unknown, look?: { width?: number; height?: number; dark?: boolean }): Promise<{ page: Page; said: string[] }> {
+    const file = join(this.folder, `${Math.random().toString(36).slice(2)}.html`);
+    writeFileSync(file, pageWith(built(), report));
+    return this.visit(pathToFileURL(file).href, look);
+  }
+
+  /** Opens an address; `said` collects errors, and requests for anything but the page itself. */
+  async visit(address: string, look?: { width?: number; height?: number; dark?: boolean }): Promise<{ page: Page; said: string[] }> {
+    const page = await this.context.newPage();
+    const said: string[] = [];
+    page.on("console", (message) => message.type() === "error" && said.push(message.text()));
+    page.on("pageerror", (error) => said.push(String(error)));
+    await page.setViewportSize({ width: look?.width ?? 1280, height: look?.height ?? 900 });
+    await page.emulateMedia({ colorScheme: look?.dark ? "dark" : "light" });
+    await page.goto(address);
+    await page.waitForSelector("h1");
+    return { page, said };
+  }
+}
+
+/** Scrolls through the page, so that every chart is drawn. */
+export async function drawAll(page: Page): Promise<void> {
+  for (const figure of await page.locator("figure.chart").all()) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator("[data-drawn] canvas").first().waitFor();
+  }
+}

@@ -1,0 +1,319 @@
+// Made-up reports, the same for the same seed: for tests and screenshots, never for a claim about a service.
+
+import type { Details, Estimate, Group, Pair, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
+
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const KINDS: [string, string, string, string, string][] = [
+  ["rust-axum", "axum", "Rust", "0.8.9", "micro"],
+  ["go-nethttp", "Go net/http", "Go", "1.26.8", "platform"],
+  ["go-gorilla", "gorilla/mux", "Go", "1.8.1", "micro"],
+  ["java-netty", "Netty", "Java", "4.2.18", "platform"],
+  ["node-http", "Node.js http", "JavaScript", "20.20.2", "platform"],
+  ["java-spring", "Spring Boot", "Java", "4.0.9", "full"],
+  ["node-express", "Express", "JavaScript", "5.3.0", "micro"],
+  ["python-aiohttp", "aiohttp", "Python", "3.14.5", "micro"],
+  ["python-flask", "Flask", "Python", "3.1.3", "micro"],
+  ["scala-spray", "spray-can", "Scala", "1.3.4", "platform"],
+];
+
+function infos(count: number): ServiceInfo[] {
+  return Array.from({ length: count }, (_, index) => {
+    const [service, title, language, version, kind] = KINDS[index % KINDS.length]!;
+    const copy = Math.floor(index / KINDS.length);
+    return {
+      service: copy === 0 ? service : `${service}-${copy + 1}`,
+      variant: index % 7 === 6 ? "era" : "current",
+      title: copy === 0 ? title : `${title} ${copy + 1}`,
+      language,
+      framework: title,
+      class: kind,
+      version,
+      workers: "a thread per CPU",
+      note: null,
+      era: index % 7 === 6,
+    };
+  });
+}
+
+const estimate = (point: number, half: number): Estimate & { trials: number } => ({
+  point,
+  low: point * (1 - half),
+  high: point * (1 + half),
+  confidence: 0.95,
+  trials: 5,
+});
+
+function curve(median: number, tail: number): [number, number][] {
+  return Array.from({ length: 41 }, (_, step) => {
+    const nines = step / 10;
+    const bend = nines > 2 ? (nines - 2) * tail : 0;
+    return [1 - 10 ** -nines, Math.round(median * (0.55 + 0.45 * (nines / 0.301) ** 0.8 + bend))];
+  });
+}
+
+function density(median: number, second: number): [number, number, number][] {
+  const bins = Array.from({ length: 36 }, (_, step): [number, number, number] => {
+    const low = median * 10 ** ((step - 14) / 16);
+    const high = median * 10 ** ((step - 13) / 16);
+    const hill = (at: number, width: number) => Math.exp(-(((step - at) / width) ** 2));
+    return [low, high, hill(14, 3) + second * hill(27, 2)];
+  });
+  const total = bins.reduce((sum, [, , share]) => sum + share, 0);
+  return bins.map(([low, high, share]): [number, number, number] => [low, high, share / total]).filter(([, , share]) => share > 1e-4);
+}
+
+function details(throughput: number, median: number, cpu: number, memory: number, draw: () => number): Details {
+  const noise = (width: number) => 1 + (draw() - 0.5) * width;
+  const seconds = (from: number, to: number, step: number) => Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
+  return {
+    response_time_curve: curve(median, 1.5 + 6 * draw()),
+    response_time_density: density(median, draw() < 0.4 ? 0.25 : 0),
+    outcomes: { valid: Math.round(throughput * 50), wrong_reply: 0, status: 0, timeout: 0, refused: 0, reset: 0, not_sent: 0 },
+    operations: ["getPerson", "listPersons", "createPerson", "getPersonLinks"].map((name) => ({
+      name,
+      completed: Math.round(throughput * 12),
+      errors: 0,
+      response_time_ns_p50: median * noise(0.6),
+      response_time_ns_p99: median * 4 * noise(0.6),
+    })),
+    points: [0, 1, 2, 3, 4].map((round) => ({
+      round,
+      started_at: "2026-11-21T08:30:00Z",
+      throughput_per_s: throughput * noise(0.02),
+      response_time_ns_p99: median * 4 * noise(0.1),
+      cpu_ns_per_request: cpu * noise(0.02),
+      memory_bytes_peak: memory * noise(0.02),
+      excluded: null,
+    })),
+    series: {
+      round: 2,
+      duration_s: 10,
+      warm_up_s: 4,
+      classification: "warmed_up",
+      intervals: seconds(-4, 10, 1).map((at_s) => {
+        const warm = at_s < 0 ? 1 - 0.5 * Math.exp(-(at_s + 4)) : 1;
+        return { at_s, throughput_per_s: throughput * warm * noise(0.03), response_time_ns_p99: (median * 4 * noise(0.2)) / warm };
+      }),
+      resources: seconds(-4, 10, 0.5).map((at_s) => ({
+        at_s,
+        cpus_busy: Math.min(1, 0.5 + (at_s + 4) / 6) * noise(0.05),
+        memory_bytes: memory * (0.7 + 0.3 * Math.min(1, (at_s + 4) / 8)),
+      })),
+    },
+    service_cpus: [1],
+    generator_cpus: [0],
+  };
+}
+
+function rowOf(info: ServiceInfo, place: number, draw: () => number): Row {
+  const throughput = 92_000 / (1 + place * 0.22) / (1 + 0.1 * draw());
+  const median = (64 / throughput) * 1e9;
+  const cpu = 0.98e9 / throughput;
+  const memory = (8 + 260 * draw() * draw()) * 2 ** 20;
+  const half = 0.004 + 0.02 * draw();
+  return {
+    service: info.service,
+    variant: info.variant,
+    rank: place + 1,
+    rank_interval: { best: place + 1, worst: place + 1 },
+    tied_with: [],
+    throughput_per_s: estimate(throughput, half),
+    goodput_per_s: estimate(throughput, half),
+    response_time_ns_mean: estimate(median * 1.1, half * 1.4),
+    response_time_ns_p50: estimate(median, half * 1.3),
+    response_time_ns_p90: estimate(median * 1.8, half * 1.6),
+    response_time_ns_p99: estimate(median * 4, half * 3),
+    response_time_ns_p99_9: estimate(median * 9, half * 6),
+    cpu_ns_per_request: estimate(cpu, half),
+    cpus_busy: estimate(0.98, 0.004),
+    memory_bytes_peak: estimate(memory, half * 2),
+    memory_bytes_mean: estimate(memory * 0.9, half * 2),
+    start_ms: estimate(5 + 900 * draw() * draw(), 0.04),
+    trials: 5,
+    failed_trials: 0,
+    bytes_per_reply: 120 + Math.round(90 * draw()),
+    warnings: [],
+    excluded: null,
+    details: details(throughput, median, cpu, memory, draw),
+  };
+}
+
+/** Neighbours whose intervals overlap share the better rank. */
+function rank(rows: Row[]): Pair[] {
+  rows.sort((left, right) => pointOf(right) - pointOf(left));
+  rows.forEach((row, place) => {
+    const above = rows[place - 1];
+    row.rank = place + 1;
+    if (above && lowOf(above) < highOf(row)) {
+      row.rank = above.rank;
+      row.tied_with = [`${above.service}/${above.variant}`];
+      above.tied_with = [...above.tied_with, `${row.service}/${row.variant}`];
+    }
+  });
+  const pairs: Pair[] = [];
+  rows.forEach((a, first) =>
+    rows.slice(first + 1).forEach((b) => {
+      const point = pointOf(a) / pointOf(b);
+      const ratio = { point, low: point * 0.97, high: point * 1.03, confidence: 0.95 };
+      pairs.push({ a: `${a.service}/${a.variant}`, b: `${b.service}/${b.variant}`, ratio, p_adjusted: 0.01, verdict: ratio.low > 1 ? "faster" : "cannot_tell" });
+    }),
+  );
+  return pairs;
+}
+
+const pointOf = (row: Row): number => (row.throughput_per_s as Estimate).point;
+const lowOf = (row: Row): number => (row.throughput_per_s as Estimate).low;
+const highOf = (row: Row): number => (row.throughput_per_s as Estimate).high;
+
+function excluded(info: ServiceInfo): Row {
+  return {
+    service: info.service,
+    variant: info.variant,
+    rank: null,
+    rank_interval: null,
+    tied_with: [],
+    trials: 0,
+    failed_trials: 5,
+    bytes_per_reply: null,
+    warnings: [],
+    excluded: {
+      stage: "check",
+      reason: "case `hello`: expected the body `Hello, World!` (13 bytes), got `Hello, World` (12 bytes)",
+      log_tail: ["listening on 127.0.0.1:43211", "GET /api/test 200 0.3 ms"],
+    },
+    details: null,
+  };
+}
+
+function groupOf(contract: string, load: Record<string, unknown>, load_text: string, services: ServiceInfo[], seed: number, workload = contract): Group {
+  const draw = random(seed);
+  const failing = services.at(-1)!;
+  const rows = services.slice(0, -1).map((info, place) => rowOf(info, place + draw() * 2, draw));
+  const pairs = rank(rows);
+  const second = rows[2];
+  if (second) {
+    second.warnings = [
+      { kind: "schedule_lag", text: "1.4 % of the requests were sent more than 1 ms late: response times above p98 are the generator’s in part (in 2 of 5 trials)" },
+    ];
+  }
+  const [best, next] = [rows[0]!, rows[1]!];
+  const times = pairs[0]!.ratio;
+  return {
+    contract,
+    workload,
+    load,
+    load_text,
+    offered_per_s: typeof load["rate"] === "number" ? load["rate"] : null,
+    ranked_by: "throughput_per_s",
+    finding: `${best.service} is fastest: ${Math.round(pointOf(best)).toLocaleString("en-GB")} replies per second, ${times.low.toFixed(2)}–${times.high.toFixed(2)} × ${next.service}, the next.`,
+    services: [...rows, excluded(failing)],
+    pairs,
+    warnings: [],
+  };
+}
+
+function checksOf(services: ServiceInfo[], contracts: string[]): ServiceCheck[] {
+  const cases = ["hello", "query string", "unknown path", "wrong method", "HEAD"];
+  return contracts.flatMap((contract) =>
+    services.map((info, index) => {
+      const last = index === services.length - 1;
+      return {
+        service: info.service,
+        variant: info.variant,
+        contract,
+        passed: !last,
+        cases,
+        failures: last ? [{ case: "hello", expected: "body `Hello, World!`", got: "body `Hello, World`" }] : [],
+        warnings: index === 3 ? ["closes the connection after each reply"] : [],
+        unavailable: null,
+      };
+    }),
+  );
+}
+
+const CLOSED = { kind: "closed", connections: 64, in_flight: 1 };
+
+export interface Wish {
+  services: number;
+  contracts: string[];
+  /** Open loads of these rates beside the closed one, for the first contract. */
+  rates?: number[];
+  /** Workloads of one more contract, for the radar chart. */
+  workloads?: string[];
+}
+
+export function synthetic(wish: Wish): Report {
+  const services = infos(wish.services);
+  const groups = wish.contracts.map((contract, index) => groupOf(contract, CLOSED, "closed loop, 64 connections", services, index + 1));
+  for (const [index, rate] of (wish.rates ?? []).entries()) {
+    const load = { kind: "open", rate, connections: 64 };
+    const group = groupOf(wish.contracts[0]!, load, `open loop, ${rate.toLocaleString("en-GB")} requests per second`, services, 50 + index);
+    for (const row of group.services) {
+      const p99 = row.response_time_ns_p99 as Estimate | undefined;
+      const limit = row.throughput_per_s as Estimate | undefined;
+      if (p99 && limit) row.response_time_ns_p99 = estimate((0.4e6 + p99.point / 20) / Math.max(0.02, 1 - (0.8 * rate) / limit.point), 0.05);
+    }
+    groups.push(group);
+  }
+  for (const [index, workload] of (wish.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
+  const reference = services.slice(0, 8).map((info, index) => ({
+    source: "004",
+    contract: wish.contracts[0]!,
+    name: info.title,
+    service: info.service,
+    variant: null,
+    throughput_per_s: 330_000 / (1 + index * 0.5),
+  }));
+  return {
+    schema: 1,
+    run: "2026-11-21T08-30-00-quick",
+    suite: "quick",
+    started_at: "2026-11-21T08:30:00Z",
+    ended_at: "2026-11-21T08:36:40Z",
+    state: "ended",
+    planned_trials: groups.length * wish.services * 5,
+    trials: groups.length * wish.services * 5,
+    seed: "18446744073709551615",
+    confidence: 0.95,
+    environment: {
+      prony: "0.1.0",
+      commit: "0123abc",
+      os: "Debian GNU/Linux 12",
+      kernel: "6.1.0",
+      cpu: { model: "Made-up 9000 8-Core", online: 2, cores: 1, smt: true, governor: "performance", turbo: false },
+      memory_bytes: 24 * 2 ** 30,
+      virtualisation: "kvm",
+      cgroup: "v2",
+      load_average: 0.12,
+      runtimes: { Go: "1.26.8", "Node.js": "20.20.2" },
+      findings: [{ text: "Generator and service share a core’s two threads.", remedy: "run on a machine with two cores or more" }],
+    },
+    method: [
+      "Each service was started afresh for every trial; the intervals are over those starts, never over the requests of one.",
+      "Rounds interleave the services in seeded random order, so that drift of the machine hits all alike.",
+      "Response time counts from the moment at which the request was due.",
+    ],
+    services,
+    groups,
+    checks: { schema: 1, services: checksOf(services.slice(0, 12), wish.contracts.slice(0, 2)) },
+    reference,
+    agreement: [{ source: "004", contract: wish.contracts[0]!, workload: wish.contracts[0]!, load_text: "closed loop, 64 connections", services: 8, rank_correlation: 0.93 }],
+    warnings: [],
+  };
+}
+
+/** The page with a report inside, as prony writes it. */
+export function pageWith(page: string, report: unknown): string {
+  const json = JSON.stringify(report).replaceAll("<", "\\u003c");
+  return page.replace('type="application/json">null</script>', () => `type="application/json">${json}</script>`);
+}
