@@ -64,5 +64,6 @@ if __name__ == "__main__":
         create_app(),
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
+        backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         access_log=None,  # no log line per request
     )

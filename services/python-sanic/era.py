@@ -61,6 +61,7 @@ if __name__ == "__main__":
     app.run(
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
+        backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         protocol=InTurn,
         access_log=False,
