@@ -21,14 +21,13 @@ pub(crate) struct Arguments {
 // One line a command: its arguments and what it does stand in its own file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    #[command(hide = true)]
-    Version(commands::version::Args),
+    List(commands::list::Args),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
-            Self::Version(args) => commands::version::run(&args),
+            Self::List(args) => commands::list::run(&args),
         }
     }
 }

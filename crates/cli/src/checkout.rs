@@ -23,9 +23,12 @@ impl Checkout {
     /// The nearest folder from the working directory upwards that is a checkout.
     pub(crate) fn find() -> anyhow::Result<Self> {
         let here = std::env::current_dir().context("cannot tell the working directory")?;
-        let is_checkout = |folder: &Path| folder.join("services").is_dir() && folder.join("contracts").is_dir();
+        let is_checkout =
+            |folder: &Path| folder.join("services").is_dir() && folder.join("contracts").is_dir();
         match here.ancestors().find(|folder| is_checkout(folder)) {
-            Some(root) => Ok(Self { root: root.to_owned() }),
+            Some(root) => Ok(Self {
+                root: root.to_owned(),
+            }),
             None => Err(bad_input(anyhow!(
                 "{} lies in no checkout of prony: go to a folder that has services/ and contracts/",
                 here.display()

@@ -4,10 +4,11 @@
 //! could hold. Nothing but this file ends the process.
 
 mod args;
-#[allow(dead_code, reason = "used by the commands that come next")]
 mod checkout;
 mod commands;
 mod exit;
+mod output;
+mod table;
 
 use clap::Parser as _;
 use std::process::ExitCode;

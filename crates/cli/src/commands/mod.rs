@@ -1,3 +1,3 @@
 //! One file a command: its arguments, and `run`.
 
-pub(crate) mod version;
+pub(crate) mod list;

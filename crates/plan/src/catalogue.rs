@@ -1,0 +1,186 @@
+//! All that a checkout has to offer: services, toolchains, contracts, suites.
+
+use crate::error::known;
+use crate::{PlanError, Service, Toolchain, service, toolchain};
+use globset::Glob;
+use prony_contract::Contract;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// All that a checkout has to offer.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// The checkout's root.
+    pub root: PathBuf,
+    /// Every service in every variant, by name, then in the order of `service.toml`.
+    pub services: Vec<Service>,
+    /// The toolchains by name.
+    pub toolchains: BTreeMap<String, Toolchain>,
+    /// The contracts by name.
+    pub contracts: BTreeMap<String, Contract>,
+}
+
+impl Catalogue {
+    /// Reads `services/`, `contracts/` and the toolchains of the checkout at `root`.
+    pub fn read(root: &Path) -> Result<Self, PlanError> {
+        let toolchains = toolchain::read(&root.join("services/toolchains.toml"))?;
+        let mut contracts = BTreeMap::new();
+        for folder in folders_with(&root.join("contracts"), "contract.toml")? {
+            let contract = Contract::load(&folder)?;
+            contracts.insert(contract.name.clone(), contract);
+        }
+        let mut services = Vec::new();
+        for folder in folders_with(&root.join("services"), "service.toml")? {
+            services.extend(service::read(&folder)?);
+        }
+        let catalogue = Self {
+            root: root.to_owned(),
+            services,
+            toolchains,
+            contracts,
+        };
+        catalogue
+            .services
+            .iter()
+            .try_for_each(|service| catalogue.verify(service))?;
+        Ok(catalogue)
+    }
+
+    /// The names that a service refers to must be there.
+    fn verify(&self, service: &Service) -> Result<(), PlanError> {
+        let place = |message| PlanError::Invalid {
+            path: service.folder.join("service.toml"),
+            line: 1,
+            message,
+        };
+        for contract in &service.contracts {
+            if !self.contracts.contains_key(contract) {
+                let allowed = known(self.contracts.keys().map(String::as_str), contract);
+                return Err(place(format!(
+                    "`contracts` of variant `{}` names `{contract}`: {allowed}",
+                    service.variant
+                )));
+            }
+        }
+        for requirement in &service.toolchains {
+            if !self.toolchains.contains_key(&requirement.toolchain) {
+                let allowed = known(self.toolchains.keys().map(String::as_str), &requirement.toolchain);
+                let name = &requirement.toolchain;
+                return Err(place(format!(
+                    "`toolchains` of variant `{}` names `{name}`: {allowed}",
+                    service.variant
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The services that a pattern names: `go-gorilla` is its default variant, `go-gorilla/era` that variant,
+    /// `java-*` the default variants of all that match, `node-*/*` all variants.
+    pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
+        let (name, variant) = pattern
+            .split_once('/')
+            .map_or((pattern, None), |(name, variant)| (name, Some(variant)));
+        let unknown = |allowed: String| PlanError::Unknown {
+            kind: "service",
+            name: pattern.to_owned(),
+            allowed,
+        };
+        let glob = |text: &str| {
+            Glob::new(text)
+                .map(|glob| glob.compile_matcher())
+                .map_err(|error| unknown(format!("it is no pattern: {error}")))
+        };
+        let names = glob(name)?;
+        let variants = variant.map(glob).transpose()?;
+        let found: Vec<&Service> = self
+            .services
+            .iter()
+            .filter(|service| names.is_match(&service.name))
+            .filter(|service| {
+                variants
+                    .as_ref()
+                    .map_or(service.default, |glob| glob.is_match(&service.variant))
+            })
+            .collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let of_name: Vec<&Service> = self
+            .services
+            .iter()
+            .filter(|service| names.is_match(&service.name))
+            .collect();
+        if of_name.is_empty() {
+            return Err(unknown(known(
+                self.services.iter().map(|service| service.name.as_str()),
+                name,
+            )));
+        }
+        let variants = of_name.iter().map(|service| service.variant.as_str());
+        Err(unknown(format!(
+            "variants: {}",
+            known(variants, variant.unwrap_or_default())
+        )))
+    }
+
+    /// The contract of this name.
+    pub fn contract(&self, name: &str) -> Result<&Contract, PlanError> {
+        self.contracts.get(name).ok_or_else(|| PlanError::Unknown {
+            kind: "contract",
+            name: name.to_owned(),
+            allowed: known(self.contracts.keys().map(String::as_str), name),
+        })
+    }
+
+    /// The file of a suite: a path to a `.toml` file, or a name in `suites/`.
+    pub fn suite_file(&self, name: &str) -> Result<PathBuf, PlanError> {
+        let direct = PathBuf::from(name);
+        if direct.extension().is_some_and(|extension| extension == "toml") {
+            return if direct.is_file() {
+                Ok(direct)
+            } else {
+                Err(PlanError::Unreadable {
+                    path: direct,
+                    reason: "there is no such file".into(),
+                })
+            };
+        }
+        let suites = self.suites();
+        suites.get(name).cloned().ok_or_else(|| PlanError::Unknown {
+            kind: "suite",
+            name: name.to_owned(),
+            allowed: known(suites.keys().map(String::as_str), name),
+        })
+    }
+
+    /// The suites in `suites/` by name.
+    pub fn suites(&self) -> BTreeMap<String, PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.root.join("suites")) else {
+            return BTreeMap::new();
+        };
+        entries
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path.clone())))
+            .collect()
+    }
+}
+
+/// The folders below `parent` that hold `file`, by name.
+fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, PlanError> {
+    let unreadable = |error: std::io::Error| PlanError::Unreadable {
+        path: parent.to_owned(),
+        reason: error.to_string(),
+    };
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(parent).map_err(unreadable)? {
+        let folder = entry.map_err(unreadable)?.path();
+        if folder.join(file).is_file() {
+            folders.push(folder);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}

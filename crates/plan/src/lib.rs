@@ -1,0 +1,20 @@
+//! Suite and service files become a validated [`Plan`]: which services, under which workload and load, in which order.
+//!
+//! Everything that a user may have written wrong is found here, with file, line and key, before anything starts. This
+//! crate must never start a process or open a socket. Start at [`Catalogue::read`] (what there is) and [`Plan::of`]
+//! (what is to be done with it).
+
+mod catalogue;
+mod error;
+mod plan;
+mod read;
+mod service;
+mod suite;
+mod toolchain;
+
+pub use catalogue::Catalogue;
+pub use error::PlanError;
+pub use plan::{Entry, GroupPlan, Plan, PlannedTrial, Wishes};
+pub use service::{Class, Service, Workers, WorkersUse};
+pub use suite::{Limits, Network, Suite, WarmUpChoice};
+pub use toolchain::{Requirement, Toolchain, Version};

@@ -1,0 +1,302 @@
+//! A service folder's `service.toml`, resolved to one [`Service`] per variant.
+
+use crate::PlanError;
+use crate::read::Source;
+use crate::toolchain::Requirement;
+use prony_load::{Protocol, WrittenDuration};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toml::Spanned;
+
+/// One implementation in one variant, with everything that building and running it takes.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Name of the service: its folder's.
+    pub name: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// Whether this is the service's default variant.
+    pub default: bool,
+    /// What people call it.
+    pub title: String,
+    /// Its language.
+    pub language: String,
+    /// Its framework.
+    pub framework: String,
+    /// Version of the framework.
+    pub version: String,
+    /// What kind of software it is.
+    pub class: Class,
+    /// Whether this is the version of the seed document.
+    pub era: bool,
+    /// What is special about the variant.
+    pub note: Option<String>,
+    /// Contracts that it fulfils.
+    pub contracts: Vec<String>,
+    /// What it speaks.
+    pub protocols: Vec<Protocol>,
+    /// Seed documents that name it.
+    pub documents: Vec<String>,
+    /// What the machine must have.
+    pub toolchains: Vec<Requirement>,
+    /// How it uses CPUs.
+    pub workers: Workers,
+    /// Shell commands that build it, in the build folder.
+    pub build: Vec<String>,
+    /// Shell command that runs it, in the build folder.
+    pub run: String,
+    /// Added to the environment of build and run.
+    pub env: BTreeMap<String, String>,
+    /// How long it may take until it is ready.
+    pub start_timeout: Duration,
+    /// The folder with `service.toml`.
+    pub folder: PathBuf,
+    /// What to tell the user when the build cannot reach what it needs.
+    pub unavailable_hint: Option<String>,
+}
+
+/// What kind of software a service is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// A bare server library or server.
+    Platform,
+    /// A small framework.
+    Micro,
+    /// A framework with batteries included.
+    Full,
+    /// Tuned for the benchmark.
+    Stripped,
+}
+
+impl Class {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::Micro => "micro",
+            Self::Full => "full",
+            Self::Stripped => "stripped",
+        }
+    }
+}
+
+/// How a service uses CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workers {
+    /// With what.
+    pub uses: WorkersUse,
+    /// In a sentence.
+    pub how: String,
+}
+
+/// With what a service uses CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkersUse {
+    /// Threads of one process.
+    Threads,
+    /// Processes.
+    Processes,
+    /// Event loops in threads of one process.
+    EventLoops,
+    /// It cannot use more than one CPU.
+    OneCpu,
+}
+
+/// The file as written. The file itself and each of its variants are the same table, so that a wrong key is reported at
+/// its own line; which keys belong where is checked afterwards.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    title: Option<String>,
+    language: Option<String>,
+    framework: Option<String>,
+    documents: Option<Vec<String>>,
+    version: Option<String>,
+    era: Option<bool>,
+    note: Option<String>,
+    class: Option<Class>,
+    contracts: Option<Vec<String>>,
+    protocols: Option<Vec<WrittenProtocol>>,
+    toolchains: Option<Vec<Spanned<String>>>,
+    workers: Option<Workers>,
+    build: Option<Vec<String>>,
+    run: Option<String>,
+    env: Option<BTreeMap<String, String>>,
+    start_timeout: Option<WrittenDuration>,
+    unavailable_hint: Option<String>,
+    #[serde(rename = "variant", default)]
+    variants: Vec<Written>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum WrittenProtocol {
+    Http,
+    Http2,
+    Grpc,
+}
+
+impl From<WrittenProtocol> for Protocol {
+    fn from(written: WrittenProtocol) -> Self {
+        match written {
+            WrittenProtocol::Http => Self::Http1,
+            WrittenProtocol::Http2 => Self::Http2,
+            WrittenProtocol::Grpc => Self::Grpc,
+        }
+    }
+}
+
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
+pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
+    let source = Source::read(&folder.join("service.toml"))?;
+    let base: Written = source.parse()?;
+    let name = base.name.get_ref();
+    if folder.file_name().is_none_or(|file| file != name.as_str()) {
+        return Err(source.invalid(
+            base.name.span(),
+            format!("`name` is `{name}`: it must be the name of the folder"),
+        ));
+    }
+    if base.variants.is_empty() {
+        return Err(source.invalid(
+            base.name.span(),
+            "no `[[variant]]`: give at least one, with `name` and `version`",
+        ));
+    }
+    let mut services: Vec<Service> = Vec::new();
+    for own in &base.variants {
+        let label = own.name.get_ref();
+        if services.iter().any(|service| &service.variant == label) {
+            return Err(source.invalid(own.name.span(), format!("variant `{label}` is there twice")));
+        }
+        services.push(
+            Reader {
+                source: &source,
+                base: &base,
+                own,
+            }
+            .resolve(folder, services.is_empty())?,
+        );
+    }
+    Ok(services)
+}
+
+/// One variant over the file that it stands in.
+struct Reader<'a> {
+    source: &'a Source,
+    base: &'a Written,
+    own: &'a Written,
+}
+
+impl Reader<'_> {
+    fn resolve(&self, folder: &Path, default: bool) -> Result<Service, PlanError> {
+        self.only_above()?;
+        let (base, own) = (self.base, self.own);
+        let mut env = base.env.clone().unwrap_or_default();
+        env.extend(own.env.clone().unwrap_or_default());
+        Ok(Service {
+            name: base.name.get_ref().clone(),
+            variant: own.name.get_ref().clone(),
+            default,
+            title: self.need("title", |table| table.title.clone())?,
+            language: self.need("language", |table| table.language.clone())?,
+            framework: self.need("framework", |table| table.framework.clone())?,
+            version: self.need("version", |table| table.version.clone())?,
+            class: self.need("class", |table| table.class)?,
+            era: own.era.unwrap_or(false),
+            note: self.find(|table| table.note.clone()),
+            contracts: self.need("contracts", |table| table.contracts.clone())?,
+            protocols: self.protocols(),
+            documents: base.documents.clone().unwrap_or_default(),
+            toolchains: self.requirements()?,
+            workers: self.need("workers", |table| table.workers.clone())?,
+            build: self.find(|table| table.build.clone()).unwrap_or_default(),
+            run: self.need("run", |table| table.run.clone())?,
+            env,
+            start_timeout: self
+                .find(|table| table.start_timeout)
+                .map_or(START_TIMEOUT, |duration| duration.0),
+            folder: folder.to_owned(),
+            unavailable_hint: self.find(|table| table.unavailable_hint.clone()),
+        })
+    }
+
+    /// The variant's value, else the file's.
+    fn find<T>(&self, get: impl Fn(&Written) -> Option<T>) -> Option<T> {
+        get(self.own).or_else(|| get(self.base))
+    }
+
+    fn need<T>(&self, key: &str, get: impl Fn(&Written) -> Option<T>) -> Result<T, PlanError> {
+        self.find(get).ok_or_else(|| {
+            let label = self.own.name.get_ref();
+            let message =
+                format!("variant `{label}` has no `{key}`: give it in the variant or above the variants");
+            self.source.invalid(self.own.name.span(), message)
+        })
+    }
+
+    /// Some keys say what the service is, whatever the variant.
+    fn only_above(&self) -> Result<(), PlanError> {
+        let own = self.own;
+        let misplaced = [
+            ("title", own.title.is_some()),
+            ("language", own.language.is_some()),
+            ("framework", own.framework.is_some()),
+            ("documents", own.documents.is_some()),
+            ("variant", !own.variants.is_empty()),
+        ];
+        match misplaced.iter().find(|(_, there)| *there) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let message = format!(
+                    "`{key}` in variant `{}`: it belongs above the variants",
+                    own.name.get_ref()
+                );
+                Err(self.source.invalid(own.name.span(), message))
+            }
+        }
+    }
+
+    fn protocols(&self) -> Vec<Protocol> {
+        self.find(|table| table.protocols.clone()).map_or_else(
+            || vec![Protocol::Http1],
+            |written| written.into_iter().map(Protocol::from).collect(),
+        )
+    }
+
+    fn requirements(&self) -> Result<Vec<Requirement>, PlanError> {
+        let read = |written: &Spanned<String>| {
+            Requirement::parse(written.get_ref()).ok_or_else(|| {
+                let message = format!(
+                    "`toolchains`: `{}` is neither `name` nor `name >= version`",
+                    written.get_ref()
+                );
+                self.source.invalid(written.span(), message)
+            })
+        };
+        self.need("toolchains", |table| table.toolchains.clone())?
+            .iter()
+            .map(read)
+            .collect()
+    }
+}
+
+impl Service {
+    /// Whether it fulfils a contract over a protocol.
+    pub fn offers(&self, contract: &str, protocol: Protocol) -> bool {
+        self.contracts.iter().any(|name| name == contract) && self.protocols.contains(&protocol)
+    }
+
+    /// `name/variant`, as the command line has it.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.name, self.variant)
+    }
+}

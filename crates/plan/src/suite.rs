@@ -1,0 +1,419 @@
+//! A suite file: what to compare, under which load, for how long.
+
+use crate::PlanError;
+use crate::error::known;
+use crate::read::Source;
+use prony_load::{Load, Protocol, WrittenDuration, WrittenLoad};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toml::Spanned;
+
+/// A suite in one profile, with every default filled in.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// Name: the file's.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// The profile that was chosen, where one was.
+    pub profile: Option<String>,
+    /// The profiles that there are.
+    pub profiles: Vec<String>,
+    /// Rounds, at most.
+    pub rounds: u32,
+    /// Confidence of the intervals, 0 to 1.
+    pub confidence: f64,
+    /// Relative half-width of the intervals at which the run stops early.
+    pub precision: Option<f64>,
+    /// Time after which no new round begins.
+    pub budget: Option<Duration>,
+    /// Relative difference that counts as none.
+    pub tie: Option<f64>,
+    /// Whether a trial with any error counts as excluded.
+    pub no_errors: bool,
+    /// Limits of each service.
+    pub limits: Limits,
+    /// The network between generator and service.
+    pub network: Option<Network>,
+    /// What is compared.
+    pub groups: Vec<SuiteGroup>,
+    /// The file, for errors.
+    pub path: PathBuf,
+}
+
+/// Services under one workload and one load.
+#[derive(Debug, Clone)]
+pub struct SuiteGroup {
+    /// The contract.
+    pub contract: String,
+    /// The workload; the contract's first where absent.
+    pub workload: Option<String>,
+    /// What is spoken: every listed one that a service offers.
+    pub protocols: Vec<Protocol>,
+    /// The load; the workload's own where absent.
+    pub load: Option<Load>,
+    /// Warm-up.
+    pub warm_up: WarmUpChoice,
+    /// Length of the measurement.
+    pub duration: Duration,
+    /// A request without a complete reply after this long has failed.
+    pub timeout: Duration,
+    /// Patterns of services, with the line of each.
+    pub services: Vec<(String, usize)>,
+    /// Line of the group, for errors.
+    pub line: usize,
+}
+
+/// When the warm-up ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUpChoice {
+    /// After this long, ns.
+    FixedNs(u64),
+    /// When the service is steady, but not before `least_ns` nor after `most_ns`.
+    Steady {
+        /// The shortest warm-up, ns.
+        least_ns: u64,
+        /// The longest warm-up, ns.
+        most_ns: u64,
+    },
+}
+
+/// Limits of a service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// CPUs, may be a part of one.
+    pub cpus: Option<f64>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// The network between generator and service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Delay of each direction, ns.
+    pub delay_ns: u64,
+    /// Rate of each direction, bits per second.
+    pub rate_bits_per_s: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    rounds: Option<u32>,
+    warm_up: Option<WrittenWarmUp>,
+    duration: Option<WrittenDuration>,
+    budget: Option<WrittenDuration>,
+    precision: Option<Spanned<f64>>,
+    confidence: Option<Spanned<f64>>,
+    tie: Option<Spanned<f64>>,
+    timeout: Option<WrittenDuration>,
+    #[serde(default)]
+    no_errors: bool,
+    #[serde(default)]
+    limits: WrittenLimits,
+    network: Option<WrittenNetwork>,
+    #[serde(rename = "group", default)]
+    groups: Vec<Spanned<WrittenGroup>>,
+    #[serde(default)]
+    profile: BTreeMap<Spanned<String>, WrittenProfile>,
+}
+
+/// What a profile may change of the whole suite.
+#[derive(Deserialize, Clone, Copy, Default)]
+#[serde(deny_unknown_fields)]
+struct WrittenProfile {
+    rounds: Option<u32>,
+    warm_up: Option<WrittenWarmUp>,
+    duration: Option<WrittenDuration>,
+    budget: Option<WrittenDuration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenGroup {
+    contract: String,
+    workload: Option<String>,
+    protocols: Option<Vec<Protocol>>,
+    load: Option<Spanned<WrittenLoad>>,
+    warm_up: Option<WrittenWarmUp>,
+    duration: Option<WrittenDuration>,
+    timeout: Option<WrittenDuration>,
+    services: Vec<Spanned<String>>,
+    #[serde(default)]
+    profile: BTreeMap<Spanned<String>, WrittenGroupProfile>,
+}
+
+/// What a profile may change of a group.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenGroupProfile {
+    load: Option<Spanned<WrittenLoad>>,
+    warm_up: Option<WrittenWarmUp>,
+    duration: Option<WrittenDuration>,
+}
+
+/// `"2s"`, or `{ least = "1s", most = "20s" }`: until it is steady.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(
+    untagged,
+    expecting = "expected a duration (`\"2s\"`) or `{ least = \"1s\", most = \"20s\" }`"
+)]
+enum WrittenWarmUp {
+    Fixed(WrittenDuration),
+    Steady {
+        least: WrittenDuration,
+        most: WrittenDuration,
+    },
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct WrittenLimits {
+    cpus: Option<Spanned<f64>>,
+    memory: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenNetwork {
+    delay: Option<WrittenDuration>,
+    rate: Option<Spanned<String>>,
+}
+
+impl From<WrittenWarmUp> for WarmUpChoice {
+    fn from(written: WrittenWarmUp) -> Self {
+        match written {
+            WrittenWarmUp::Fixed(duration) => Self::FixedNs(duration.as_ns()),
+            WrittenWarmUp::Steady { least, most } => Self::Steady {
+                least_ns: least.as_ns(),
+                most_ns: most.as_ns(),
+            },
+        }
+    }
+}
+
+const ROUNDS: u32 = 5;
+const CONFIDENCE: f64 = 0.95;
+const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
+    least_ns: 1_000_000_000,
+    most_ns: 20_000_000_000,
+};
+const DURATION: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Suite {
+    /// Reads a suite file in a profile; `None` is the file's own settings.
+    pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, PlanError> {
+        let source = Source::read(path)?;
+        let written: Written = source.parse()?;
+        let change = written.profile_named(&source, profile)?;
+        if written.groups.is_empty() {
+            return Err(source.invalid(
+                0..0,
+                "no `[[group]]`: give at least one, with `contract` and `services`",
+            ));
+        }
+        let defaults = GroupDefaults {
+            warm_up: change
+                .warm_up
+                .or(written.warm_up)
+                .map_or(WARM_UP, WarmUpChoice::from),
+            duration: change
+                .duration
+                .or(written.duration)
+                .map_or(DURATION, |duration| duration.0),
+            timeout: written.timeout.map_or(TIMEOUT, |duration| duration.0),
+        };
+        let groups = written
+            .groups
+            .iter()
+            .map(|group| group_of(&source, group, profile, defaults))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            name: path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            profile: profile.map(str::to_owned),
+            profiles: written.profile.keys().map(|key| key.get_ref().clone()).collect(),
+            rounds: change.rounds.or(written.rounds).unwrap_or(ROUNDS).max(1),
+            confidence: share(&source, "confidence", written.confidence.as_ref())?.unwrap_or(CONFIDENCE),
+            precision: share(&source, "precision", written.precision.as_ref())?,
+            tie: share(&source, "tie", written.tie.as_ref())?,
+            budget: change.budget.or(written.budget).map(|duration| duration.0),
+            no_errors: written.no_errors,
+            limits: written.limits.resolve(&source)?,
+            network: written
+                .network
+                .as_ref()
+                .map(|network| network.resolve(&source))
+                .transpose()?,
+            title: written.title,
+            groups,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Written {
+    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<WrittenProfile, PlanError> {
+        let names: Vec<&str> = self.profile.keys().map(|key| key.get_ref().as_str()).collect();
+        for group in &self.groups {
+            if let Some(key) = group
+                .get_ref()
+                .profile
+                .keys()
+                .find(|key| !names.contains(&key.get_ref().as_str()))
+            {
+                let message = format!(
+                    "profile `{}` of the group: {}",
+                    key.get_ref(),
+                    known(names, key.get_ref())
+                );
+                return Err(source.invalid(key.span(), message));
+            }
+        }
+        let Some(name) = name else {
+            return Ok(WrittenProfile::default());
+        };
+        let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
+        found
+            .map(|(_, profile)| *profile)
+            .ok_or_else(|| PlanError::Unknown {
+                kind: "profile",
+                name: name.to_owned(),
+                allowed: format!("{}: {}", source.path.display(), known(names, name)),
+            })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct GroupDefaults {
+    warm_up: WarmUpChoice,
+    duration: Duration,
+    timeout: Duration,
+}
+
+fn group_of(
+    source: &Source,
+    spanned: &Spanned<WrittenGroup>,
+    profile: Option<&str>,
+    defaults: GroupDefaults,
+) -> Result<SuiteGroup, PlanError> {
+    let written = spanned.get_ref();
+    let change = profile
+        .and_then(|name| written.profile.iter().find(|(key, _)| key.get_ref() == name))
+        .map(|(_, v)| v);
+    if written.services.is_empty() {
+        return Err(source.invalid(
+            spanned.span(),
+            "`services` is empty: name at least one, `\"*\"` for all",
+        ));
+    }
+    let load = change
+        .and_then(|change| change.load.as_ref())
+        .or(written.load.as_ref());
+    let load = load.map(|load| {
+        let read = Load::try_from(load.get_ref().clone());
+        read.map_err(|error| source.invalid(load.span(), format!("`load`: {error}")))
+    });
+    let warm_up = change.and_then(|change| change.warm_up).or(written.warm_up);
+    let duration = change.and_then(|change| change.duration).or(written.duration);
+    let services = written
+        .services
+        .iter()
+        .map(|name| (name.get_ref().clone(), source.line(name.span())))
+        .collect();
+    Ok(SuiteGroup {
+        contract: written.contract.clone(),
+        workload: written.workload.clone(),
+        protocols: written.protocols.clone().unwrap_or_else(|| vec![Protocol::Http1]),
+        load: load.transpose()?,
+        warm_up: warm_up.map_or(defaults.warm_up, WarmUpChoice::from),
+        duration: duration.map_or(defaults.duration, |duration| duration.0),
+        timeout: written.timeout.map_or(defaults.timeout, |duration| duration.0),
+        services,
+        line: source.line(spanned.span()),
+    })
+}
+
+fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Option<f64>, PlanError> {
+    match value {
+        Some(value) if *value.get_ref() <= 0.0 || *value.get_ref() >= 1.0 => {
+            let message = format!(
+                "`{key}` is {}: give a share between 0 and 1, as 0.02",
+                value.get_ref()
+            );
+            Err(source.invalid(value.span(), message))
+        }
+        other => Ok(other.map(|value| *value.get_ref())),
+    }
+}
+
+impl WrittenLimits {
+    fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
+        if let Some(cpus) = self
+            .cpus
+            .as_ref()
+            .filter(|cpus| !(cpus.get_ref().is_finite() && *cpus.get_ref() > 0.0))
+        {
+            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, as 2 or 0.5"));
+        }
+        let memory = self.memory.as_ref().map(|memory| {
+            quantity(
+                memory.get_ref(),
+                &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)],
+            )
+            .ok_or_else(|| {
+                source.invalid(
+                    memory.span(),
+                    "`memory` must be a size, as \"2GiB\" or \"512MiB\"",
+                )
+            })
+        });
+        Ok(Limits {
+            cpus: self.cpus.as_ref().map(|cpus| *cpus.get_ref()),
+            memory_bytes: memory.transpose()?,
+        })
+    }
+}
+
+impl WrittenNetwork {
+    fn resolve(&self, source: &Source) -> Result<Network, PlanError> {
+        let rate = self.rate.as_ref().map(|rate| {
+            quantity(
+                rate.get_ref(),
+                &[("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000)],
+            )
+            .ok_or_else(|| {
+                source.invalid(
+                    rate.span(),
+                    "`rate` must be bits per second, as \"1Gbit\" or \"100Mbit\"",
+                )
+            })
+        });
+        Ok(Network {
+            delay_ns: self.delay.map_or(0, WrittenDuration::as_ns),
+            rate_bits_per_s: rate.transpose()?,
+        })
+    }
+}
+
+/// A whole number above 0 with one of the units.
+fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (number, factor) = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    number
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .filter(|&number| number > 0)?
+        .checked_mul(*factor)
+}

@@ -1,0 +1,274 @@
+//! Files with every kind of fault, and the message that the user gets.
+
+use prony_load::Protocol;
+use prony_plan::{Catalogue, Plan, PlanError, Suite, Wishes};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const SERVICE: &str = r#"name = "NAME"
+title = "A title"
+language = "Go"
+framework = "net/http"
+class = "platform"
+contracts = ["hello"]
+toolchains = ["go >= 1.22"]
+build = ["go build -o server ."]
+run = "exec ./server"
+
+[workers]
+uses = "threads"
+how = "a thread per CPU"
+
+[[variant]]
+name = "current"
+version = "1.26"
+
+[[variant]]
+name = "single"
+version = "1.26"
+env = { WORKERS = "1" }
+"#;
+
+const TOOLCHAINS: &str = r#"[go]
+title = "Go"
+probe = "go version"
+version = 'go(\d+(?:\.\d+)+)'
+debian = ["golang-go"]
+"#;
+
+const SUITE: &str = r#"title = "A suite"
+rounds = 3
+
+[[group]]
+contract = "hello"
+load = { kind = "closed", connections = 8 }
+services = ["go-one", "go-two/*"]
+"#;
+
+/// A checkout with the project's own contracts and two services.
+struct Checkout(TempDir);
+
+impl Checkout {
+    fn new() -> Self {
+        let checkout = Self(TempDir::new().expect("a temporary folder"));
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts");
+        std::os::unix::fs::symlink(
+            ours.canonicalize().expect("contracts"),
+            checkout.path("contracts"),
+        )
+        .expect("a link");
+        checkout.write("services/toolchains.toml", TOOLCHAINS);
+        checkout.write("services/go-one/service.toml", &SERVICE.replace("NAME", "go-one"));
+        checkout.write("services/go-two/service.toml", &SERVICE.replace("NAME", "go-two"));
+        checkout.write("suites/a.toml", SUITE);
+        checkout
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.path(name).parent().expect("a folder")).expect("a folder");
+        std::fs::write(self.path(name), text).expect("a file");
+    }
+
+    fn plan(&self, wishes: &Wishes) -> Result<Plan, PlanError> {
+        let catalogue = Catalogue::read(self.0.path())?;
+        let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
+        Plan::of(&catalogue, &suite, wishes)
+    }
+
+    /// The message of the error, without the temporary folder.
+    fn error(&self) -> String {
+        let error = self.plan(&Wishes::default()).expect_err("an error");
+        error
+            .to_string()
+            .replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+fn with_service(from: &str, to: &str) -> String {
+    let checkout = Checkout::new();
+    checkout.write(
+        "services/go-one/service.toml",
+        &SERVICE.replace("NAME", "go-one").replace(from, to),
+    );
+    checkout.error()
+}
+
+fn with_suite(from: &str, to: &str) -> String {
+    let checkout = Checkout::new();
+    checkout.write("suites/a.toml", &SUITE.replace(from, to));
+    checkout.error()
+}
+
+#[test]
+fn a_plan_holds_every_service_once_a_round() {
+    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let labels: Vec<String> = plan
+        .entries
+        .iter()
+        .map(|entry| format!("{}/{}", entry.service, entry.variant))
+        .collect();
+    assert_eq!(labels, ["go-one/current", "go-two/current", "go-two/single"]);
+    assert!(plan.entries.iter().all(|entry| entry.protocol == Protocol::Http1));
+    for round in 0..3 {
+        let entries: BTreeSet<usize> = plan.round(round).iter().map(|trial| trial.entry).collect();
+        assert_eq!(entries.len(), 3, "round {round}");
+    }
+    let places: Vec<u32> = plan.trials().map(|trial| trial.place).collect();
+    assert_eq!(places, (0..9).collect::<Vec<u32>>());
+}
+
+#[test]
+fn the_seed_decides_the_order() {
+    let order = |seed| {
+        let wishes = Wishes {
+            seed,
+            rounds: Some(20),
+            ..Wishes::default()
+        };
+        let plan = Checkout::new().plan(&wishes).expect("a plan");
+        plan.trials().map(|trial| trial.entry).collect::<Vec<usize>>()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+    let first = order(1);
+    assert!(
+        first.chunks(3).any(|round| round != &first[..3]),
+        "every round has the same order"
+    );
+}
+
+#[test]
+fn a_plan_survives_the_store() {
+    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let text = serde_json::to_string(&plan).expect("JSON");
+    assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
+}
+
+#[test]
+fn wishes_narrow_the_plan() {
+    let wishes = Wishes {
+        services: vec!["go-two".into()],
+        rounds: Some(1),
+        ..Wishes::default()
+    };
+    assert_eq!(Checkout::new().plan(&wishes).expect("a plan").len(), 2);
+    let wishes = Wishes {
+        services: vec!["go-three".into()],
+        ..Wishes::default()
+    };
+    let error = Checkout::new()
+        .plan(&wishes)
+        .expect_err("no such service")
+        .to_string();
+    assert_eq!(
+        error,
+        "no service `go-three/*`: did you mean `go-one`? Known are go-one, go-two"
+    );
+}
+
+#[test]
+fn an_unknown_key_of_a_service_is_told_with_its_line() {
+    let error = with_service("class = \"platform\"", "clas = \"platform\"");
+    assert!(
+        error.starts_with("services/go-one/service.toml:5: unknown field `clas`, expected one of"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_variant_without_a_version_is_told() {
+    let error = with_service("name = \"single\"\nversion = \"1.26\"", "name = \"single\"");
+    let expected = "services/go-one/service.toml:20: variant `single` has no `version`: give it in the variant or above the variants";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_service_under_a_wrong_name_is_told() {
+    let error = with_service("name = \"go-one\"", "name = \"go-1\"");
+    assert_eq!(
+        error,
+        "services/go-one/service.toml:1: `name` is `go-1`: it must be the name of the folder"
+    );
+}
+
+#[test]
+fn a_wrong_class_is_told_with_what_is_allowed() {
+    let error = with_service("\"platform\"", "\"huge\"");
+    assert!(
+        error.contains(":5: unknown variant `huge`, expected one of `platform`, `micro`, `full`, `stripped`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn unknown_names_in_a_service_are_told() {
+    assert!(with_service("[\"hello\"]", "[\"helo\"]").contains("names `helo`: did you mean `hello`?"));
+    assert!(with_service("go >= 1.22", "goo >= 1.22").contains("names `goo`: did you mean `go`?"));
+    assert!(with_service("go >= 1.22", "go > 1").contains(":7: `toolchains`: `go > 1` is neither"));
+}
+
+#[test]
+fn faults_of_a_suite_are_told_with_their_line() {
+    for (from, to, expected) in [
+        ("rounds", "round", "suites/a.toml:2: unknown field `round`"),
+        (
+            "\"go-one\"",
+            "\"go-three\"",
+            "suites/a.toml:7: no service `go-three`: did you mean `go-one`?",
+        ),
+        (
+            "\"go-two/*\"",
+            "\"go-two/era\"",
+            "suites/a.toml:7: no service `go-two/era`: variants: known are current, single",
+        ),
+        (
+            "contract = \"hello\"",
+            "contract = \"hallo\"",
+            "suites/a.toml:4: no contract `hallo`: did you mean `hello`?",
+        ),
+        (
+            "connections = 8",
+            "connections = 0",
+            "suites/a.toml:6: `load`: `connections` is 0",
+        ),
+        (
+            "kind = \"closed\"",
+            "kind = \"shut\"",
+            "suites/a.toml:6: unknown variant `shut`, expected one of `closed`, `open`, `users`",
+        ),
+        (
+            "rounds = 3",
+            "precision = 2",
+            "suites/a.toml:2: `precision` is 2: give a share between 0 and 1",
+        ),
+        (
+            "rounds = 3",
+            "warm_up = 3",
+            "suites/a.toml:2: expected a duration",
+        ),
+    ] {
+        let error = with_suite(from, to);
+        assert!(error.starts_with(expected), "{to}: {error}");
+    }
+}
+
+#[test]
+fn profiles_change_what_they_name() {
+    let checkout = Checkout::new();
+    let profiles = "\n[profile.smoke]\nrounds = 1\nduration = \"100ms\"\n";
+    checkout.write("suites/a.toml", &format!("{SUITE}{profiles}"));
+    let suite = Suite::read(&checkout.path("suites/a.toml"), Some("smoke")).expect("a suite");
+    assert_eq!((suite.rounds, suite.groups[0].duration.as_millis()), (1, 100));
+    let error = Suite::read(&checkout.path("suites/a.toml"), Some("smok"))
+        .expect_err("no such profile")
+        .to_string();
+    assert!(
+        error.contains("no profile `smok`") && error.contains("did you mean `smoke`?"),
+        "{error}"
+    );
+}
