@@ -158,7 +158,7 @@ fn wishes_narrow_the_plan() {
     };
     assert_eq!(Checkout::new().plan(&wishes).expect("a plan").len(), 2);
     let wishes = Wishes {
-        services: vec!["go-three".into()],
+        services: vec!["go-tow".into()],
         ..Wishes::default()
     };
     let error = Checkout::new()
@@ -167,7 +167,7 @@ fn wishes_narrow_the_plan() {
         .to_string();
     assert_eq!(
         error,
-        "no service `go-three/*`: did you mean `go-one`? Known are go-one, go-two"
+        "no service `go-tow/*`: did you mean `go-two`? Known are go-one, go-two"
     );
 }
 
@@ -218,8 +218,8 @@ fn faults_of_a_suite_are_told_with_their_line() {
         ("rounds", "round", "suites/a.toml:2: unknown field `round`"),
         (
             "\"go-one\"",
-            "\"go-three\"",
-            "suites/a.toml:7: no service `go-three`: did you mean `go-one`?",
+            "\"go-on\"",
+            "suites/a.toml:7: no service `go-on`: did you mean `go-one`?",
         ),
         (
             "\"go-two/*\"",
