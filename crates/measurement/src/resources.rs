@@ -17,11 +17,14 @@ pub struct Resources {
     pub cpu_ns: Option<u64>,
     /// Time for which the tree was kept from its CPUs by its limit, ns.
     pub cpu_throttled_ns: Option<u64>,
-    /// Peak memory, bytes (resident set, or the cgroup's charge; see `source`).
+    /// Peak memory, bytes: from a cgroup what is charged to it without cached files, from `proc` the resident sets.
     pub memory_bytes_peak: Option<u64>,
     /// Mean memory over the samples, bytes.
     pub memory_bytes_mean: Option<u64>,
-    /// Peak proportional set size, bytes.
+    /// Peak of the resident sets, bytes; pages that processes share count in each.
+    #[serde(default)]
+    pub rss_bytes_peak: Option<u64>,
+    /// Proportional set size at the end of the window, bytes: reading it oftener would disturb the tree.
     pub pss_bytes_peak: Option<u64>,
     /// Peak anonymous memory, bytes.
     pub anon_bytes_peak: Option<u64>,

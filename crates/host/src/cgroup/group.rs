@@ -1,0 +1,230 @@
+//! One control group, with the same name in every hierarchy that there is.
+
+use super::discover::Hierarchies;
+use super::v2;
+use crate::{Cpus, Limits};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Controllers of version 1 that are used.
+const CONTROLLERS: [&str; 6] = ["cpu", "cpuacct", "cpuset", "memory", "pids", "freezer"];
+/// Length of the period over which the CPU limit holds, µs. The kernel's own default.
+const PERIOD_US: u64 = 100_000;
+
+/// A control group. Removed when dropped; it must be empty by then.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Its folder in the hierarchy of version 2.
+    pub(super) unified: Option<PathBuf>,
+    /// Whether that one has the `cpu` and `memory` controllers.
+    pub(super) unified_rules: bool,
+    /// Its folders of version 1, by controller.
+    pub(super) v1: BTreeMap<String, PathBuf>,
+}
+
+/// Something asked for that a control group could not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// A sentence with the reason and what to do.
+    pub(crate) text: String,
+}
+
+impl Group {
+    /// Makes the group wherever this process may. What cannot be had is in the problems; `None` if no group could be made.
+    pub(crate) fn make(hierarchies: &Hierarchies, name: &str) -> Option<Self> {
+        let mut group = Self {
+            unified: None,
+            unified_rules: false,
+            v1: BTreeMap::new(),
+        };
+        if let Some(unified) = &hierarchies.unified
+            && let Some((folder, rules)) = v2::make(unified, name)
+        {
+            group.unified = Some(folder);
+            group.unified_rules = rules;
+        }
+        for controller in CONTROLLERS {
+            let Some(own) = hierarchies.v1.get(controller) else {
+                continue;
+            };
+            let folder = own.join(name);
+            // Controllers that are mounted together share one folder.
+            let made = group.v1.values().any(|made| made == &folder) || fs::create_dir(&folder).is_ok();
+            if made {
+                group.v1.insert(controller.to_owned(), folder);
+            }
+        }
+        if group.unified.is_none() && group.v1.is_empty() {
+            None
+        } else {
+            Some(group)
+        }
+    }
+
+    /// Sets limits and CPUs; says what could not be set. The CPUs are set by affinity besides, so that they hold without
+    /// a group; the group keeps a service from choosing others.
+    pub(crate) fn limit(&self, limits: &Limits, cpus: &Cpus) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if let Some(share) = limits.cpus
+            && let Err(error) = self.limit_cpus(share)
+        {
+            problems.push(Problem::new(&format!("the limit of {share} CPUs"), &error));
+        }
+        if let Some(bytes) = limits.memory_bytes
+            && let Err(error) = self.limit_memory(bytes)
+        {
+            problems.push(Problem::new(
+                &format!("the limit of {} of memory", crate::host::Size(bytes)),
+                &error,
+            ));
+        }
+        if !cpus.is_empty() {
+            // Without a cpuset controller the affinity alone has to do, which every well-behaved process keeps.
+            let _ = self.keep_on(cpus);
+        }
+        problems
+    }
+
+    fn limit_cpus(&self, share: f64) -> io::Result<()> {
+        let quota = ((share * PERIOD_US as f64).round() as u64).max(1_000);
+        if let Some(folder) = self.v1.get("cpu") {
+            write(folder, "cpu.cfs_period_us", &PERIOD_US.to_string())?;
+            return write(folder, "cpu.cfs_quota_us", &quota.to_string());
+        }
+        write(self.rules()?, "cpu.max", &format!("{quota} {PERIOD_US}"))
+    }
+
+    fn limit_memory(&self, bytes: u64) -> io::Result<()> {
+        if let Some(folder) = self.v1.get("memory") {
+            write(folder, "memory.limit_in_bytes", &bytes.to_string())?;
+            // Swap would hide the limit. Kernels without swap accounting lack the file.
+            let _ = write(folder, "memory.memsw.limit_in_bytes", &bytes.to_string());
+            return Ok(());
+        }
+        let folder = self.rules()?;
+        write(folder, "memory.max", &bytes.to_string())?;
+        let _ = write(folder, "memory.swap.max", "0");
+        Ok(())
+    }
+
+    fn keep_on(&self, cpus: &Cpus) -> io::Result<()> {
+        if let Some(folder) = self.v1.get("cpuset") {
+            let parent = folder.parent().unwrap_or(folder);
+            let nodes = fs::read_to_string(parent.join("cpuset.effective_mems"))
+                .or_else(|_| fs::read_to_string(parent.join("cpuset.mems")))?;
+            // A group of version 1 takes no process before both are set.
+            write(folder, "cpuset.mems", nodes.trim())?;
+            return write(folder, "cpuset.cpus", &cpus.to_string());
+        }
+        write(self.rules()?, "cpuset.cpus", &cpus.to_string())
+    }
+
+    fn rules(&self) -> io::Result<&Path> {
+        match &self.unified {
+            Some(folder) if self.unified_rules => Ok(folder),
+            _ => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "no control group with that controller",
+            )),
+        }
+    }
+
+    /// The files that a process joins the group with, by writing `0` to each. A folder that takes none is given up.
+    pub(crate) fn doors(&mut self) -> Vec<File> {
+        let open = |folder: &PathBuf| OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
+        let mut doors = Vec::new();
+        let usable = |folder: &PathBuf| {
+            let cpuset = fs::read_to_string(folder.join("cpuset.cpus"));
+            cpuset.map_or(true, |cpus| !cpus.trim().is_empty())
+        };
+        if self.v1.get("cpuset").is_some_and(|folder| !usable(folder))
+            && let Some(folder) = self.v1.remove("cpuset")
+            && !self.v1.values().any(|other| other == &folder)
+        {
+            let _ = fs::remove_dir(folder);
+        }
+        for folder in self.folders() {
+            doors.extend(open(&folder));
+        }
+        doors
+    }
+
+    /// All folders, each once.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self.v1.values().chain(&self.unified).cloned().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The processes in the group.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        let Some(folder) = self.unified.as_ref().or_else(|| self.v1.values().next()) else {
+            return Vec::new();
+        };
+        let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Kills all at once where the kernel can (5.14, version 2); a tree that forks all the time does not outrun it.
+    pub(crate) fn kill(&self) -> bool {
+        self.unified
+            .as_ref()
+            .is_some_and(|folder| write(folder, "cgroup.kill", "1").is_ok())
+    }
+
+    /// Removes the folders. The kernel needs a moment after the last process has gone.
+    fn remove(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        for folder in self.folders() {
+            while let Err(error) = fs::remove_dir(&folder) {
+                if error.kind() == io::ErrorKind::NotFound || Instant::now() > deadline {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+impl Problem {
+    fn new(what: &str, error: &io::Error) -> Self {
+        let text = format!(
+            "{what} is not in force: {error}; run as root, or in a scope of your own \
+             (`systemd-run --user --scope -p Delegate=yes prony …`)"
+        );
+        Self { text }
+    }
+
+    /// All that was asked for, where there is no group at all.
+    pub(crate) fn without_group(limits: &Limits) -> Vec<Self> {
+        let error = io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "this user may not make control groups",
+        );
+        let cpus = limits
+            .cpus
+            .map(|share| Self::new(&format!("the limit of {share} CPUs"), &error));
+        let memory = limits.memory_bytes.map(|bytes| {
+            Self::new(
+                &format!("the limit of {} of memory", crate::host::Size(bytes)),
+                &error,
+            )
+        });
+        cpus.into_iter().chain(memory).collect()
+    }
+}
+
+pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
+    fs::write(folder.join(file), value)
+}

@@ -1,0 +1,169 @@
+//! What a control group counts.
+
+use super::Group;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+/// What a group has counted so far. `None`: it does not count that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GroupCounters {
+    /// CPU time, ns.
+    pub(crate) cpu_ns: Option<u64>,
+    /// CPU time in user mode, ns.
+    pub(crate) user_ns: Option<u64>,
+    /// CPU time in the kernel, ns.
+    pub(crate) system_ns: Option<u64>,
+    /// Time for which the limit kept it from its CPUs, ns.
+    pub(crate) throttled_ns: Option<u64>,
+    /// Page faults, minor and major.
+    pub(crate) faults: Option<u64>,
+    /// Page faults that read from disk.
+    pub(crate) faults_major: Option<u64>,
+    /// Processes killed for want of memory.
+    pub(crate) oom_kills: Option<u64>,
+}
+
+/// The memory that a group holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GroupMemory {
+    /// All but cached files, which the machine would take back first, bytes.
+    pub(crate) held: u64,
+    /// Cached files, bytes.
+    pub(crate) cached: u64,
+    /// Anonymous memory, bytes.
+    pub(crate) anon: u64,
+}
+
+impl Group {
+    /// `cgroup1` or `cgroup2`: where CPU time and memory are counted. `None`: at most one of them is.
+    pub(crate) fn source(&self) -> Option<&'static str> {
+        if self.v1.contains_key("cpuacct") && self.v1.contains_key("memory") {
+            Some("cgroup1")
+        } else if self.unified_rules {
+            Some("cgroup2")
+        } else {
+            None
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) fn counters(&self) -> GroupCounters {
+        let mut counters = GroupCounters::default();
+        if let Some(folder) = self.v1.get("cpuacct") {
+            counters.cpu_ns = number(folder, "cpuacct.usage");
+            counters.user_ns = number(folder, "cpuacct.usage_user");
+            counters.system_ns = number(folder, "cpuacct.usage_sys");
+        } else if let Some(folder) = &self.unified {
+            let stat = text(folder, "cpu.stat");
+            let ns = |key| keyed(&stat, key).map(|us| us * 1_000);
+            counters.cpu_ns = ns("usage_usec");
+            counters.user_ns = ns("user_usec");
+            counters.system_ns = ns("system_usec");
+        }
+        if let Some(folder) = self.v1.get("cpu") {
+            counters.throttled_ns = keyed(&text(folder, "cpu.stat"), "throttled_time");
+        } else if let Some(folder) = &self.unified {
+            counters.throttled_ns = keyed(&text(folder, "cpu.stat"), "throttled_usec").map(|us| us * 1_000);
+        }
+        if let Some(folder) = self.v1.get("memory") {
+            let stat = text(folder, "memory.stat");
+            counters.faults = keyed(&stat, "total_pgfault");
+            counters.faults_major = keyed(&stat, "total_pgmajfault");
+            counters.oom_kills = keyed(&text(folder, "memory.oom_control"), "oom_kill");
+        } else if let Some(folder) = &self.unified {
+            let stat = text(folder, "memory.stat");
+            counters.faults = keyed(&stat, "pgfault");
+            counters.faults_major = keyed(&stat, "pgmajfault");
+            counters.oom_kills = keyed(&text(folder, "memory.events"), "oom_kill");
+        }
+        counters
+    }
+
+    /// CPU time so far, ns: one file, for the sampler.
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        match (self.v1.get("cpuacct"), &self.unified) {
+            (Some(folder), _) => number(folder, "cpuacct.usage"),
+            (None, Some(folder)) => keyed(&text(folder, "cpu.stat"), "usage_usec").map(|us| us * 1_000),
+            (None, None) => None,
+        }
+    }
+
+    /// Threads now.
+    pub(crate) fn threads(&self) -> Option<u64> {
+        let folder = self.v1.get("pids").or(self.unified.as_ref())?;
+        number(folder, "pids.current")
+    }
+
+    /// Memory now.
+    pub(crate) fn memory(&self) -> Option<GroupMemory> {
+        if let Some(folder) = self.v1.get("memory") {
+            let charged = number(folder, "memory.usage_in_bytes")?;
+            let stat = text(folder, "memory.stat");
+            let of = |key| keyed(&stat, key);
+            // `cache` holds shared memory, too, which is the service's own.
+            let cached = of("total_cache")?.saturating_sub(of("total_shmem").unwrap_or(0));
+            let anon = of("total_rss")?;
+            return Some(GroupMemory {
+                held: charged.saturating_sub(cached),
+                cached,
+                anon,
+            });
+        }
+        let folder = self.unified.as_ref().filter(|_| self.unified_rules)?;
+        let charged = number(folder, "memory.current")?;
+        let stat = text(folder, "memory.stat");
+        let cached = keyed(&stat, "file")?.saturating_sub(keyed(&stat, "shmem").unwrap_or(0));
+        Some(GroupMemory {
+            held: charged.saturating_sub(cached),
+            cached,
+            anon: keyed(&stat, "anon")?,
+        })
+    }
+
+    /// Begins to watch the peak of the charge from here on; `None` where the kernel keeps one peak for all time.
+    pub(crate) fn watch_peak(&self) -> Option<Peak> {
+        if let Some(folder) = self.v1.get("memory") {
+            let path = folder.join("memory.max_usage_in_bytes");
+            fs::write(&path, "0").ok()?;
+            return File::open(path).ok().map(Peak);
+        }
+        let folder = self.unified.as_ref().filter(|_| self.unified_rules)?;
+        // Since Linux 6.12 a write sets the peak anew, for this file description alone.
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(folder.join("memory.peak"))
+            .ok()?;
+        file.write_all(b"0").ok()?;
+        Some(Peak(file))
+    }
+}
+
+/// The highest charge since it was made.
+#[derive(Debug)]
+pub(crate) struct Peak(File);
+
+impl Peak {
+    /// Bytes, cached files included.
+    pub(crate) fn bytes(&mut self) -> Option<u64> {
+        let mut text = String::new();
+        self.0.seek(SeekFrom::Start(0)).ok()?;
+        self.0.read_to_string(&mut text).ok()?;
+        text.trim().parse().ok()
+    }
+}
+
+fn text(folder: &Path, file: &str) -> String {
+    fs::read_to_string(folder.join(file)).unwrap_or_default()
+}
+
+fn number(folder: &Path, file: &str) -> Option<u64> {
+    fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
+}
+
+/// The value of `key` in lines of `key value`.
+pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}

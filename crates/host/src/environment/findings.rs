@@ -1,0 +1,167 @@
+//! What of an environment costs accuracy, and how to mend it.
+
+use prony_measurement::{Environment, Finding};
+
+/// Load average above which somebody else is using the machine.
+const BUSY: f64 = 0.5;
+/// Open files that a load of some thousand connections needs.
+const FILES: u64 = 8_192;
+
+/// All findings, the costliest first.
+pub(super) fn of(environment: &Environment, may_limit: bool) -> Vec<Finding> {
+    let candidates = [
+        few_cores(environment),
+        busy(environment),
+        governor(environment),
+        turbo(environment),
+        smt(environment),
+        virtual_machine(environment),
+        no_groups(environment, may_limit),
+        files(environment),
+    ];
+    candidates.into_iter().flatten().collect()
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "each caller answers with an Option")]
+fn finding(text: impl Into<String>, remedy: &str) -> Option<Finding> {
+    Some(Finding {
+        text: text.into(),
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn few_cores(environment: &Environment) -> Option<Finding> {
+    match environment.cpu.cores? {
+        1 => finding(
+            "the machine has one core: generator and service disturb each other all the time",
+            "use a machine with two cores or more; four let the service have several",
+        ),
+        2 => finding(
+            "the machine has two cores: the service gets one, so nothing is said about several",
+            "use a machine with four cores or more to compare services on several CPUs",
+        ),
+        _ => None,
+    }
+}
+
+fn busy(environment: &Environment) -> Option<Finding> {
+    let load = environment.load_average.filter(|load| *load > BUSY)?;
+    finding(
+        format!("the load average is {load:.2}: something else is using the machine"),
+        "end other programs, or wait until they have ended",
+    )
+}
+
+fn governor(environment: &Environment) -> Option<Finding> {
+    let governor = environment
+        .cpu
+        .governor
+        .as_ref()
+        .filter(|governor| *governor != "performance")?;
+    finding(
+        format!("the CPU frequency governor is `{governor}`: the CPUs change their speed with the load"),
+        "sudo cpupower frequency-set -g performance",
+    )
+}
+
+fn turbo(environment: &Environment) -> Option<Finding> {
+    environment.cpu.turbo.filter(|turbo| *turbo)?;
+    finding(
+        "turbo is on: the speed of the CPUs depends on heat and on what the other cores do",
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 into cpufreq/boost)",
+    )
+}
+
+fn smt(environment: &Environment) -> Option<Finding> {
+    environment.cpu.smt.filter(|smt| *smt)?;
+    finding(
+        "SMT is on: two CPUs share a core; they are kept together, but other programs may run on one of them",
+        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    )
+}
+
+fn virtual_machine(environment: &Environment) -> Option<Finding> {
+    let kind = environment
+        .virtualisation
+        .as_ref()
+        .filter(|kind| *kind != "none")?;
+    finding(
+        format!(
+            "this is a virtual machine or container ({kind}): others on the same hardware may disturb it unseen"
+        ),
+        "use bare metal for figures to publish; here trust comparisons within one run more than absolute figures",
+    )
+}
+
+fn no_groups(environment: &Environment, may_limit: bool) -> Option<Finding> {
+    if may_limit {
+        return None;
+    }
+    let version = environment.cgroup.as_deref().unwrap_or("none");
+    finding(
+        format!("no control group can be made (version: {version}): CPU and memory limits are not in force"),
+        "run as root, or in a scope of your own: systemd-run --user --scope -p Delegate=yes prony …",
+    )
+}
+
+fn files(environment: &Environment) -> Option<Finding> {
+    let limit = environment.open_files_limit.filter(|limit| *limit < FILES)?;
+    finding(
+        format!("a process may open {limit} files only: loads with more connections fail"),
+        "ulimit -n 65536",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_measurement::Cpu;
+
+    #[test]
+    fn a_quiet_server_has_no_finding() {
+        let environment = Environment {
+            cpu: Cpu {
+                cores: Some(8),
+                smt: Some(false),
+                governor: Some("performance".to_owned()),
+                turbo: Some(false),
+                ..Cpu::default()
+            },
+            load_average: Some(0.01),
+            virtualisation: Some("none".to_owned()),
+            open_files_limit: Some(65_536),
+            ..Environment::default()
+        };
+        assert_eq!(of(&environment, true), []);
+    }
+
+    #[test]
+    fn what_is_unknown_is_no_finding() {
+        assert_eq!(of(&Environment::default(), true), []);
+    }
+
+    #[test]
+    fn each_cost_is_named_with_its_remedy() {
+        let environment = Environment {
+            cpu: Cpu {
+                cores: Some(1),
+                smt: Some(true),
+                governor: Some("powersave".to_owned()),
+                turbo: Some(true),
+                ..Cpu::default()
+            },
+            load_average: Some(3.0),
+            virtualisation: Some("kvm".to_owned()),
+            open_files_limit: Some(1_024),
+            ..Environment::default()
+        };
+        let findings = of(&environment, false);
+        assert_eq!(findings.len(), 8);
+        assert!(findings.iter().all(|finding| !finding.remedy.is_empty()));
+        assert!(
+            findings
+                .iter()
+                .any(|finding| finding.text.contains("`powersave`"))
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! Facts of this machine, each from the file in which the kernel states it.
+
+use crate::Topology;
+use prony_measurement::Cpu;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+fn text(path: impl AsRef<Path>) -> Option<String> {
+    fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+}
+
+pub(super) fn os() -> Option<String> {
+    os_of(&text("/etc/os-release")?)
+}
+
+fn os_of(release: &str) -> Option<String> {
+    let line = release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+pub(super) fn kernel() -> Option<String> {
+    text("/proc/sys/kernel/osrelease")
+}
+
+pub(super) fn cpu(topology: &Topology) -> Cpu {
+    let first = topology.cpus().as_slice().first().copied().unwrap_or(0);
+    let frequency = format!("/sys/devices/system/cpu/cpu{first}/cpufreq");
+    Cpu {
+        model: model_of(&text("/proc/cpuinfo").unwrap_or_default()),
+        online: topology.cpus().len() as u32,
+        cores: Some(topology.cores.len() as u32),
+        smt: Some(topology.cores.iter().any(|core| core.cpus.len() > 1)),
+        governor: text(format!("{frequency}/scaling_governor")),
+        turbo: turbo(),
+    }
+}
+
+/// x86 says `model name`, arm64 no name at all.
+fn model_of(cpuinfo: &str) -> Option<String> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_owned())
+    })
+}
+
+fn turbo() -> Option<bool> {
+    let no_turbo = text("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "0");
+    no_turbo.or_else(|| text("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "1"))
+}
+
+/// Total and available memory, bytes.
+pub(super) fn memory() -> (Option<u64>, Option<u64>) {
+    let meminfo = text("/proc/meminfo").unwrap_or_default();
+    (
+        meminfo_of(&meminfo, "MemTotal:"),
+        meminfo_of(&meminfo, "MemAvailable:"),
+    )
+}
+
+fn meminfo_of(meminfo: &str, key: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1_024)
+}
+
+pub(super) fn load_average() -> Option<f64> {
+    text("/proc/loadavg")?.split(' ').next()?.parse().ok()
+}
+
+/// Mitigations of the CPU's faults, those that it does not have left out.
+pub(super) fn mitigations() -> BTreeMap<String, String> {
+    let entries = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mitigation = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, text(entry.path())?));
+    entries
+        .filter_map(mitigation)
+        .filter(|(_, state)| state != "Not affected")
+        .collect()
+}
+
+/// The kind of container or virtual machine; `none` on bare metal.
+pub(super) fn virtualisation() -> Option<String> {
+    let container = container();
+    if container.is_some() {
+        return container;
+    }
+    let dmi = ["product_name", "sys_vendor", "bios_vendor"]
+        .iter()
+        .filter_map(|file| text(format!("/sys/class/dmi/id/{file}")))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let cpuinfo = text("/proc/cpuinfo")?;
+    let hypervisor = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .map(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
+    Some(hypervisor_of(
+        &dmi,
+        &text("/proc/cmdline").unwrap_or_default(),
+        hypervisor?,
+    ))
+}
+
+fn container() -> Option<String> {
+    if Path::new("/.dockerenv").exists() {
+        return Some("docker".to_owned());
+    }
+    // systemd's convention, which podman, LXC and nspawn follow.
+    text("/run/systemd/container").or_else(|| {
+        Path::new("/run/.containerenv")
+            .exists()
+            .then(|| "podman".to_owned())
+    })
+}
+
+/// Which hypervisor, from what the firmware calls the machine; a microVM has no firmware, but a telling command line.
+fn hypervisor_of(dmi: &str, command_line: &str, present: bool) -> String {
+    let known = [
+        ("firecracker", "firecracker"),
+        ("kvm", "kvm"),
+        ("qemu", "qemu"),
+        ("vmware", "vmware"),
+        ("virtualbox", "virtualbox"),
+        ("xen", "xen"),
+        ("amazon ec2", "amazon"),
+        ("google", "google"),
+        ("microsoft", "hyper-v"),
+        ("parallels", "parallels"),
+    ];
+    let dmi = dmi.to_lowercase();
+    if !present {
+        return "none".to_owned();
+    }
+    if let Some((_, name)) = known.iter().find(|(word, _)| dmi.contains(word)) {
+        return (*name).to_owned();
+    }
+    // Devices of a microVM are named on its command line, since it has no bus to find them on.
+    let micro = dmi.is_empty() && command_line.contains("virtio_mmio.device");
+    (if micro { "microvm" } else { "unknown hypervisor" }).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_names_and_sizes() {
+        assert_eq!(
+            os_of("NAME=x\nPRETTY_NAME=\"Debian 12\"\n"),
+            Some("Debian 12".to_owned())
+        );
+        assert_eq!(
+            model_of("processor\t: 0\nmodel name\t: A CPU\n"),
+            Some("A CPU".to_owned())
+        );
+        assert_eq!(
+            meminfo_of("MemTotal:       2048 kB\n", "MemTotal:"),
+            Some(2_097_152)
+        );
+        assert_eq!(meminfo_of("", "MemTotal:"), None);
+    }
+
+    #[test]
+    fn names_the_hypervisor() {
+        assert_eq!(hypervisor_of("Standard PC (Q35) QEMU", "", true), "qemu");
+        assert_eq!(
+            hypervisor_of("", "reboot=k virtio_mmio.device=4K@0xd0:5", true),
+            "microvm"
+        );
+        assert_eq!(hypervisor_of("Some board", "", false), "none");
+    }
+}

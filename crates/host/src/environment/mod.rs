@@ -1,0 +1,29 @@
+//! Where and with what a run happens, and what of it costs accuracy.
+
+mod findings;
+mod machine;
+
+use crate::Topology;
+use crate::cgroup::Hierarchies;
+use nix::sys::resource::{Resource, getrlimit};
+use prony_measurement::Environment;
+
+/// This machine's. Version, commit and runtimes are the caller's to add.
+pub(crate) fn read(topology: &Topology) -> Environment {
+    let memory = machine::memory();
+    let mut environment = Environment {
+        os: machine::os(),
+        kernel: machine::kernel(),
+        cpu: machine::cpu(topology),
+        memory_bytes: memory.0,
+        memory_available_bytes: memory.1,
+        virtualisation: machine::virtualisation(),
+        cgroup: Some(Hierarchies::of_this_process().version().to_owned()),
+        load_average: machine::load_average(),
+        open_files_limit: getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft),
+        mitigations: machine::mitigations(),
+        ..Environment::default()
+    };
+    environment.findings = findings::of(&environment, crate::cgroup::may_limit());
+    environment
+}

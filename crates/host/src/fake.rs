@@ -1,0 +1,163 @@
+//! A host without a machine, for tests of what stands above: processes are scripts of values.
+
+use crate::{
+    Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage, topology::Core,
+};
+use prony_measurement::{Environment, Warning};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A host whose processes are made up.
+#[derive(Debug, Clone)]
+pub struct FakeHost {
+    topology: Topology,
+    behaviour: Arc<Mutex<FakeProcess>>,
+    started: Arc<Mutex<Vec<ProcessSpec>>>,
+    port: u16,
+}
+
+/// What each process of a [`FakeHost`] does.
+#[derive(Debug, Clone, Default)]
+pub struct FakeProcess {
+    /// Ends by itself at once.
+    pub ends: Option<Ending>,
+    /// How it ends when it is stopped.
+    pub stops: Ending,
+    /// What it uses in its window.
+    pub usage: Usage,
+    /// Lines of its log.
+    pub log: Vec<String>,
+    /// What was asked for and is not in force.
+    pub warnings: Vec<Warning>,
+    /// Cannot be started, for this reason.
+    pub fails: Option<String>,
+}
+
+impl FakeHost {
+    /// A host with so many cores of one CPU each, where every process listens on `port`, which the test serves or not.
+    pub fn new(cores: usize, port: u16) -> Self {
+        let core = |core: usize| Core {
+            node: 0,
+            package: 0,
+            core: core as u32,
+            cpus: vec![core],
+        };
+        Self {
+            topology: Topology {
+                cores: (0..cores).map(core).collect(),
+            },
+            behaviour: Arc::default(),
+            started: Arc::default(),
+            port,
+        }
+    }
+
+    /// From now on processes do this.
+    pub fn set(&self, behaviour: FakeProcess) {
+        *self.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
+    }
+
+    /// What was started so far.
+    pub fn started(&self) -> Vec<ProcessSpec> {
+        self.started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Host for FakeHost {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn address(&self) -> &'static str {
+        "127.0.0.1"
+    }
+
+    fn free_port(&self) -> Result<u16, HostError> {
+        Ok(self.port)
+    }
+
+    fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
+        self.started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(spec.clone());
+        let behaviour = self
+            .behaviour
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        match &behaviour.fails {
+            Some(reason) => Err(HostError::Start {
+                name: spec.name.clone(),
+                reason: reason.clone(),
+            }),
+            None => Ok(Box::new(behaviour)),
+        }
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::default()
+    }
+
+    fn watch(&self, window: Duration) -> Option<MachineUsage> {
+        Some(MachineUsage {
+            window_ns: window.as_nanos() as u64,
+            cpus: self.topology.cores.len() as u32,
+            ..MachineUsage::default()
+        })
+    }
+
+    fn pin_self(&self, _: &Cpus) -> Result<(), HostError> {
+        Ok(())
+    }
+}
+
+impl Process for FakeProcess {
+    fn pid(&self) -> u32 {
+        1
+    }
+
+    fn address(&self) -> Option<&str> {
+        None
+    }
+
+    fn age(&self) -> Duration {
+        Duration::from_millis(5)
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)> {
+        None
+    }
+
+    fn ended(&mut self) -> Option<Ending> {
+        self.ends.clone()
+    }
+
+    fn memory_bytes(&mut self) -> Option<u64> {
+        self.usage.resources.memory_bytes_mean
+    }
+
+    fn begin_window(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn end_window(&mut self) -> Result<Usage, HostError> {
+        Ok(self.usage.clone())
+    }
+
+    fn stop(&mut self) -> Result<Ending, HostError> {
+        Ok(self.ends.clone().unwrap_or_else(|| self.stops.clone()))
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.log[self.log.len().saturating_sub(lines)..].to_vec()
+    }
+}

@@ -1,0 +1,26 @@
+//! Where processes run: which CPUs they get, what they may use, what they did use, and that none stays behind.
+//!
+//! A process is never started directly but by a supervisor, which is this binary again in another role
+//! ([`supervise`]): it starts the process in a group of its own, keeps its log within bounds, reads its resources, and
+//! ends everything below it when it is told to or when its caller is gone, however that ended. This crate must never
+//! know what a service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] none at all.
+
+mod cgroup;
+mod cpus;
+mod environment;
+mod error;
+mod fake;
+mod host;
+mod local;
+mod supervisor;
+mod topology;
+
+pub use cpus::{Cpus, CpusError};
+pub use error::HostError;
+pub use fake::{FakeHost, FakeProcess};
+pub use host::{
+    Ending, Host, Isolation, Limits, MachineUsage, Network, Process, ProcessSpec, Stdio, Usage, Why,
+};
+pub use local::Local;
+pub use supervisor::supervise;
+pub use topology::{Core, Split, Topology, Wants};

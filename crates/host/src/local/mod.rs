@@ -1,0 +1,72 @@
+//! This machine.
+
+mod process;
+
+use crate::supervisor::Machine;
+use crate::{Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, environment};
+use process::LocalProcess;
+use prony_measurement::Environment;
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+/// Loopback: nothing of a run leaves the machine.
+const ADDRESS: &str = "127.0.0.1";
+
+/// This machine.
+#[derive(Debug, Clone)]
+pub struct Local {
+    topology: Topology,
+    supervisor: Vec<OsString>,
+}
+
+impl Local {
+    /// This machine. `supervisor` is the command (program and arguments) that ends up in [`crate::supervise`].
+    pub fn new(supervisor: Vec<OsString>) -> Self {
+        Self {
+            topology: Topology::of_this_machine(),
+            supervisor,
+        }
+    }
+}
+
+impl Host for Local {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn address(&self) -> &str {
+        ADDRESS
+    }
+
+    fn free_port(&self) -> Result<u16, HostError> {
+        let port = TcpListener::bind((ADDRESS, 0)).and_then(|listener| listener.local_addr());
+        let no_port = |error| HostError::NoPort {
+            address: ADDRESS.to_owned(),
+            error,
+        };
+        port.map(|address| address.port()).map_err(no_port)
+    }
+
+    fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
+        Ok(Box::new(LocalProcess::start(&self.supervisor, spec)?))
+    }
+
+    fn environment(&self) -> Environment {
+        environment::read(&self.topology)
+    }
+
+    fn watch(&self, window: Duration) -> Option<MachineUsage> {
+        let before = Machine::read()?;
+        thread::sleep(window);
+        before.since()
+    }
+
+    fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {
+        crate::supervisor::pin(cpus).map_err(|error| HostError::Pin {
+            cpus: cpus.to_string(),
+            error,
+        })
+    }
+}

@@ -1,0 +1,328 @@
+//! A process on this machine, seen from prony: the other end of its supervisor's pipes.
+
+use crate::supervisor::{Notice, Order, Start};
+use crate::{Ending, HostError, Process, ProcessSpec, Stdio, Usage};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::unistd::pipe2;
+use prony_measurement::Warning;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A supervisor answers at once; one that does not within this time is lost.
+const ANSWER: Duration = Duration::from_secs(20);
+/// Time that ending a tree may take on top of the grace time.
+const ENDING: Duration = Duration::from_secs(20);
+
+pub(super) struct LocalProcess {
+    name: String,
+    log: PathBuf,
+    grace: Duration,
+    pid: u32,
+    started: Instant,
+    address: Option<String>,
+    warnings: Vec<Warning>,
+    pipes: Option<(OwnedFd, OwnedFd)>,
+    supervisor: Child,
+    orders: Option<ChildStdin>,
+    notices: Receiver<Notice>,
+    ended: Option<Ending>,
+    stopped: Option<Ending>,
+}
+
+impl LocalProcess {
+    pub(super) fn start(supervisor: &[OsString], spec: &ProcessSpec) -> Result<Self, HostError> {
+        if let Some(folder) = spec.log.parent() {
+            let failed = |error| HostError::File {
+                what: "make",
+                path: folder.to_owned(),
+                error,
+            };
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let mut pipes =
+            Pipes::make(spec.stdio).map_err(|error| lost(&spec.name, &format!("got no pipes: {error}")))?;
+        let mut child = spawn(supervisor, &pipes)?;
+        let mut orders = child.stdin.take().expect("invariant: stdin is piped");
+        let notices = listen(child.stdout.take().expect("invariant: stdout is piped"));
+        let start = Start {
+            spec: spec.clone(),
+            pipes: pipes.theirs(),
+        };
+        let line = serde_json::to_string(&start).expect("invariant: a spec is plain data");
+        let said =
+            writeln!(orders, "{line}").map_err(|error| lost(&spec.name, &format!("took no orders: {error}")));
+        pipes.close_theirs();
+        let mut process = Self {
+            name: spec.name.clone(),
+            log: spec.log.clone(),
+            grace: spec.grace,
+            pid: 0,
+            started: Instant::now(),
+            address: None,
+            warnings: Vec::new(),
+            pipes: pipes.ours.take(),
+            supervisor: child,
+            orders: Some(orders),
+            notices,
+            ended: None,
+            stopped: None,
+        };
+        said?;
+        process.await_start()?;
+        Ok(process)
+    }
+
+    fn await_start(&mut self) -> Result<(), HostError> {
+        match self.next(ANSWER)? {
+            Notice::Started {
+                pid,
+                age_ns,
+                address,
+                warnings,
+            } => {
+                let now = Instant::now();
+                self.started = now.checked_sub(Duration::from_nanos(age_ns)).unwrap_or(now);
+                self.pid = pid as u32;
+                self.address = address;
+                self.warnings = warnings;
+                Ok(())
+            }
+            Notice::NotStarted {
+                reason,
+                isolation: true,
+            } => Err(HostError::NotIsolated {
+                name: self.name.clone(),
+                reason,
+            }),
+            Notice::NotStarted {
+                reason,
+                isolation: false,
+            } => Err(HostError::Start {
+                name: self.name.clone(),
+                reason,
+            }),
+            other => Err(lost(&self.name, &format!("said {other:?} first"))),
+        }
+    }
+
+    fn say(&mut self, order: Order) -> Result<(), HostError> {
+        let line = serde_json::to_string(&order).expect("invariant: an order is plain data");
+        let said = self.orders.as_mut().map(|orders| writeln!(orders, "{line}"));
+        match said {
+            Some(Ok(())) => Ok(()),
+            _ => Err(lost(&self.name, "takes no orders any more")),
+        }
+    }
+
+    /// The next notice that is not about the process's own ending.
+    fn next(&mut self, within: Duration) -> Result<Notice, HostError> {
+        let deadline = Instant::now() + within;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.notices.recv_timeout(left) {
+                Ok(Notice::Ended(ending)) => self.ended = Some(ending),
+                Ok(notice) => return Ok(notice),
+                Err(RecvTimeoutError::Timeout) => return Err(lost(&self.name, "does not answer")),
+                Err(RecvTimeoutError::Disconnected) => return Err(lost(&self.name, "ended unexpectedly")),
+            }
+        }
+    }
+
+    fn await_stop(&mut self) -> Result<Ending, HostError> {
+        let within = self.grace + ENDING;
+        loop {
+            // A window that was asked for and not fetched may come first.
+            if let Notice::Stopped(ending) = self.next(within)? {
+                return Ok(ending);
+            }
+        }
+    }
+}
+
+impl Process for LocalProcess {
+    fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
+    fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)> {
+        let (input, output) = self.pipes.take()?;
+        Some((Box::new(File::from(input)), Box::new(File::from(output))))
+    }
+
+    fn ended(&mut self) -> Option<Ending> {
+        while let Ok(notice) = self.notices.try_recv() {
+            if let Notice::Ended(ending) = notice {
+                self.ended = Some(ending);
+            }
+        }
+        self.ended.clone()
+    }
+
+    fn memory_bytes(&mut self) -> Option<u64> {
+        self.say(Order::Memory).ok()?;
+        match self.next(ANSWER) {
+            Ok(Notice::Memory { bytes }) => bytes,
+            _ => None,
+        }
+    }
+
+    fn begin_window(&mut self) -> Result<(), HostError> {
+        self.say(Order::Begin)?;
+        match self.next(ANSWER)? {
+            Notice::Began => Ok(()),
+            other => Err(lost(&self.name, &format!("said {other:?} when a window began"))),
+        }
+    }
+
+    fn end_window(&mut self) -> Result<Usage, HostError> {
+        self.say(Order::End)?;
+        match self.next(ANSWER)? {
+            Notice::Window(usage) => Ok(*usage),
+            other => Err(lost(&self.name, &format!("said {other:?} when a window ended"))),
+        }
+    }
+
+    fn stop(&mut self) -> Result<Ending, HostError> {
+        if let Some(ending) = &self.stopped {
+            return Ok(ending.clone());
+        }
+        // The end of its input stops a supervisor as well as an order does, and also one that heard no order.
+        let _ = self.say(Order::Stop);
+        self.orders = None;
+        let ending = self.await_stop();
+        if ending.is_err() {
+            let _ = self.supervisor.kill();
+        }
+        let _ = self.supervisor.wait();
+        let ending = ending?;
+        self.stopped = Some(ending.clone());
+        Ok(ending)
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let mut tail: VecDeque<String> = VecDeque::new();
+        for line in text.lines() {
+            if tail.len() == lines {
+                tail.pop_front();
+            }
+            tail.push_back(line.chars().take(500).collect());
+        }
+        tail.into()
+    }
+}
+
+impl Drop for LocalProcess {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+/// The pipes of a process that is spoken with: their ends and ours.
+struct Pipes {
+    theirs: Option<(OwnedFd, OwnedFd)>,
+    ours: Option<(OwnedFd, OwnedFd)>,
+}
+
+impl Pipes {
+    fn make(stdio: Stdio) -> nix::Result<Self> {
+        if stdio == Stdio::Logged {
+            return Ok(Self {
+                theirs: None,
+                ours: None,
+            });
+        }
+        let (their_input, our_output) = pipe2(OFlag::O_CLOEXEC)?;
+        let (our_input, their_output) = pipe2(OFlag::O_CLOEXEC)?;
+        Ok(Self {
+            theirs: Some((their_input, their_output)),
+            ours: Some((our_output, our_input)),
+        })
+    }
+
+    fn theirs(&self) -> Option<(i32, i32)> {
+        self.theirs
+            .as_ref()
+            .map(|(input, output)| (input.as_raw_fd(), output.as_raw_fd()))
+    }
+
+    /// Without it the end of the process would never be the end of its output.
+    fn close_theirs(&mut self) {
+        self.theirs = None;
+    }
+}
+
+fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
+    let failed = |error| HostError::Supervisor {
+        program: supervisor
+            .first()
+            .map(|program| program.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        error,
+    };
+    let Some((program, arguments)) = supervisor.split_first() else {
+        return Err(failed(std::io::ErrorKind::NotFound.into()));
+    };
+    let inherited = pipes.theirs();
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    // SAFETY: two system calls between fork and exec, on descriptors that this function's caller holds open.
+    unsafe {
+        command.pre_exec(move || {
+            for fd in inherited.iter().flat_map(|(input, output)| [*input, *output]) {
+                // Only the supervisor inherits them, not what other threads start at this moment.
+                fcntl(BorrowedFd::borrow_raw(fd), FcntlArg::F_SETFD(FdFlag::empty()))?;
+            }
+            Ok(())
+        });
+    }
+    command.spawn().map_err(failed)
+}
+
+/// Reads the notices in a thread of its own, so that a supervisor never waits for us to listen.
+fn listen(output: impl Read + Send + 'static) -> Receiver<Notice> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let Ok(notice) = serde_json::from_str(&line) else {
+                return;
+            };
+            if sender.send(notice).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn lost(name: &str, what: &str) -> HostError {
+    HostError::SupervisorLost {
+        name: name.to_owned(),
+        what: what.to_owned(),
+    }
+}

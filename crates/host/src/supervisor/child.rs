@@ -1,0 +1,184 @@
+//! Starting the process: its group, its CPUs, its limits, its log.
+
+use super::protocol::Start;
+use crate::cgroup::{Group, Hierarchies, Problem};
+use crate::{Cpus, Isolation, Limits, ProcessSpec};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::unistd::{Pid, getpid, getppid, pipe2, setpgid};
+use prony_measurement::{Warning, WarningKind};
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// A process that runs.
+#[derive(Debug)]
+pub(super) struct Child {
+    pub(super) pid: i32,
+    pub(super) started: Instant,
+    /// Where its output is read.
+    pub(super) output: OwnedFd,
+    pub(super) group: Option<Group>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// Why a process could not be started.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: String,
+    pub(super) isolation: bool,
+}
+
+/// Starts the process in a group of its own. Groups that it cannot join after all are given up, with a warning.
+pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
+    let spec = &start.spec;
+    let pipes = start
+        .pipes
+        .map(|(input, output)| (inherited(input), inherited(output)));
+    let name = format!("prony-{}-{}", getppid(), getpid());
+    let mut group = Group::make(&Hierarchies::of_this_process(), &name);
+    let problems = match &group {
+        Some(group) => group.limit(&spec.limits, &spec.cpus),
+        None => Problem::without_group(&spec.limits),
+    };
+    let mut warnings = judge(problems, spec.isolation)?;
+    let doors = group.as_mut().map(Group::doors).unwrap_or_default();
+    let spawned = match spawn(spec, doors, pipes.as_ref()) {
+        Err(error) if group.is_some() && is_denied(&error) => {
+            group = None;
+            warnings.extend(judge(Problem::without_group(&spec.limits), spec.isolation)?);
+            spawn(spec, Vec::new(), pipes.as_ref())
+        }
+        spawned => spawned,
+    };
+    let (pid, started, output) = spawned.map_err(|error| Refusal {
+        reason: cause(spec, &error),
+        isolation: false,
+    })?;
+    Ok(Child {
+        pid,
+        started,
+        output,
+        group,
+        warnings,
+    })
+}
+
+/// A descriptor that the caller handed down. The process gets a copy in its place, not this one besides.
+fn inherited(fd: i32) -> OwnedFd {
+    // SAFETY: the caller opened it for this process alone and names it once.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let _ = fcntl(&fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
+    fd
+}
+
+/// What the kernel answers to a process that may not join a group.
+fn is_denied(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ResourceBusy | io::ErrorKind::Unsupported
+    )
+}
+
+fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, Refusal> {
+    match (problems.first(), isolation) {
+        (Some(problem), Isolation::Required) => Err(Refusal {
+            reason: problem.text.clone(),
+            isolation: true,
+        }),
+        _ => Ok(problems
+            .into_iter()
+            .map(|problem| Warning::new(WarningKind::NotIsolated, problem.text))
+            .collect()),
+    }
+}
+
+fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
+    let program = spec.command.first().map_or("", String::as_str);
+    format!(
+        "`{program}` in {}: {error}; is it installed and built?",
+        spec.folder.display()
+    )
+}
+
+type Spawned = (i32, Instant, OwnedFd);
+
+fn spawn(spec: &ProcessSpec, doors: Vec<File>, pipes: Option<&(OwnedFd, OwnedFd)>) -> io::Result<Spawned> {
+    let (program, arguments) = spec
+        .command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
+    let (read, write) = pipe2(OFlag::O_CLOEXEC)?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(&spec.folder)
+        .envs(&spec.environment);
+    match pipes {
+        Some((input, output)) => command.stdin(input.try_clone()?).stdout(output.try_clone()?),
+        None => command.stdin(Stdio::null()).stdout(write.try_clone()?),
+    };
+    command.stderr(write);
+    let supervisor = getpid();
+    let cpus = affinity(&spec.cpus)?;
+    let limits = spec.limits;
+    // SAFETY: between fork and exec it makes system calls alone: no allocation, no lock.
+    unsafe {
+        command.pre_exec(move || {
+            setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+            // Belt and braces: the supervisor reaps everything, but nothing reaps a supervisor that is killed.
+            set_pdeathsig(Signal::SIGKILL)?;
+            if getppid() != supervisor {
+                return Err(io::Error::from_raw_os_error(nix::libc::ESRCH));
+            }
+            for door in &doors {
+                nix::unistd::write(door, b"0")?;
+            }
+            sched_setaffinity(Pid::from_raw(0), &cpus)?;
+            limit(&limits)?;
+            sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+            Ok(())
+        });
+    }
+    let started = Instant::now();
+    let child = command.spawn()?;
+    Ok((child.id() as i32, started, read))
+}
+
+/// The given CPUs, or those of the supervisor before it pinned itself.
+fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
+    if cpus.is_empty() {
+        return sched_getaffinity(Pid::from_raw(0));
+    }
+    let mut set = CpuSet::new();
+    for &cpu in cpus.as_slice() {
+        set.set(cpu)?;
+    }
+    Ok(set)
+}
+
+/// Limits of a single process, which need no group. The soft one is as high as allowed where it cannot be as asked.
+fn limit(limits: &Limits) -> nix::Result<()> {
+    if let Some(files) = limits.files {
+        setrlimit(Resource::RLIMIT_NOFILE, files, files)?;
+    }
+    if let Some(bytes) = limits.disk_bytes {
+        setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes)?;
+    }
+    Ok(())
+}
+
+/// Pins this process.
+pub(crate) fn pin(cpus: &Cpus) -> nix::Result<()> {
+    if cpus.is_empty() {
+        Ok(())
+    } else {
+        sched_setaffinity(Pid::from_raw(0), &affinity(cpus)?)
+    }
+}

@@ -1,0 +1,368 @@
+//! One look at a process tree: from its control group where that counts, else from `/proc`.
+
+use super::machine::tick_ns;
+use super::tree::{descendants, stat_field};
+use crate::cgroup::Group;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::{Pid, SysconfVar, sysconf};
+use std::collections::HashMap;
+use std::fs;
+
+/// Looks at everything below this process.
+#[derive(Debug)]
+pub(super) struct Probe {
+    /// The tree's control group, where it has one.
+    pub(super) group: Option<Group>,
+    page: u64,
+}
+
+/// What a tree has counted so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counters {
+    pub(super) cpu_ns: Option<u64>,
+    pub(super) user_ns: Option<u64>,
+    pub(super) system_ns: Option<u64>,
+    pub(super) throttled_ns: Option<u64>,
+    pub(super) faults_minor: Option<u64>,
+    pub(super) faults_major: Option<u64>,
+    pub(super) switches: Switches,
+}
+
+/// Context switches so far: of each living thread by its id, and of all processes that have ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Switches {
+    living: HashMap<i32, (i32, u64)>,
+    ended: u64,
+}
+
+/// What a tree holds now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Held {
+    pub(super) cpu_ns: Option<u64>,
+    pub(super) memory: Option<u64>,
+    pub(super) cached: u64,
+    pub(super) anon: Option<u64>,
+    pub(super) rss: Option<u64>,
+    pub(super) threads: Option<u64>,
+    pub(super) processes: u64,
+}
+
+/// Threads of a tree whose context switches are counted, at most: reading more takes milliseconds.
+const MOST_THREADS: usize = 2_000;
+
+impl Probe {
+    pub(super) fn new(group: Option<Group>) -> Self {
+        let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4_096);
+        Self {
+            group,
+            page: page as u64,
+        }
+    }
+
+    /// Where CPU time and memory come from.
+    pub(super) fn source(&self) -> &'static str {
+        self.group.as_ref().and_then(Group::source).unwrap_or("proc")
+    }
+
+    /// The group where it counts everything; a mixture of two sources would be no source.
+    fn counting(&self) -> Option<&Group> {
+        self.group.as_ref().filter(|group| group.source().is_some())
+    }
+
+    /// The processes of the tree.
+    pub(super) fn processes(&self) -> Vec<i32> {
+        match &self.group {
+            Some(group) => group.processes(),
+            None => descendants(std::process::id() as i32),
+        }
+    }
+
+    /// What has been counted so far.
+    pub(super) fn counters(&self) -> Counters {
+        let pids = self.processes();
+        let switches = switches(&pids);
+        // Asking for a process's clock makes the kernel account for what its running threads have used in this tick.
+        let living_ns: u64 = pids.iter().filter_map(|&pid| clock_ns(pid)).sum();
+        if let Some(group) = self.counting() {
+            let counted = group.counters();
+            return Counters {
+                cpu_ns: counted.cpu_ns,
+                user_ns: counted.user_ns,
+                system_ns: counted.system_ns,
+                throttled_ns: counted.throttled_ns,
+                faults_minor: counted
+                    .faults
+                    .map(|all| all.saturating_sub(counted.faults_major.unwrap_or(0))),
+                faults_major: counted.faults_major,
+                switches,
+            };
+        }
+        from_proc(&pids, living_ns, switches)
+    }
+
+    /// What is held now, for the samples: as few files as possible.
+    pub(super) fn held(&self) -> Held {
+        let pids = self.processes();
+        let sets: Vec<(u64, u64)> = pids.iter().filter_map(|&pid| self.sets(pid)).collect();
+        let rss = sets.iter().map(|(resident, _)| resident).sum();
+        let held = Held {
+            rss: Some(rss),
+            processes: pids.len() as u64,
+            ..Held::default()
+        };
+        if let Some(group) = self.counting() {
+            let memory = group.memory();
+            return Held {
+                cpu_ns: group.cpu_ns(),
+                memory: memory.map(|memory| memory.held),
+                cached: memory.map_or(0, |memory| memory.cached),
+                anon: memory.map(|memory| memory.anon),
+                threads: group.threads().or_else(|| Some(threads(&pids))),
+                ..held
+            };
+        }
+        let living: u64 = pids.iter().filter_map(|&pid| clock_ns(pid)).sum();
+        let ended: u64 = pids
+            .iter()
+            .filter_map(|&pid| Stat::of(pid))
+            .map(|stat| stat.ended_ns())
+            .sum();
+        Held {
+            cpu_ns: Some(living + ended + children().cpu_ns),
+            memory: Some(rss),
+            anon: Some(sets.iter().map(|(_, anon)| anon).sum()),
+            threads: Some(threads(&pids)),
+            ..held
+        }
+    }
+
+    /// Resident and anonymous bytes of a process.
+    fn sets(&self, pid: i32) -> Option<(u64, u64)> {
+        let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let mut fields = text
+            .split(' ')
+            .skip(1)
+            .filter_map(|field| field.parse::<u64>().ok());
+        let (resident, shared) = (fields.next()?, fields.next()?);
+        Some((resident * self.page, resident.saturating_sub(shared) * self.page))
+    }
+
+    /// Open files now.
+    pub(super) fn files(&self) -> Option<u64> {
+        let count = |pid: &i32| {
+            fs::read_dir(format!("/proc/{pid}/fd"))
+                .ok()
+                .map(|entries| entries.count() as u64)
+        };
+        let counts: Vec<u64> = self.processes().iter().filter_map(count).collect();
+        if counts.is_empty() {
+            None
+        } else {
+            Some(counts.iter().sum())
+        }
+    }
+
+    /// Proportional set size now, bytes.
+    pub(super) fn pss(&self) -> Option<u64> {
+        let of = |pid: &i32| {
+            let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+            line.trim()
+                .strip_suffix("kB")?
+                .trim()
+                .parse::<u64>()
+                .ok()
+                .map(|kib| kib * 1_024)
+        };
+        let sizes: Vec<u64> = self.processes().iter().filter_map(of).collect();
+        if sizes.is_empty() {
+            None
+        } else {
+            Some(sizes.iter().sum())
+        }
+    }
+
+    /// Bytes that each living process has sent to disk.
+    pub(super) fn written(&self) -> Vec<(i32, u64)> {
+        let of = |pid: i32| {
+            let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+            let bytes = text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
+            Some((pid, bytes.trim().parse().ok()?))
+        };
+        self.processes().into_iter().filter_map(of).collect()
+    }
+}
+
+impl Switches {
+    /// Context switches from `self` to `later`. What a thread did that ended within a living process is not known.
+    pub(super) fn until(&self, later: &Self) -> u64 {
+        let living: u64 = later
+            .living
+            .iter()
+            .map(|(tid, (_, count))| {
+                count.saturating_sub(self.living.get(tid).map_or(0, |(_, before)| *before))
+            })
+            .sum();
+        let alive: Vec<i32> = later.living.values().map(|(pid, _)| *pid).collect();
+        let before: u64 = self
+            .living
+            .values()
+            .filter(|(pid, _)| !alive.contains(pid))
+            .map(|(_, count)| *count)
+            .sum();
+        living + later.ended.saturating_sub(self.ended + before)
+    }
+}
+
+fn switches(pids: &[i32]) -> Switches {
+    let mut living = HashMap::new();
+    for &pid in pids {
+        for entry in fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            if living.len() >= MOST_THREADS {
+                break;
+            }
+            let tid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let text = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+            let count: u64 = text
+                .lines()
+                .filter(|line| line.contains("ctxt_switches"))
+                .filter_map(|line| line.rsplit('\t').next()?.trim().parse::<u64>().ok())
+                .sum();
+            if let Some(tid) = tid {
+                living.insert(tid, (pid, count));
+            }
+        }
+    }
+    Switches {
+        living,
+        ended: children().switches,
+    }
+}
+
+/// What the ended processes of the tree used: they were waited for by the supervisor or, before, by their parents.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    cpu_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    faults_minor: u64,
+    faults_major: u64,
+    switches: u64,
+}
+
+fn children() -> Ended {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
+        return Ended::default();
+    };
+    let (user, system) = (
+        usage.user_time().num_nanoseconds() as u64,
+        usage.system_time().num_nanoseconds() as u64,
+    );
+    Ended {
+        cpu_ns: user + system,
+        user_ns: user,
+        system_ns: system,
+        faults_minor: usage.minor_page_faults() as u64,
+        faults_major: usage.major_page_faults() as u64,
+        switches: (usage.voluntary_context_switches() + usage.involuntary_context_switches()) as u64,
+    }
+}
+
+fn from_proc(pids: &[i32], living_ns: u64, switches: Switches) -> Counters {
+    let ended = children();
+    let stats: Vec<Stat> = pids.iter().filter_map(|&pid| Stat::of(pid)).collect();
+    let sum = |of: fn(&Stat) -> u64| stats.iter().map(of).sum::<u64>();
+    let tick = tick_ns();
+    Counters {
+        cpu_ns: Some(living_ns + sum(Stat::ended_ns) + ended.cpu_ns),
+        user_ns: Some(sum(|stat| stat.ticks[0] + stat.ticks[2]) * tick + ended.user_ns),
+        system_ns: Some(sum(|stat| stat.ticks[1] + stat.ticks[3]) * tick + ended.system_ns),
+        throttled_ns: None,
+        faults_minor: Some(sum(|stat| stat.faults[0] + stat.faults[1]) + ended.faults_minor),
+        faults_major: Some(sum(|stat| stat.faults[2] + stat.faults[3]) + ended.faults_major),
+        switches,
+    }
+}
+
+/// CPU time of a process and its threads, ns.
+fn clock_ns(pid: i32) -> Option<u64> {
+    let clock = clock_getcpuclockid(Pid::from_raw(pid)).ok()?;
+    clock_gettime(clock)
+        .ok()
+        .map(|time| time.num_nanoseconds() as u64)
+}
+
+fn threads(pids: &[i32]) -> u64 {
+    pids.iter()
+        .filter_map(|&pid| Stat::of(pid))
+        .map(|stat| stat.threads)
+        .sum()
+}
+
+/// `/proc/<pid>/stat`, as far as it is used.
+struct Stat {
+    /// Minor, minor of waited-for children, major, major of waited-for children.
+    faults: [u64; 4],
+    /// User, system, and the same of waited-for children.
+    ticks: [u64; 4],
+    threads: u64,
+}
+
+impl Stat {
+    fn of(pid: i32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let field = |number| stat_field(text, number)?.parse::<u64>().ok();
+        Some(Self {
+            faults: [field(10)?, field(11)?, field(12)?, field(13)?],
+            ticks: [field(14)?, field(15)?, field(16)?, field(17)?],
+            threads: field(20)?,
+        })
+    }
+
+    /// CPU time of children that it has waited for, ns.
+    fn ended_ns(&self) -> u64 {
+        (self.ticks[2] + self.ticks[3]) * tick_ns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switches(living: &[(i32, i32, u64)], ended: u64) -> Switches {
+        Switches {
+            living: living
+                .iter()
+                .map(|&(tid, pid, count)| (tid, (pid, count)))
+                .collect(),
+            ended,
+        }
+    }
+
+    #[test]
+    fn a_process_that_ended_counts_from_the_begin_of_the_window_on() {
+        let before = switches(&[(10, 10, 100), (20, 20, 50)], 1_000);
+        let after = switches(&[(10, 10, 130), (11, 10, 5)], 1_080);
+        // 30 of thread 10, 5 of the new one, and the 80 of process 20 less the 50 from before.
+        assert_eq!(before.until(&after), 30 + 5 + 30);
+    }
+
+    #[test]
+    fn reads_the_fields_by_their_numbers() {
+        let text = "7 (x) S 1 7 7 0 -1 4194560 10 11 12 13 14 15 16 17 20 0 9 0 100";
+        let stat = Stat::parse(text).expect("fields");
+        assert_eq!(
+            (stat.faults, stat.ticks, stat.threads),
+            ([10, 11, 12, 13], [14, 15, 16, 17], 9)
+        );
+    }
+}

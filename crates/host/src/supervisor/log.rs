@@ -1,0 +1,114 @@
+//! The log of a process: its first and its last bytes, however much it prints.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+/// A file of bounded length: of a longer log it keeps the begin and the end and says how much is missing between them.
+#[derive(Debug)]
+pub(super) struct Log {
+    file: File,
+    head_most: usize,
+    tail_most: usize,
+    head: usize,
+    tail: VecDeque<u8>,
+    left_out: u64,
+    unwritten: bool,
+}
+
+impl Log {
+    pub(super) fn create(path: &Path, bytes: u64) -> io::Result<Self> {
+        let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
+        Ok(Self {
+            file: File::create(path)?,
+            head_most: half,
+            tail_most: half,
+            head: 0,
+            tail: VecDeque::new(),
+            left_out: 0,
+            unwritten: false,
+        })
+    }
+
+    /// Takes what was printed. The begin is written at once, the end with [`Log::flush`].
+    pub(super) fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_most - self.head));
+        self.file.write_all(head)?;
+        self.head += head.len();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.unwritten = true;
+        let kept = &rest[rest.len().saturating_sub(self.tail_most)..];
+        let over = (self.tail.len() + kept.len()).saturating_sub(self.tail_most);
+        self.tail.drain(..over);
+        self.tail.extend(kept);
+        self.left_out += (over + rest.len() - kept.len()) as u64;
+        Ok(())
+    }
+
+    /// Writes the end behind the begin.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.unwritten) {
+            return Ok(());
+        }
+        self.file.seek(SeekFrom::Start(self.head as u64))?;
+        if self.left_out > 0 {
+            writeln!(self.file, "\n[… {} bytes left out …]", self.left_out)?;
+        }
+        let (first, second) = self.tail.as_slices();
+        self.file.write_all(first)?;
+        self.file.write_all(second)?;
+        let end = self.file.stream_position()?;
+        self.file.set_len(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(bytes: u64, pieces: &[Vec<u8>]) -> Vec<u8> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut log = Log::create(&path, bytes).expect("made");
+        for piece in pieces {
+            log.take(piece).expect("taken");
+            log.flush().expect("written");
+        }
+        std::fs::read(path).expect("read")
+    }
+
+    #[test]
+    fn a_short_log_is_whole() {
+        assert_eq!(
+            written(100, &[b"one\n".to_vec(), b"two\n".to_vec()]),
+            b"one\ntwo\n"
+        );
+    }
+
+    #[test]
+    fn a_long_log_keeps_its_ends() {
+        let text =
+            String::from_utf8(written(20, &[b"0123456789abcdefghijklmnopqrst".to_vec()])).expect("text");
+        assert_eq!(text, "0123456789\n[… 10 bytes left out …]\nklmnopqrst");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_but_the_middle(pieces in prop::collection::vec(prop::collection::vec(b'a'..=b'z', 0..50), 0..20)) {
+            let all: Vec<u8> = pieces.concat();
+            let log = written(64, &pieces);
+            if all.len() <= 64 {
+                prop_assert_eq!(log, all);
+            } else {
+                prop_assert!(log.starts_with(&all[..32]));
+                prop_assert!(log.ends_with(&all[all.len() - 32..]));
+                let note = format!("\n[… {} bytes left out …]\n", all.len() - 64);
+                prop_assert_eq!(log.len(), 64 + note.len());
+            }
+        }
+    }
+}

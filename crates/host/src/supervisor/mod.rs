@@ -1,0 +1,21 @@
+//! The supervisor: this binary in another role, between prony and each process that it starts.
+//!
+//! It lives as long as anything below it does, and no longer than its caller: when its standard input ends, because
+//! prony said so, crashed or was killed, it ends everything. It runs in one thread.
+
+mod child;
+mod counters;
+mod log;
+mod machine;
+mod orders;
+mod protocol;
+mod reaper;
+mod run;
+mod sampler;
+mod tree;
+
+pub(crate) use child::pin;
+pub(crate) use machine::Machine;
+pub(crate) use protocol::{Notice, Order, Start};
+pub use run::supervise;
+pub(crate) use tree::parent_of;

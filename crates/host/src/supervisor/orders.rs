@@ -1,0 +1,61 @@
+//! What the supervisor is told.
+
+use super::protocol::{Order, Start};
+use nix::errno::Errno;
+use nix::unistd::read;
+use std::io;
+
+/// The orders on the standard input. Read without a buffer of the standard library's, which poll would not see.
+pub(super) struct Orders {
+    bytes: Vec<u8>,
+    /// Whether more may come.
+    pub(super) open: bool,
+}
+
+impl Default for Orders {
+    fn default() -> Self {
+        Self {
+            bytes: Vec::new(),
+            open: true,
+        }
+    }
+}
+
+impl Orders {
+    /// The first line; `None` when the caller ended before it said anything.
+    pub(super) fn first(&mut self) -> io::Result<Option<Start>> {
+        loop {
+            if let Some(line) = self.line() {
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            if !self.open {
+                return Ok(None);
+            }
+            self.read();
+        }
+    }
+
+    /// Reads what there is.
+    pub(super) fn read(&mut self) {
+        let mut buffer = [0; 16_384];
+        match read(io::stdin(), &mut buffer) {
+            Ok(0) => self.open = false,
+            Ok(length) => self.bytes.extend_from_slice(&buffer[..length]),
+            Err(Errno::EINTR | Errno::EAGAIN) => {}
+            Err(_) => self.open = false,
+        }
+    }
+
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let end = self.bytes.iter().position(|&byte| byte == b'\n')?;
+        let mut line: Vec<u8> = self.bytes.drain(..=end).collect();
+        line.pop();
+        Some(line)
+    }
+
+    /// The next order. A line that is none comes from no prony of this version; the safe thing is to stop.
+    pub(super) fn next(&mut self) -> Option<Order> {
+        self.line()
+            .map(|line| serde_json::from_slice(&line).unwrap_or(Order::Stop))
+    }
+}

@@ -1,0 +1,67 @@
+//! What a supervisor and its caller say to each other: one JSON object a line, first a [`Start`], then orders on its
+//! standard input and notices on its standard output. The end of its input means [`Order::Stop`]: a supervisor whose
+//! caller is gone stops everything.
+
+use crate::{Ending, ProcessSpec, Usage};
+use prony_measurement::Warning;
+use serde::{Deserialize, Serialize};
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// What to start.
+    pub(crate) spec: ProcessSpec,
+    /// File descriptors, inherited by the supervisor, that become the standard input and output of the process.
+    pub(crate) pipes: Option<(i32, i32)>,
+}
+
+/// What a supervisor is told then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// The window of the resources begins.
+    Begin,
+    /// It ends; answered by [`Notice::Window`].
+    End,
+    /// Say how much memory there is; answered by [`Notice::Memory`].
+    Memory,
+    /// End everything; answered by [`Notice::Stopped`].
+    Stop,
+}
+
+/// What a supervisor says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub(crate) enum Notice {
+    /// The process runs.
+    Started {
+        /// Its id.
+        pid: i32,
+        /// Time since it was started, ns.
+        age_ns: u64,
+        /// Where it is reached, where it has a network of its own.
+        address: Option<String>,
+        /// What was asked for and is not in force.
+        warnings: Vec<Warning>,
+    },
+    /// It could not be started.
+    NotStarted {
+        /// Why, and what to do.
+        reason: String,
+        /// Whether required isolation is the reason.
+        isolation: bool,
+    },
+    /// The process ended by itself.
+    Ended(Ending),
+    /// The window began.
+    Began,
+    /// What was used in the window.
+    Window(Box<Usage>),
+    /// Memory now.
+    Memory {
+        /// Bytes.
+        bytes: Option<u64>,
+    },
+    /// Everything is gone.
+    Stopped(Ending),
+}

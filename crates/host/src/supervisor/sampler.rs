@@ -1,0 +1,193 @@
+//! The samples of a process tree, and what it used in a window of them.
+
+use super::counters::{Counters, Held, Probe};
+use super::machine::{Energy, Machine};
+use crate::Usage;
+use crate::cgroup::Peak;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use prony_measurement::{ResourceSample, Resources};
+use std::time::Instant;
+
+/// Samples of a tree since it started.
+#[derive(Debug, Default)]
+pub(super) struct Sampler {
+    samples: Vec<(Instant, Held)>,
+    files_peak: Option<u64>,
+    window: Option<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    began: Instant,
+    counters: Counters,
+    machine: Option<Machine>,
+    energy: Option<Energy>,
+    peak: Option<Peak>,
+    own_cpu_ns: u64,
+}
+
+impl Sampler {
+    /// Looks at the tree once.
+    pub(super) fn sample(&mut self, probe: &Probe) {
+        self.samples.push((Instant::now(), probe.held()));
+    }
+
+    /// Looks at what takes longer to read.
+    pub(super) fn sample_slowly(&mut self, probe: &Probe) {
+        self.files_peak = self.files_peak.max(probe.files());
+    }
+
+    /// The window begins.
+    pub(super) fn begin(&mut self, probe: &Probe) {
+        self.files_peak = probe.files();
+        let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
+        let own_cpu_ns = own_cpu_ns();
+        let counters = probe.counters();
+        self.window = Some(Window {
+            machine: Machine::read(),
+            energy: Energy::read(),
+            began: Instant::now(),
+            counters,
+            peak,
+            own_cpu_ns,
+        });
+        self.sample(probe);
+    }
+
+    /// The window ends: what was used in it. Without a begin it holds nothing.
+    pub(super) fn end(&mut self, probe: &Probe) -> Usage {
+        let Some(mut window) = self.window.take() else {
+            return Usage::default();
+        };
+        let counters = probe.counters();
+        let ended = Instant::now();
+        let machine = window.machine.and_then(|machine| machine.since());
+        let energy = Energy::read();
+        self.sample(probe);
+        self.sample_slowly(probe);
+        let supervisor_cpu_ns = own_cpu_ns().saturating_sub(window.own_cpu_ns);
+        let at_s = |at: Instant| match at.checked_duration_since(window.began) {
+            Some(after) => after.as_secs_f64(),
+            None => -(window.began - at).as_secs_f64(),
+        };
+        let all = self.samples.iter().map(|(at, held)| (at_s(*at), held));
+        let (before, within): (Vec<_>, Vec<_>) = all.partition(|(at_s, _)| *at_s < 0.0);
+        let held: Vec<&Held> = within.iter().map(|(_, held)| *held).collect();
+        let mut resources = difference(&window.counters, &counters);
+        probe.source().clone_into(&mut resources.source);
+        resources.window_ns = (ended - window.began).as_nanos() as u64;
+        resources.files_peak = self.files_peak;
+        resources.pss_bytes_peak = probe.pss();
+        resources.energy_j = window
+            .energy
+            .zip(energy)
+            .and_then(|(before, after)| before.until(&after));
+        peaks(&mut resources, &held, window.peak.as_mut().and_then(Peak::bytes));
+        resources.samples = within.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
+        let before = before.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
+        Usage {
+            resources,
+            before,
+            machine,
+            supervisor_cpu_ns,
+        }
+    }
+}
+
+fn difference(before: &Counters, after: &Counters) -> Resources {
+    let between = |of: fn(&Counters) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
+    Resources {
+        cpu_ns: between(|counters| counters.cpu_ns),
+        cpu_user_ns: between(|counters| counters.user_ns),
+        cpu_system_ns: between(|counters| counters.system_ns),
+        cpu_throttled_ns: between(|counters| counters.throttled_ns),
+        page_faults_minor: between(|counters| counters.faults_minor),
+        page_faults_major: between(|counters| counters.faults_major),
+        context_switches: Some(before.switches.until(&after.switches)),
+        ..Resources::default()
+    }
+}
+
+/// Peaks and means over the samples. A burst between two samples shows in the kernel's own peak of the charge: without
+/// the most that cached files held, it is a lower bound of the peak of the rest.
+fn peaks(resources: &mut Resources, held: &[&Held], charge_peak: Option<u64>) {
+    let most = |of: fn(&Held) -> Option<u64>| held.iter().filter_map(|held| of(held)).max();
+    let cached = held.iter().map(|held| held.cached).max().unwrap_or(0);
+    let memory: Vec<u64> = held.iter().filter_map(|held| held.memory).collect();
+    let sampled = memory.iter().max().copied();
+    resources.memory_bytes_peak = sampled.max(charge_peak.map(|peak| peak.saturating_sub(cached)));
+    resources.memory_bytes_mean = match memory.len() as u64 {
+        0 => None,
+        count => Some(memory.iter().sum::<u64>() / count),
+    };
+    resources.rss_bytes_peak = most(|held| held.rss);
+    resources.anon_bytes_peak = most(|held| held.anon);
+    resources.threads_peak = most(|held| held.threads);
+    resources.processes_peak = most(|held| Some(held.processes));
+}
+
+fn sample(at_s: f64, held: &Held) -> ResourceSample {
+    ResourceSample {
+        at_s,
+        cpu_ns: held.cpu_ns,
+        memory_bytes: held.memory,
+        threads: held.threads,
+    }
+}
+
+/// CPU time of this process, ns.
+fn own_cpu_ns() -> u64 {
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| {
+        (usage.user_time() + usage.system_time()).num_nanoseconds() as u64
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(memory: u64, cached: u64) -> Held {
+        Held {
+            memory: Some(memory),
+            cached,
+            processes: 1,
+            ..Held::default()
+        }
+    }
+
+    #[test]
+    fn a_burst_between_two_samples_is_not_missed() {
+        let (low, high) = (held(10, 5), held(20, 7));
+        let mut resources = Resources::default();
+        peaks(&mut resources, &[&low, &high], Some(50));
+        assert_eq!(resources.memory_bytes_peak, Some(43));
+        assert_eq!(resources.memory_bytes_mean, Some(15));
+        peaks(&mut resources, &[&low, &high], None);
+        assert_eq!(resources.memory_bytes_peak, Some(20));
+    }
+
+    #[test]
+    fn nothing_sampled_is_nothing_known() {
+        let mut resources = Resources::default();
+        peaks(&mut resources, &[], None);
+        assert_eq!(resources.memory_bytes_peak, None);
+        assert_eq!(resources.memory_bytes_mean, None);
+        assert_eq!(resources.threads_peak, None);
+    }
+
+    #[test]
+    fn what_is_not_counted_stays_unknown() {
+        let known = Counters {
+            cpu_ns: Some(5),
+            ..Counters::default()
+        };
+        let later = Counters {
+            cpu_ns: Some(9),
+            user_ns: Some(1),
+            ..Counters::default()
+        };
+        let resources = difference(&known, &later);
+        assert_eq!((resources.cpu_ns, resources.cpu_user_ns), (Some(4), None));
+    }
+}

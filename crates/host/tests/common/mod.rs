@@ -1,0 +1,90 @@
+//! A toy in a folder of its own, and waiting without sleeping blindly.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use prony_host::{Cpus, Host as _, Isolation, Limits, Local, Process, ProcessSpec, Stdio};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+pub(crate) const TIME: Duration = Duration::from_secs(30);
+const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
+
+pub(crate) struct Toy {
+    pub(crate) host: Local,
+    folder: tempfile::TempDir,
+}
+
+impl Toy {
+    pub(crate) fn new() -> Self {
+        Self {
+            host: Local::new(vec![TOY.into(), "supervise".into()]),
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    pub(crate) fn log(&self) -> std::path::PathBuf {
+        self.folder.path().join("log/toy.log")
+    }
+
+    pub(crate) fn spec(&self, words: &[&str]) -> ProcessSpec {
+        let words = words.iter().map(|&word| word.to_owned());
+        let mark = self.folder.path().display().to_string();
+        ProcessSpec {
+            name: "toy".to_owned(),
+            command: std::iter::once(TOY.to_owned()).chain(words).collect(),
+            folder: self.folder.path().to_owned(),
+            environment: BTreeMap::from([("PRONY_TOY".to_owned(), mark)]),
+            cpus: Cpus::default(),
+            supervisor_cpus: Cpus::default(),
+            limits: Limits::default(),
+            isolation: Isolation::WherePossible,
+            network: None,
+            stdio: Stdio::Logged,
+            log: self.log(),
+            log_bytes: 65_536,
+            grace: Duration::from_secs(5),
+            sample_every: Some(Duration::from_millis(100)),
+        }
+    }
+
+    pub(crate) fn start(&self, words: &[&str]) -> Box<dyn Process> {
+        self.host.start(&self.spec(words)).expect("started")
+    }
+
+    /// Living processes that this toy started, wherever they are: they carry its mark in their environment.
+    pub(crate) fn leftovers(&self) -> Vec<i32> {
+        marked(&self.folder.path().display().to_string())
+    }
+}
+
+/// Living processes whose environment has the mark.
+pub(crate) fn marked(mark: &str) -> Vec<i32> {
+    let pids = std::fs::read_dir("/proc").expect("there").flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let wanted = format!("PRONY_TOY={mark}");
+    let has = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == wanted.as_bytes())
+    };
+    pids.filter(has).filter(|&pid| alive(pid as u32)).collect()
+}
+
+pub(crate) fn alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ")
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+pub(crate) fn until(what: &str, condition: impl FnMut() -> bool) {
+    until_within(TIME, what, condition);
+}
+
+pub(crate) fn until_within(time: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + time;
+    while !condition() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

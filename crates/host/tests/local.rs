@@ -1,0 +1,155 @@
+//! Processes on this machine, through the real supervisor.
+
+mod common;
+
+use common::{TIME, Toy, until};
+use prony_host::{Cpus, Host as _, Limits, Stdio, Why};
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+#[test]
+fn starts_logs_and_stops() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["say", "one", "two"]);
+    until("both lines are in the log", || {
+        process.log_tail(9) == ["one", "two"]
+    });
+    assert!(common::alive(process.pid()));
+    assert_eq!(process.ended(), None);
+    let ending = process.stop().expect("stopped");
+    assert_eq!(ending.signal, Some(15), "{ending:?}");
+    assert!(!ending.ignored_term);
+    assert!(!common::alive(process.pid()));
+}
+
+#[test]
+fn tells_how_a_process_ended() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["exit", "7"]);
+    until("it has ended", || process.ended().is_some());
+    assert_eq!(
+        process.ended().expect("ended").to_string(),
+        "ended with exit code 7"
+    );
+    assert_eq!(process.stop().expect("stopped").code, Some(7));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&[]);
+    spec.command = vec!["./no-such-server".to_owned()];
+    let error = toy.host.start(&spec).err().expect("refused").to_string();
+    assert!(
+        error.contains("`./no-such-server`") && error.contains("is it installed and built?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn ignoring_term_does_not_help() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["ignore-term"]);
+    spec.grace = Duration::from_millis(50);
+    let mut process = toy.host.start(&spec).expect("started");
+    until("it is ready", || process.log_tail(1) == ["ready"]);
+    let ending = process.stop().expect("stopped");
+    assert!(ending.ignored_term && ending.signal == Some(9), "{ending:?}");
+}
+
+#[test]
+fn a_process_in_the_background_is_found_and_ended() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["background", "1"]);
+    spec.grace = Duration::from_millis(50);
+    let mut process = toy.host.start(&spec).expect("started");
+    until("the daemon runs", || process.log_tail(1) == ["ready"]);
+    until("the first process has ended", || process.ended().is_some());
+    let ending = process.ended().expect("ended");
+    assert_eq!((ending.code, ending.left), (Some(0), 1));
+    assert!(ending.to_string().contains("must stay in the foreground"));
+    process.stop().expect("stopped");
+    assert_eq!(toy.leftovers(), Vec::<i32>::new());
+}
+
+#[test]
+fn a_whole_tree_is_ended() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["tree"]);
+    spec.grace = Duration::from_millis(50);
+    let mut process = toy.host.start(&spec).expect("started");
+    until("four processes run", || toy.leftovers().len() >= 4);
+    process.stop().expect("stopped");
+    assert_eq!(toy.leftovers(), Vec::<i32>::new());
+}
+
+#[test]
+fn dropping_a_process_ends_it() {
+    let toy = Toy::new();
+    let process = toy.start(&["wait"]);
+    let pid = process.pid();
+    drop(process);
+    assert!(!common::alive(pid));
+}
+
+#[test]
+fn a_gigabyte_of_log_does_not_fill_the_disk() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["print", "1000000000"]);
+    let end = "the last line";
+    common::until_within(TIME * 4, "the last line is in the log", || {
+        process.log_tail(1) == [end]
+    });
+    process.stop().expect("stopped");
+    let log = std::fs::read_to_string(toy.log()).expect("a log");
+    assert!(log.starts_with("the first line\n"));
+    assert!(log.contains("bytes left out"));
+    assert!(log.len() < 70_000, "{}", log.len());
+}
+
+#[test]
+fn runs_on_its_cpus_alone() {
+    let toy = Toy::new();
+    let last = *toy.host.topology().cpus().as_slice().last().expect("a CPU");
+    let mut spec = toy.spec(&["cpus"]);
+    spec.cpus = Cpus::from(vec![last]);
+    let process = toy.host.start(&spec).expect("started");
+    until("it has said its CPUs", || {
+        process.log_tail(1) == [last.to_string()]
+    });
+}
+
+#[test]
+fn a_piped_process_is_spoken_with() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["echo"]);
+    spec.stdio = Stdio::Piped;
+    let mut process = toy.host.start(&spec).expect("started");
+    let (mut input, mut output) = process.take_pipes().expect("pipes");
+    input.write_all(b"hello\n").expect("written");
+    drop(input);
+    let mut text = String::new();
+    output.read_to_string(&mut text).expect("read to the end");
+    assert_eq!(text, "hello\n");
+    until("it has ended", || {
+        process.ended().is_some_and(|ending| ending.code == Some(0))
+    });
+}
+
+#[test]
+fn writing_more_than_its_share_of_the_disk_is_the_end() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["write", "64"]);
+    spec.limits = Limits {
+        disk_bytes: Some(4 << 20),
+        ..Limits::default()
+    };
+    let mut process = toy.host.start(&spec).expect("started");
+    until("it has ended", || process.ended().is_some());
+    let ending = process.ended().expect("ended");
+    assert_eq!(
+        ending.why,
+        Some(Why::DiskFull { limit_bytes: 4 << 20 }),
+        "{ending:?}"
+    );
+}

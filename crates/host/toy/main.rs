@@ -1,0 +1,162 @@
+//! A process that misbehaves on purpose, and a supervisor for it: `prony-host-toy supervise`, `prony-host-toy burn 2`, ….
+
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::unistd::{ForkResult, fork, setsid};
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["supervise"] => return prony_host::supervise(),
+        ["wait"] => wait(),
+        ["exit", code] => return ExitCode::from(code.parse::<u8>().expect("a code")),
+        ["say", lines @ ..] => say(lines),
+        ["print", bytes] => print(bytes.parse().expect("bytes")),
+        ["ignore-term"] => ignore_term(),
+        ["background", children] => background(children.parse().expect("a number")),
+        ["hold", mebibytes] => hold(mebibytes.parse().expect("MiB")),
+        ["burn", milliseconds] => burn(Duration::from_millis(milliseconds.parse().expect("ms"))),
+        ["spin", milliseconds] => spin(Duration::from_millis(milliseconds.parse().expect("ms"))),
+        ["burn-in-children", milliseconds] => burn_in_children(milliseconds),
+        ["write", mebibytes] => write_file(mebibytes.parse().expect("MiB")),
+        ["cpus"] => println!("{}", allowed_cpus()),
+        ["echo"] => echo(),
+        ["tree"] => tree(),
+        _ => panic!("unknown: {words:?}"),
+    }
+    ExitCode::SUCCESS
+}
+
+fn wait() {
+    println!("ready");
+    park();
+}
+
+fn park() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn say(lines: &[&str]) {
+    for line in lines {
+        println!("{line}");
+    }
+    park();
+}
+
+fn print(mut bytes: u64) {
+    let line = [b'x'; 4_096];
+    let mut out = std::io::stdout().lock();
+    println!("the first line");
+    while bytes > 0 {
+        let length = bytes.min(line.len() as u64);
+        out.write_all(&line[..length as usize]).expect("written");
+        bytes -= length;
+    }
+    out.write_all(b"\nthe last line\n").expect("written");
+    drop(out);
+    park();
+}
+
+fn ignore_term() {
+    // SAFETY: ignoring a signal installs no handler.
+    unsafe { signal(Signal::SIGTERM, SigHandler::SigIgn) }.expect("ignored");
+    wait();
+}
+
+/// Forks children that leave the session and the process group, and ends: what a daemon does.
+fn background(children: u32) {
+    for _ in 0..children {
+        // SAFETY: this process has one thread.
+        if matches!(unsafe { fork() }.expect("forks"), ForkResult::Child) {
+            setsid().expect("a session");
+            // SAFETY: as above.
+            match unsafe { fork() }.expect("forks") {
+                ForkResult::Parent { .. } => return,
+                ForkResult::Child => ignore_term(),
+            }
+        }
+    }
+}
+
+/// A process with a child in its own group and one that left it, all ignoring TERM.
+fn tree() {
+    background(2);
+    // SAFETY: this process has one thread.
+    let _ = unsafe { fork() }.expect("forks");
+    ignore_term();
+}
+
+fn hold(mebibytes: usize) {
+    let mut memory = vec![0_u8; mebibytes << 20];
+    for page in memory.chunks_mut(4_096) {
+        page[0] = 1;
+    }
+    println!("holding {}", memory.len());
+    park();
+}
+
+/// Uses so much CPU time, says so, and waits.
+fn burn(time: Duration) {
+    spin(time);
+    println!("burnt");
+    park();
+}
+
+/// CPU time of this process, not the time of day: a limit or another program does not shorten it.
+fn spin(time: Duration) {
+    let now = || {
+        let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a clock");
+        Duration::from(time)
+    };
+    let begin = now();
+    while now().saturating_sub(begin) < time {
+        std::hint::black_box((0..10_000_u64).sum::<u64>());
+    }
+}
+
+/// Two children that use the time one after the other and end, so that nobody is left to be asked.
+fn burn_in_children(milliseconds: &str) {
+    let own = std::env::current_exe().expect("a path");
+    for _ in 0..2 {
+        std::process::Command::new(&own)
+            .args(["spin", milliseconds])
+            .status()
+            .expect("a child");
+    }
+    println!("burnt");
+    park();
+}
+
+fn write_file(mebibytes: u64) {
+    let mut file = std::fs::File::create("written").expect("made");
+    let block = vec![7_u8; 1 << 20];
+    for _ in 0..mebibytes {
+        file.write_all(&block).expect("written");
+        file.sync_data().expect("on disk");
+    }
+    wait();
+}
+
+fn allowed_cpus() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("there");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("a line");
+    line.trim().to_owned()
+}
+
+fn echo() {
+    let mut bytes = [0; 100];
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while let Ok(length @ 1..) = std::io::stdin().read(&mut bytes) {
+        assert!(Instant::now() < deadline, "nobody closes the input");
+        std::io::stdout().write_all(&bytes[..length]).expect("written");
+        std::io::stdout().flush().expect("written");
+    }
+}
