@@ -41,7 +41,7 @@ pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
 /// Tells the user what failed, and gives the exit code.
 pub(crate) fn explain(error: &anyhow::Error) -> ExitCode {
     eprintln!("prony: {error:#}");
-    if error.chain().any(|cause| cause.is::<BadInput>()) {
+    if error.chain().any(<dyn std::error::Error>::is::<BadInput>) {
         ExitCode::from(2)
     } else {
         ExitCode::FAILURE
