@@ -11,3 +11,4 @@
 pub mod layer;
 pub mod parameters;
 pub mod protocol;
+pub mod tls;

@@ -379,102 +379,43 @@ fn a_block_that_fills_the_table_is_read_each_time() {
     }
 }
 
+/// Replies that break the rules, each on stream 1.
+#[rustfmt::skip]
+fn malformed_replies() -> Vec<(&'static str, Script)> {
+    let end = flag::END_STREAM;
+    let long: &[(&str, &str)] = &[(":status", "200"), ("content-length", "5")];
+    let script = Script::default;
+    vec![
+        ("no status", script().headers(1, end, &[("a", "b")])),
+        ("status of two digits", script().headers(1, end, &[(":status", "20")])),
+        ("status twice", script().headers(1, end, &[(":status", "200"), (":status", "200")])),
+        ("status after others", script().headers(1, end, &[("a", "b"), (":status", "200")])),
+        ("foreign pseudo-header", script().headers(1, end, &[(":status", "200"), (":path", "/")])),
+        ("upper case", script().headers(1, end, &[(":status", "200"), ("A", "b")])),
+        ("connection header", script().headers(1, end, &[(":status", "200"), ("connection", "close")])),
+        ("chunked", script().headers(1, end, &[(":status", "200"), ("transfer-encoding", "chunked")])),
+        ("line break", script().headers(1, end, &[(":status", "200"), ("a", "b\r\nc: d")])),
+        ("two lengths", script().headers(1, end, &[(":status", "200"), ("content-length", "1"), ("content-length", "2")])),
+        ("no length", script().headers(1, end, &[(":status", "200"), ("content-length", "-1")])),
+        ("too short", script().headers(1, 0, long).data(1, end, b"four")),
+        ("nothing of five", script().headers(1, end, long)),
+        ("too long", script().headers(1, 0, long).data(1, end, b"sixsix")),
+        ("data first", script().data(1, end, b"x")),
+        ("interim that ends", script().headers(1, end, &[(":status", "100")])),
+        ("switching protocols", script().headers(1, 0, &[(":status", "101")])),
+        ("second head", script().headers(1, 0, OK).headers(1, end, OK)),
+        ("trailers that go on", script().headers(1, 0, OK).headers(1, 0, &[("a", "b")])),
+        ("window of 0", script().frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4])),
+        ("window too large", script().frame(kind::WINDOW_UPDATE, 0, 1, &[0x7f, 0xff, 0xff, 0xff])),
+        ("a body to a 204", script().headers(1, 0, &[(":status", "204")]).data(1, end, b"x")),
+    ]
+}
+
 /// Malformed replies: the request fails, the connection goes on.
 #[test]
 fn a_malformed_reply_costs_its_stream_alone() {
     let end = flag::END_STREAM;
-    let long: &[(&str, &str)] = &[(":status", "200"), ("content-length", "5")];
-    let scripts: Vec<(&str, Script)> = vec![
-        ("no status", Script::default().headers(1, end, &[("a", "b")])),
-        (
-            "status of two digits",
-            Script::default().headers(1, end, &[(":status", "20")]),
-        ),
-        (
-            "status twice",
-            Script::default().headers(1, end, &[(":status", "200"), (":status", "200")]),
-        ),
-        (
-            "status after others",
-            Script::default().headers(1, end, &[("a", "b"), (":status", "200")]),
-        ),
-        (
-            "foreign pseudo-header",
-            Script::default().headers(1, end, &[(":status", "200"), (":path", "/")]),
-        ),
-        (
-            "upper case",
-            Script::default().headers(1, end, &[(":status", "200"), ("A", "b")]),
-        ),
-        (
-            "connection header",
-            Script::default().headers(1, end, &[(":status", "200"), ("connection", "close")]),
-        ),
-        (
-            "chunked",
-            Script::default().headers(1, end, &[(":status", "200"), ("transfer-encoding", "chunked")]),
-        ),
-        (
-            "line break",
-            Script::default().headers(1, end, &[(":status", "200"), ("a", "b\r\nc: d")]),
-        ),
-        (
-            "two lengths",
-            Script::default().headers(
-                1,
-                end,
-                &[
-                    (":status", "200"),
-                    ("content-length", "1"),
-                    ("content-length", "2"),
-                ],
-            ),
-        ),
-        (
-            "no length",
-            Script::default().headers(1, end, &[(":status", "200"), ("content-length", "-1")]),
-        ),
-        (
-            "too short",
-            Script::default().headers(1, 0, long).data(1, end, b"four"),
-        ),
-        ("nothing of five", Script::default().headers(1, end, long)),
-        (
-            "too long",
-            Script::default().headers(1, 0, long).data(1, end, b"sixsix"),
-        ),
-        ("data first", Script::default().data(1, end, b"x")),
-        (
-            "interim that ends",
-            Script::default().headers(1, end, &[(":status", "100")]),
-        ),
-        (
-            "switching protocols",
-            Script::default().headers(1, 0, &[(":status", "101")]),
-        ),
-        (
-            "second head",
-            Script::default().headers(1, 0, OK).headers(1, end, OK),
-        ),
-        (
-            "trailers that go on",
-            Script::default().headers(1, 0, OK).headers(1, 0, &[("a", "b")]),
-        ),
-        (
-            "window of 0",
-            Script::default().frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4]),
-        ),
-        (
-            "window too large",
-            Script::default().frame(kind::WINDOW_UPDATE, 0, 1, &[0x7f, 0xff, 0xff, 0xff]),
-        ),
-        (
-            "a body to a 204",
-            Script::default()
-                .headers(1, 0, &[(":status", "204")])
-                .data(1, end, b"x"),
-        ),
-    ];
+    let scripts = malformed_replies();
     for (name, script) in scripts {
         let mut bench = HttpBench::open(2, &[]);
         bench.start(1, &request("GET", "/", None));
@@ -498,112 +439,46 @@ fn a_malformed_reply_costs_its_stream_alone() {
     }
 }
 
+/// Frames that no service may send.
+#[rustfmt::skip]
+fn broken_connections() -> Vec<(&'static str, Script)> {
+    let script = Script::default;
+    vec![
+        ("a stream never opened", script().headers(5, 0, OK)),
+        ("an even stream", script().headers(2, 0, OK)),
+        ("data on stream 0", script().data(0, 0, b"x")),
+        ("a pushed stream", script().frame(kind::PUSH_PROMISE, 4, 1, &[0, 0, 0, 2])),
+        ("an interrupted block", script().frame(kind::HEADERS, 0, 1, &[0x88]).data(1, 0, b"x")),
+        ("a block continued elsewhere", script().frame(kind::HEADERS, 0, 1, &[0x88]).frame(kind::CONTINUATION, 4, 3, &[])),
+        ("a block of nothing", script().frame(kind::CONTINUATION, 4, 1, &[0x88])),
+        ("a frame too long", script().data(1, 0, &[0; 16_385])),
+        ("an index too high", script().frame(kind::HEADERS, 4, 1, &[0xff, 0x20])),
+        ("half a ping", script().frame(kind::PING, 0, 0, b"1234")),
+        ("a ping on a stream", script().frame(kind::PING, 0, 1, b"12345678")),
+        ("half settings", script().frame(kind::SETTINGS, 0, 0, &[0; 5])),
+        ("settings on a stream", script().frame(kind::SETTINGS, 0, 1, &[])),
+        ("a receipt with settings", script().frame(kind::SETTINGS, flag::ACK, 0, &[0; 6])),
+        ("a window of 2^31", script().frame(kind::SETTINGS, 0, 0, &[0, 4, 0x80, 0, 0, 0])),
+        ("frames of 16,383", script().frame(kind::SETTINGS, 0, 0, &[0, 5, 0, 0, 0x3f, 0xff])),
+        ("push", script().frame(kind::SETTINGS, 0, 0, &[0, 2, 0, 0, 0, 1])),
+        ("a connection window of 0", script().frame(kind::WINDOW_UPDATE, 0, 0, &[0; 4])),
+        ("a connection window too large", script().frame(kind::WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])),
+        ("a window update of 3 bytes", script().frame(kind::WINDOW_UPDATE, 0, 0, &[0; 3])),
+        ("a reset of 3 bytes", script().frame(kind::RST_STREAM, 0, 1, &[0; 3])),
+        ("a reset of no stream", script().frame(kind::RST_STREAM, 0, 7, &[0; 4])),
+        ("a short goaway", script().frame(kind::GOAWAY, 0, 0, &[0; 7])),
+        ("padding beyond the frame", script().headers(1, 0, OK).data(1, flag::PADDED, &[5, 0])),
+        ("padding without its length", script().headers(1, 0, OK).data(1, flag::PADDED, &[])),
+        ("a padded head beyond itself", script().frame(kind::HEADERS, flag::PADDED | 4, 1, &[9, 0x88])),
+        ("a priority cut off", script().frame(kind::HEADERS, flag::PRIORITY | 4, 1, &[0, 0])),
+        ("a priority of 4 bytes", script().frame(kind::PRIORITY, 0, 1, &[0; 4])),
+    ]
+}
+
 /// What ends the connection.
 #[test]
 fn a_broken_connection_is_told_as_such() {
-    let scripts: Vec<(&str, Script)> = vec![
-        ("a stream never opened", Script::default().headers(5, 0, OK)),
-        ("an even stream", Script::default().headers(2, 0, OK)),
-        ("data on stream 0", Script::default().data(0, 0, b"x")),
-        (
-            "a pushed stream",
-            Script::default().frame(kind::PUSH_PROMISE, 4, 1, &[0, 0, 0, 2]),
-        ),
-        (
-            "an interrupted block",
-            Script::default()
-                .frame(kind::HEADERS, 0, 1, &[0x88])
-                .data(1, 0, b"x"),
-        ),
-        (
-            "a block continued elsewhere",
-            Script::default()
-                .frame(kind::HEADERS, 0, 1, &[0x88])
-                .frame(kind::CONTINUATION, 4, 3, &[]),
-        ),
-        (
-            "a block of nothing",
-            Script::default().frame(kind::CONTINUATION, 4, 1, &[0x88]),
-        ),
-        ("a frame too long", Script::default().data(1, 0, &[0; 16_385])),
-        (
-            "an index too high",
-            Script::default().frame(kind::HEADERS, 4, 1, &[0xff, 0x20]),
-        ),
-        ("half a ping", Script::default().frame(kind::PING, 0, 0, b"1234")),
-        (
-            "a ping on a stream",
-            Script::default().frame(kind::PING, 0, 1, b"12345678"),
-        ),
-        (
-            "half settings",
-            Script::default().frame(kind::SETTINGS, 0, 0, &[0; 5]),
-        ),
-        (
-            "settings on a stream",
-            Script::default().frame(kind::SETTINGS, 0, 1, &[]),
-        ),
-        (
-            "a receipt with settings",
-            Script::default().frame(kind::SETTINGS, flag::ACK, 0, &[0; 6]),
-        ),
-        (
-            "a window of 2^31",
-            Script::default().frame(kind::SETTINGS, 0, 0, &[0, 4, 0x80, 0, 0, 0]),
-        ),
-        (
-            "frames of 16,383",
-            Script::default().frame(kind::SETTINGS, 0, 0, &[0, 5, 0, 0, 0x3f, 0xff]),
-        ),
-        (
-            "push",
-            Script::default().frame(kind::SETTINGS, 0, 0, &[0, 2, 0, 0, 0, 1]),
-        ),
-        (
-            "a connection window of 0",
-            Script::default().frame(kind::WINDOW_UPDATE, 0, 0, &[0; 4]),
-        ),
-        (
-            "a connection window too large",
-            Script::default().frame(kind::WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]),
-        ),
-        (
-            "a window update of 3 bytes",
-            Script::default().frame(kind::WINDOW_UPDATE, 0, 0, &[0; 3]),
-        ),
-        (
-            "a reset of 3 bytes",
-            Script::default().frame(kind::RST_STREAM, 0, 1, &[0; 3]),
-        ),
-        (
-            "a reset of no stream",
-            Script::default().frame(kind::RST_STREAM, 0, 7, &[0; 4]),
-        ),
-        (
-            "a short goaway",
-            Script::default().frame(kind::GOAWAY, 0, 0, &[0; 7]),
-        ),
-        (
-            "padding beyond the frame",
-            Script::default().headers(1, 0, OK).data(1, flag::PADDED, &[5, 0]),
-        ),
-        (
-            "padding without its length",
-            Script::default().headers(1, 0, OK).data(1, flag::PADDED, &[]),
-        ),
-        (
-            "a padded head beyond itself",
-            Script::default().frame(kind::HEADERS, flag::PADDED | 4, 1, &[9, 0x88]),
-        ),
-        (
-            "a priority cut off",
-            Script::default().frame(kind::HEADERS, flag::PRIORITY | 4, 1, &[0, 0]),
-        ),
-        (
-            "a priority of 4 bytes",
-            Script::default().frame(kind::PRIORITY, 0, 1, &[0; 4]),
-        ),
-    ];
+    let scripts = broken_connections();
     for (name, script) in scripts {
         let mut bench = HttpBench::open(2, &[]);
         bench.start(1, &request("GET", "/", None));

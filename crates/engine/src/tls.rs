@@ -1,0 +1,323 @@
+//! TLS 1.2 and 1.3 between bytes and protocol, through rustls and without sockets.
+//!
+//! One [`TlsConfig`] serves all connections of a job, so that a later one resumes the session of an earlier one where the
+//! service allows it, as a returning client does. rustls keeps each record in memory of its own: with TLS there are
+//! allocations per record, the only ones of a running load.
+
+use crate::layer::{Layer, LayerError};
+use prony_load::{Protocol, Tls};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::sync::Arc;
+
+/// Services whose sessions are remembered. A job has one; rustls keeps up to eight tickets for it.
+const REMEMBERED_SERVICES: usize = 8;
+
+/// Bytes that sealing adds to a record at most (RFC 8446, section 5.2: header, type, tag; TLS 1.2: header, nonce, tag).
+const RECORD_OVERHEAD: usize = 40;
+const LARGEST_RECORD: usize = 16_384;
+
+/// How the connections of a job speak TLS.
+#[derive(Debug, Clone)]
+pub struct TlsConfig {
+    client: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+    /// The protocol that the service must agree on; `None`: silence is agreement.
+    required: Option<&'static [u8]>,
+}
+
+impl TlsConfig {
+    /// Reads the machine's trusted certificates (`SSL_CERT_FILE` names others), unless any certificate is fine.
+    pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, LayerError> {
+        let mut roots = RootCertStore::empty();
+        if !tls.insecure {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+            if roots.is_empty() {
+                return Err(LayerError(
+                    "no trusted certificates are found on this machine: install ca-certificates, name a file in \
+                     SSL_CERT_FILE, or accept any with --insecure"
+                        .into(),
+                ));
+            }
+        }
+        Self::with_roots(tls, protocol, roots)
+    }
+
+    /// Trusts these certificates alone, unless any certificate is fine.
+    pub fn with_roots(tls: &Tls, protocol: Protocol, roots: RootCertStore) -> Result<Self, LayerError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server_name = ServerName::try_from(tls.server_name.clone())
+            .map_err(|_| LayerError(format!("`{}` is no name of a server", tls.server_name)))?;
+        let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| LayerError(error.to_string()))?;
+        let mut client = if tls.insecure {
+            versions
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+                .with_no_client_auth()
+        } else {
+            versions.with_root_certificates(roots).with_no_client_auth()
+        };
+        client.resumption = Resumption::in_memory_sessions(REMEMBERED_SERVICES);
+        let (offered, required) = match protocol {
+            Protocol::Http1 => (&b"http/1.1"[..], None),
+            Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
+        };
+        client.alpn_protocols = vec![offered.to_vec()];
+        Ok(Self {
+            client: Arc::new(client),
+            server_name,
+            required,
+        })
+    }
+}
+
+/// TLS on one connection.
+pub struct TlsLayer {
+    connection: UnbufferedClientConnection,
+    /// Bytes from the peer that are no whole record yet.
+    incoming: Vec<u8>,
+    required: Option<&'static [u8]>,
+    is_established: bool,
+    peer_closed: bool,
+}
+
+impl Layer for TlsLayer {
+    type Config = TlsConfig;
+    const IDENTITY: bool = false;
+
+    fn new(config: &TlsConfig) -> Result<Self, LayerError> {
+        let connection =
+            UnbufferedClientConnection::new(Arc::clone(&config.client), config.server_name.clone())
+                .map_err(|error| explain(&error))?;
+        Ok(Self {
+            connection,
+            incoming: Vec::new(),
+            required: config.required,
+            is_established: false,
+            peer_closed: false,
+        })
+    }
+
+    fn open(&mut self, wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        self.advance(&mut Vec::new(), wire)
+    }
+
+    fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    fn unseal(
+        &mut self,
+        from_peer: &[u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<(), LayerError> {
+        self.incoming.extend_from_slice(from_peer);
+        self.advance(plain, wire)
+    }
+
+    fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        let records = plain.len().div_ceil(LARGEST_RECORD);
+        let room = plain.len() + records * RECORD_OVERHEAD;
+        loop {
+            // Nothing new has come, so that there is nothing to discard.
+            match self.connection.process_tls_records(&mut self.incoming).state {
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    return write_into(wire, room, |room| {
+                        traffic.encrypt(plain, room).map_err(|error| match error {
+                            EncryptError::InsufficientSize(size) => Short::Room(size),
+                            EncryptError::EncryptExhausted => {
+                                Short::Error("the keys of the connection are used up")
+                            }
+                        })
+                    });
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, wire)?,
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::PeerClosed) => self.peer_closed = true,
+                Ok(_) => return Err(LayerError("the TLS connection takes no data any more".into())),
+                Err(error) => return Err(explain(&error)),
+            }
+        }
+    }
+}
+
+impl TlsLayer {
+    /// Whether this connection resumed an earlier session.
+    pub fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+
+    /// Handles all whole records.
+    fn advance(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        let mut begin = 0;
+        loop {
+            let status = self.connection.process_tls_records(&mut self.incoming[begin..]);
+            let mut discard = status.discard;
+            let mut idle = false;
+            match status.state.map_err(|error| explain(&error))? {
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record.map_err(|error| explain(&error))?;
+                        plain.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                ConnectionState::EncodeTlsData(mut data) => encode(&mut data, wire)?,
+                ConnectionState::TransmitTlsData(data) => data.done(),
+                ConnectionState::PeerClosed => self.peer_closed = true,
+                ConnectionState::WriteTraffic(mut traffic) => {
+                    idle = true;
+                    // Some peers close the connection only when their goodbye is answered.
+                    if std::mem::take(&mut self.peer_closed) {
+                        write_into(wire, RECORD_OVERHEAD, |room| {
+                            traffic.queue_close_notify(room).map_err(|error| match error {
+                                EncryptError::InsufficientSize(size) => Short::Room(size),
+                                EncryptError::EncryptExhausted => {
+                                    Short::Error("the keys of the connection are used up")
+                                }
+                            })
+                        })?;
+                    }
+                }
+                _ => idle = true,
+            }
+            begin += discard;
+            if idle {
+                break;
+            }
+        }
+        self.incoming.drain(..begin);
+        if !self.is_established && !self.connection.is_handshaking() {
+            self.check_protocol()?;
+            self.is_established = true;
+        }
+        Ok(())
+    }
+
+    fn check_protocol(&self) -> Result<(), LayerError> {
+        match (self.required, self.connection.alpn_protocol()) {
+            (Some(required), agreed) if agreed != Some(required) => Err(LayerError(
+                "the service does not offer HTTP/2 in its TLS handshake (ALPN `h2`): use HTTP/1.1".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for TlsLayer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("TlsLayer")
+            .field("is_established", &self.is_established)
+            .finish_non_exhaustive()
+    }
+}
+
+enum Short {
+    Room(InsufficientSizeError),
+    Error(&'static str),
+}
+
+/// Lets `write` fill up to `room` bytes at the end of `wire`, and more where it asks for more.
+fn write_into(
+    wire: &mut Vec<u8>,
+    mut room: usize,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, Short>,
+) -> Result<(), LayerError> {
+    let begin = wire.len();
+    loop {
+        wire.resize(begin + room, 0);
+        match write(&mut wire[begin..]) {
+            Ok(written) => {
+                wire.truncate(begin + written);
+                return Ok(());
+            }
+            Err(Short::Room(size)) => room = size.required_size,
+            Err(Short::Error(reason)) => return Err(LayerError(reason.into())),
+        }
+    }
+}
+
+fn encode(
+    data: &mut rustls::unbuffered::EncodeTlsData<'_, rustls::client::ClientConnectionData>,
+    wire: &mut Vec<u8>,
+) -> Result<(), LayerError> {
+    write_into(wire, 1024, |room| {
+        data.encode(room).map_err(|error| match error {
+            EncodeError::InsufficientSize(size) => Short::Room(size),
+            EncodeError::AlreadyEncoded => Short::Error("a handshake record was sent twice"),
+        })
+    })
+}
+
+fn explain(error: &rustls::Error) -> LayerError {
+    let hint = match error {
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            ": trust its issuer through SSL_CERT_FILE, or accept any certificate with --insecure"
+        }
+        rustls::Error::InvalidCertificate(_) => ": accept any certificate with --insecure",
+        rustls::Error::InvalidMessage(_) => ": does the service speak TLS on this port?",
+        _ => "",
+    };
+    LayerError(format!("TLS: {error}{hint}"))
+}
+
+/// Accepts every certificate; that the peer owns it is still checked.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(
+            message,
+            certificate,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(
+            message,
+            certificate,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

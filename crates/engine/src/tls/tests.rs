@@ -1,0 +1,173 @@
+//! Both ends in memory: our layer against a rustls server, in pieces of every size.
+
+use super::*;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
+use std::io::{Read as _, Write as _};
+
+struct Identity {
+    server: Arc<ServerConfig>,
+    roots: RootCertStore,
+}
+
+fn identity(versions: &[&'static SupportedProtocolVersion], alpn: &[&[u8]]) -> Identity {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).expect("a key");
+    let mut server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_protocol_versions(versions)
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .expect("a certificate and its key");
+    server.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    let mut roots = RootCertStore::empty();
+    roots.add(cert.der().clone()).expect("a root");
+    Identity {
+        server: Arc::new(server),
+        roots,
+    }
+}
+
+fn tls(insecure: bool) -> Tls {
+    Tls {
+        server_name: "localhost".into(),
+        insecure,
+    }
+}
+
+/// A connection of both sides; what one wrote is carried to the other in pieces of `piece` bytes.
+struct Pair {
+    client: TlsLayer,
+    server: ServerConnection,
+    wire: Vec<u8>,
+    plain: Vec<u8>,
+    /// What the server read.
+    read: Vec<u8>,
+    piece: usize,
+}
+
+impl Pair {
+    fn new(config: &TlsConfig, server: &Arc<ServerConfig>, piece: usize) -> Self {
+        let mut wire = Vec::new();
+        let mut client = TlsLayer::new(config).expect("a client");
+        client.open(&mut wire).expect("a first flight");
+        Self {
+            client,
+            server: ServerConnection::new(Arc::clone(server)).expect("a server"),
+            wire,
+            plain: Vec::new(),
+            read: Vec::new(),
+            piece,
+        }
+    }
+
+    /// Carries bytes both ways until nobody has anything to say.
+    fn run(&mut self) -> Result<(), LayerError> {
+        loop {
+            let to_server = std::mem::take(&mut self.wire);
+            let mut rest = to_server.as_slice();
+            while !rest.is_empty() {
+                self.server.read_tls(&mut rest).expect("memory");
+                // The server's own view of a failed handshake is not looked at.
+                let _ = self.server.process_new_packets();
+                // Ends with an error where nothing is left, which is as good as an end.
+                let _ = self.server.reader().read_to_end(&mut self.read);
+            }
+            let mut to_client = Vec::new();
+            while self.server.wants_write() {
+                self.server.write_tls(&mut to_client).expect("memory");
+            }
+            if to_client.is_empty() && to_server.is_empty() {
+                return Ok(());
+            }
+            for piece in to_client.chunks(self.piece) {
+                self.client.unseal(piece, &mut self.plain, &mut self.wire)?;
+            }
+        }
+    }
+}
+
+const BOTH: [&[&SupportedProtocolVersion]; 2] = [&[&rustls::version::TLS12], &[&rustls::version::TLS13]];
+
+#[test]
+fn data_passes_in_both_versions_and_any_pieces() {
+    for versions in BOTH {
+        for piece in [1, 7, 1000, usize::MAX] {
+            let Identity { server, roots } = identity(versions, &[b"h2"]);
+            let config = TlsConfig::with_roots(&tls(false), Protocol::Http2, roots).expect("a config");
+            let mut pair = Pair::new(&config, &server, piece);
+            assert!(!pair.client.is_established());
+            pair.run().expect("a handshake");
+            assert!(pair.client.is_established());
+            let long: Vec<u8> = (0..100_000u32).map(|number| number as u8).collect();
+            pair.client.seal(&long, &mut pair.wire).expect("sealed");
+            pair.run().expect("data");
+            assert_eq!(pair.read, long);
+            pair.server.writer().write_all(b"answer").expect("an answer");
+            pair.server.send_close_notify();
+            pair.run().expect("data");
+            assert_eq!(pair.plain, b"answer");
+        }
+    }
+}
+
+#[test]
+fn a_second_connection_resumes_the_first() {
+    for versions in BOTH {
+        let Identity { server, roots } = identity(versions, &[b"http/1.1"]);
+        let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
+        let mut first = Pair::new(&config, &server, usize::MAX);
+        first.run().expect("a handshake");
+        let mut second = Pair::new(&config, &server, usize::MAX);
+        second.run().expect("a handshake");
+        assert_eq!(
+            (first.client.is_resumed(), second.client.is_resumed()),
+            (false, true)
+        );
+    }
+}
+
+#[test]
+fn a_stranger_is_refused_unless_any_certificate_is_fine() {
+    let Identity { server, .. } = identity(BOTH[1], &[b"h2"]);
+    let strict = TlsConfig::with_roots(&tls(false), Protocol::Http2, RootCertStore::empty());
+    let error = Pair::new(&strict.expect("a config"), &server, usize::MAX)
+        .run()
+        .expect_err("a stranger");
+    assert!(error.0.contains("--insecure"), "{error}");
+    let lax = TlsConfig::new(&tls(true), Protocol::Http2).expect("a config");
+    let mut pair = Pair::new(&lax, &server, usize::MAX);
+    pair.run().expect("any certificate");
+    assert!(pair.client.is_established());
+}
+
+#[test]
+fn a_service_without_http2_is_told() {
+    for alpn in [&[][..], &[&b"http/1.1"[..]][..]] {
+        let Identity { server, roots } = identity(BOTH[1], alpn);
+        let config = TlsConfig::with_roots(&tls(false), Protocol::Grpc, roots).expect("a config");
+        let mut pair = Pair::new(&config, &server, usize::MAX);
+        pair.run().expect_err("no HTTP/2");
+        assert!(!pair.client.is_established());
+    }
+    // HTTP/1.1 needs no agreement.
+    let Identity { server, roots } = identity(BOTH[1], &[]);
+    let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
+    let mut pair = Pair::new(&config, &server, usize::MAX);
+    pair.run().expect("a handshake");
+    assert!(pair.client.is_established());
+}
+
+#[test]
+fn what_is_no_tls_is_told() {
+    let config = TlsConfig::new(&tls(true), Protocol::Http1).expect("a config");
+    let mut client = TlsLayer::new(&config).expect("a client");
+    let (mut plain, mut wire) = (Vec::new(), Vec::new());
+    client.open(&mut wire).expect("a first flight");
+    let error = client
+        .unseal(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut plain, &mut wire)
+        .expect_err("no TLS");
+    assert!(error.0.contains("speak TLS"), "{error}");
+}
