@@ -161,3 +161,6 @@ impl GrpcReply {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

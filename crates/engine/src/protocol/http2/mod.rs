@@ -18,7 +18,7 @@ mod semantics;
 mod send;
 mod streams;
 #[cfg(test)]
-mod tests;
+pub(in crate::protocol) mod tests;
 
 pub use blocks::{Block, Meaning};
 pub use connection::{Connection, Shared};
