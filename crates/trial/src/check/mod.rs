@@ -1,0 +1,86 @@
+//! Checks a running service against its contract: before a trial, and once after it.
+//!
+//! [`check`] tries every case of the contract; [`recheck`] tries a part of them with values of its own, so that a service
+//! that answers wrongly after it was under load is caught. The client speaks HTTP/1.1 byte by byte itself, because the
+//! cases need what no well-behaved client does; HTTP/2 and gRPC are spoken by a library.
+
+mod exchange;
+mod http1;
+mod http2;
+mod report;
+mod runner;
+
+pub use report::{CaseReport, CheckReport, Failure};
+
+use prony_contract::Contract;
+use prony_load::{Protocol, Target};
+use std::time::{Duration, Instant};
+
+/// What is to be checked.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckRequest<'a> {
+    /// The contract.
+    pub contract: &'a Contract,
+    /// Where the service listens; plain, without TLS.
+    pub target: &'a Target,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Decides the random values of the cases.
+    pub seed: u64,
+    /// Whether cases that take long are tried too.
+    pub thorough: bool,
+}
+
+/// Exchanges of a case that a recheck tries, at most.
+const RECHECKED: usize = 20;
+
+/// Tries every case. Blocks until it is done; may be called from any thread, inside an asynchronous runtime too.
+pub fn check(request: &CheckRequest<'_>) -> CheckReport {
+    let cases = request.contract.cases(request.protocol, request.seed);
+    run(request, cases)
+}
+
+/// Tries a part of the cases, those that disturb nothing, with other random values than the check of the same seed.
+pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
+    let seed = !request.seed;
+    let mut cases = request.contract.cases(request.protocol, seed);
+    cases.retain(|case| !case.alone && !case.thorough);
+    for case in &mut cases {
+        let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
+        // A case of a few exchanges is a whole; one of many is a list of values.
+        if case.exchanges.len() > RECHECKED {
+            case.exchanges = std::mem::take(&mut case.exchanges)
+                .into_iter()
+                .step_by(step)
+                .collect();
+        }
+    }
+    run(&CheckRequest { seed, ..*request }, cases)
+}
+
+fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Case>) -> CheckReport {
+    cases.retain(|case| request.thorough || !case.thorough);
+    let started = Instant::now();
+    let (cases, warnings) = std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("invariant: a runtime needs a few file descriptors only");
+            runtime.block_on(runner::run(request.target, request.protocol, cases))
+        });
+        work.join()
+            .expect("invariant: the checking client does not panic")
+    });
+    CheckReport {
+        contract: request.contract.name.clone(),
+        protocol: request.protocol,
+        seed: request.seed,
+        cases,
+        warnings,
+        took: started.elapsed(),
+    }
+}
+
+/// A request without a complete reply after this long has failed.
+const PATIENCE: Duration = Duration::from_secs(15);

@@ -1,0 +1,132 @@
+//! When a service is warm: functions of the series that the generator reports, without a clock or a process.
+//!
+//! The series are cut at the changes of mean and variance that PELT finds (Killick, Fearnhead, Eckley: Optimal detection of
+//! changepoints with a linear computational cost, JASA 107, 2012), and classified as in Barrett, Bolz-Tereick, Killick,
+//! Mount, Tratt: Virtual machine warmup blows hot and cold, OOPSLA 2017: flat, warmed up, slowing down, no steady state.
+//! Both the throughput and the 99th percentile of the response time must be steady.
+
+mod changes;
+mod series;
+#[cfg(test)]
+mod tests;
+
+use prony_measurement::{Classification, Interval, Steadiness};
+use series::{Better, Same, Series};
+use std::time::Duration;
+
+/// When a warm-up may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The shortest.
+    pub least: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+/// Watches a warm-up.
+#[derive(Debug, Clone)]
+pub struct Detector {
+    bounds: Bounds,
+    intervals: Vec<Interval>,
+}
+
+/// Intervals that the steady end of a series must have, at least.
+const STEADY_INTERVALS: usize = 10;
+/// Share of the whole series that its steady end must have: a service that has just changed may change again.
+const STEADY_SHARE: f64 = 0.25;
+/// Throughputs that differ by less than this share are the same.
+const SAME_THROUGHPUT: Same = Same::Share(0.03);
+/// Percentiles that differ by less than about this share (as logarithms) are the same.
+const SAME_P99: Same = Same::Difference(0.15);
+/// Replies in an interval below which its 99th percentile says nothing: it would be the second highest of so many.
+const REPLIES_FOR_P99: u64 = 100;
+
+impl Detector {
+    /// Watches from the begin of a warm-up.
+    pub const fn new(bounds: Bounds) -> Self {
+        Self { bounds, intervals: Vec::new() }
+    }
+
+    /// The next interval of the warm-up.
+    pub fn push(&mut self, interval: Interval) {
+        self.intervals.push(interval);
+    }
+
+    /// Length of the warm-up so far.
+    pub fn elapsed(&self) -> Duration {
+        let seconds = self.intervals.last().map_or(0.0, |last| last.start_s + last.length_s);
+        Duration::from_secs_f64(seconds.max(0.0))
+    }
+
+    /// Whether the warm-up may end now: it is steady, or has reached its limit.
+    pub fn is_over(&self) -> bool {
+        let elapsed = self.elapsed();
+        elapsed >= self.bounds.most
+            || (elapsed >= self.bounds.least && self.classify() != Classification::NoSteadyState)
+    }
+
+    /// How it went so far.
+    pub fn classify(&self) -> Classification {
+        classify(&self.intervals)
+    }
+
+    /// What is recorded of the warm-up.
+    pub fn finish(self) -> Steadiness {
+        Steadiness {
+            classification: self.classify(),
+            warm_up_s: self.elapsed().as_secs_f64(),
+            worst_p99_ns: worst_p99(&self.intervals),
+            intervals: self.intervals,
+        }
+    }
+}
+
+/// The record of a warm-up of fixed length.
+pub fn fixed(intervals: Vec<Interval>) -> Steadiness {
+    Steadiness {
+        classification: Classification::Fixed,
+        warm_up_s: intervals.last().map_or(0.0, |last| last.start_s + last.length_s),
+        worst_p99_ns: worst_p99(&intervals),
+        intervals,
+    }
+}
+
+/// By how much the throughput fell from the begin to the end of a measurement, as a share; `None`: it did not.
+pub fn slowed_down(intervals: &[Interval]) -> Option<f64> {
+    let throughput = Series::new(&throughputs(intervals), SAME_THROUGHPUT);
+    let segments = throughput.segments();
+    let (first, last) = (segments.first()?.mean, segments.last()?.mean);
+    (segments.len() > 1 && last < first).then(|| 1.0 - last / first)
+}
+
+/// How a series of intervals went.
+fn classify(intervals: &[Interval]) -> Classification {
+    // Connections are still being made in the first one.
+    let intervals = intervals.get(1..).unwrap_or_default();
+    let throughput = Series::new(&throughputs(intervals), SAME_THROUGHPUT).verdict(Better::Higher);
+    let p99 = p99s(intervals).map(|values| Series::new(&values, SAME_P99).verdict(Better::Lower));
+    let both = [Some(throughput), p99];
+    let any = |wanted| both.contains(&Some(wanted));
+    // The worse of the two counts.
+    [Classification::NoSteadyState, Classification::SlowingDown, Classification::WarmedUp]
+        .into_iter()
+        .find(|&wanted| any(wanted))
+        .unwrap_or(Classification::Flat)
+}
+
+fn throughputs(intervals: &[Interval]) -> Vec<f64> {
+    let full = |interval: &&Interval| interval.length_s > 0.0;
+    intervals.iter().filter(full).map(|interval| interval.completed as f64 / interval.length_s).collect()
+}
+
+/// Percentiles have a long tail, so that their logarithms are compared. `None`: too few replies for percentiles.
+fn p99s(intervals: &[Interval]) -> Option<Vec<f64>> {
+    let telling = intervals.iter().filter(|interval| interval.completed >= REPLIES_FOR_P99);
+    let values: Vec<f64> =
+        telling.filter_map(|interval| interval.response_time_ns_p99).map(|ns| (ns.max(1) as f64).ln()).collect();
+    (values.len() * 2 > intervals.len()).then_some(values)
+}
+
+fn worst_p99(intervals: &[Interval]) -> Option<u64> {
+    intervals.iter().filter_map(|interval| interval.response_time_ns_p99).max()
+}

@@ -1,0 +1,163 @@
+//! One series: its segments, and whether its end is steady.
+
+use super::changes;
+use super::{STEADY_INTERVALS, STEADY_SHARE};
+use prony_measurement::Classification;
+
+/// Which way a series gets better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Better {
+    Higher,
+    Lower,
+}
+
+/// How far apart two values may be and still count as equal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Same {
+    /// This share of the value.
+    Share(f64),
+    /// This much: for logarithms, where it is the share of what they are the logarithms of.
+    Difference(f64),
+}
+
+/// A series of values.
+#[derive(Debug)]
+pub(super) struct Series {
+    values: Vec<f64>,
+    same: Same,
+}
+
+/// Values between two changes, those that count as equal joined.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Segment {
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    pub(super) mean: f64,
+    deviation: f64,
+}
+
+/// A value that is further from the median of its neighbourhood than this many deviations is a single event (a garbage
+/// collection, a moment of another program), not a state of the service.
+const OUTLIER: f64 = 5.0;
+/// Values on either side that make a neighbourhood.
+const NEIGHBOURS: usize = 7;
+/// Normal deviate of a trend that is no chance, at 1 % on both sides.
+const TREND: f64 = 2.576;
+
+impl Same {
+    /// As a difference, at a level.
+    fn at(self, level: f64) -> f64 {
+        match self {
+            Self::Share(share) => share * level.abs(),
+            Self::Difference(difference) => difference,
+        }
+    }
+}
+
+impl Series {
+    pub(super) fn new(values: &[f64], same: Same) -> Self {
+        Self { values: without_outliers(values, same), same }
+    }
+
+    fn tolerance(&self, level: f64) -> f64 {
+        self.same.at(level)
+    }
+
+    pub(super) fn segments(&self) -> Vec<Segment> {
+        let level = mean(&self.values);
+        let floor = (self.tolerance(level) / 10.0).powi(2).max(f64::MIN_POSITIVE);
+        let begins = changes::segments(&self.values, floor);
+        let ends = begins.iter().skip(1).copied().chain([self.values.len()]);
+        let mut joined: Vec<Segment> = Vec::new();
+        // From the end, so that what equals the last state belongs to it.
+        for (begin, end) in begins.iter().copied().zip(ends).collect::<Vec<_>>().into_iter().rev() {
+            let segment = self.segment(begin, end);
+            match joined.last_mut() {
+                Some(later) if self.equal(&segment, later) => *later = self.segment(begin, later.end),
+                _ => joined.push(segment),
+            }
+        }
+        joined.reverse();
+        joined
+    }
+
+    fn segment(&self, begin: usize, end: usize) -> Segment {
+        let values = &self.values[begin..end];
+        Segment { begin, end, mean: mean(values), deviation: deviation(values) }
+    }
+
+    fn equal(&self, one: &Segment, other: &Segment) -> bool {
+        (one.mean - other.mean).abs() <= self.tolerance(other.mean).max(other.deviation)
+    }
+
+    pub(super) fn verdict(&self, better: Better) -> Classification {
+        let segments = self.segments();
+        let Some(last) = segments.last() else {
+            return Classification::NoSteadyState;
+        };
+        let long_enough = ((self.values.len() as f64 * STEADY_SHARE).ceil() as usize).max(STEADY_INTERVALS);
+        if last.end - last.begin < long_enough || self.has_trend(last) {
+            return Classification::NoSteadyState;
+        }
+        let improved = |segment: &Segment| match better {
+            Better::Higher => last.mean > segment.mean,
+            Better::Lower => last.mean < segment.mean,
+        };
+        match segments.split_last() {
+            Some((_, [])) | None => Classification::Flat,
+            Some((_, before)) if before.iter().all(improved) => Classification::WarmedUp,
+            Some(_) => Classification::SlowingDown,
+        }
+    }
+
+    /// Whether the last state still rises or falls: by the test of Mann and Kendall, and by more than what counts as equal.
+    fn has_trend(&self, last: &Segment) -> bool {
+        let values = &self.values[last.begin..last.end];
+        let count = values.len() as f64;
+        let pairs = values.iter().enumerate().flat_map(|(index, one)| values[index + 1..].iter().map(move |two| (one, two)));
+        let score: f64 = pairs.map(|(one, two)| sign(two - one)).sum();
+        let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
+        let quarter = (values.len() / 4).max(1);
+        let moved = (mean(&values[values.len() - quarter..]) - mean(&values[..quarter])).abs();
+        score.abs() > 1.0
+            && (score.abs() - 1.0) / variance.sqrt() > TREND
+            && moved > self.tolerance(last.mean)
+    }
+}
+
+fn sign(difference: f64) -> f64 {
+    if difference == 0.0 { 0.0 } else { difference.signum() }
+}
+
+/// Each outlier replaced by the median of its neighbourhood.
+fn without_outliers(values: &[f64], same: Same) -> Vec<f64> {
+    let clean = |index: usize| {
+        let from = index.saturating_sub(NEIGHBOURS);
+        let to = (index + NEIGHBOURS + 1).min(values.len());
+        let middle = median(values[from..to].to_vec());
+        let spread = median(values[from..to].iter().map(|value| (value - middle).abs()).collect());
+        // 1.4826 makes the median deviation of a normal distribution its standard deviation.
+        let far = OUTLIER * 1.4826 * spread.max(same.at(middle) / 3.0);
+        if (values[index] - middle).abs() > far { middle } else { values[index] }
+    };
+    (0..values.len()).map(clean).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => values[count / 2],
+        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if values.len() < 2 { 0.0 } else { (squares / (values.len() - 1) as f64).sqrt() }
+}
