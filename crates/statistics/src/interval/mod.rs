@@ -1,3 +1,5 @@
-//! Intervals for the mean of one sample.
+//! Intervals from one sample: the mean by Student's t, by the bootstrap, and the median by order statistics.
 
-pub(crate) mod student;
+pub(crate) mod bootstrap;
+pub(crate) mod mean;
+pub(crate) mod median;

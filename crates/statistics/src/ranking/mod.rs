@@ -5,5 +5,6 @@ pub(crate) mod letters;
 mod pair;
 pub(crate) mod place;
 
+pub(crate) use pair::judge;
 pub use pair::{Adjustment, Pair, Verdict};
 pub use place::RankInterval;

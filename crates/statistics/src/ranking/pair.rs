@@ -18,20 +18,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Judges a ratio of which it is known whether it differs from 1.
-    ///
-    /// An interval that lies within the band is `Same`, even where it shows a difference: too small to matter.
-    pub(crate) fn judge(ratio: &Estimate, differs: bool, band: f64, better: Better) -> Self {
-        if band > 0.0 && ratio.low >= 1.0 / (1.0 + band) && ratio.high <= 1.0 + band {
-            return Self::Same;
-        }
-        match (differs, (ratio.point > 1.0) == (better == Better::Higher)) {
-            (false, _) => Self::CannotTell,
-            (true, true) => Self::Faster,
-            (true, false) => Self::Slower,
-        }
-    }
-
     /// The same, seen from the other side.
     #[must_use]
     pub const fn reversed(self) -> Self {
@@ -41,6 +27,21 @@ impl Verdict {
             Self::Same => Self::Same,
             Self::CannotTell => Self::CannotTell,
         }
+    }
+}
+
+/// Judges a ratio of which it is known whether it differs from 1.
+///
+/// An interval that lies within the band is `Same`, even where it shows a difference: too small to matter. That is the
+/// test of equivalence by two one-sided tests (Schuirmann 1987), at half the usual level.
+pub(crate) fn judge(ratio: &Estimate, differs: bool, band: f64, better: Better) -> Verdict {
+    if band > 0.0 && ratio.low >= 1.0 / (1.0 + band) && ratio.high <= 1.0 + band {
+        return Verdict::Same;
+    }
+    match (differs, (ratio.point > 1.0) == (better == Better::Higher)) {
+        (false, _) => Verdict::CannotTell,
+        (true, true) => Verdict::Faster,
+        (true, false) => Verdict::Slower,
     }
 }
 

@@ -2,11 +2,20 @@
 
 use super::Options;
 use super::sample::ServiceSample;
-use crate::interval::student;
-use crate::{Estimated, Method, Metric, Quantity, StatisticsError, TooFewTrials};
+use crate::design::{self, Cells};
+use crate::interval::{bootstrap, mean, median};
+use crate::{Estimate, Estimated, Method, Metric, Quantity, Score, StatisticsError, TooFewTrials};
 
 /// The values of one metric, service by service, each with its round.
 pub(super) type Table = Vec<Vec<(u32, f64)>>;
+
+/// Variances are pooled unless a test says with this p-value that they differ. Far above the usual 5 %, since pooling
+/// variances that differ costs truth, and not pooling equal ones costs only width (Bancroft and Han 1983).
+pub(super) const POOLING_LEVEL: f64 = 0.25;
+/// A service whose own variance is larger than that of the others with this p-value is left to itself.
+const APART_LEVEL: f64 = 0.05;
+/// Confidence of the score and error that JMH prints.
+const JMH_CONFIDENCE: f64 = 0.999;
 
 /// What the trials gave of a metric; trials that cannot tell are left out.
 pub(super) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
@@ -37,49 +46,106 @@ fn finite(
     })
 }
 
-/// The metric of each service; `None` where no trial tells.
-pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
-    table
+/// Logarithms of the rows that have them: two values or more, all above zero; others are left empty.
+pub(super) fn logarithms(table: &Table) -> Table {
+    let usable = |row: &Vec<(u32, f64)>| row.len() >= 2 && row.iter().all(|&(_, value)| value > 0.0);
+    let logs = |row: &Vec<(u32, f64)>| row.iter().map(|&(round, value)| (round, value.ln())).collect();
+    let rows = table
         .iter()
-        .map(|row| {
-            let values: Vec<f64> = row.iter().map(|&(_, value)| value).collect();
-            match values.len() {
-                0 => None,
-                1 => Some(Quantity::TooFewTrials(TooFewTrials {
-                    observed: values,
-                    trials_needed: 2,
-                })),
-                _ => Some(alone(&values, options)),
-            }
-        })
-        .collect()
+        .map(|row| if usable(row) { logs(row) } else { Vec::new() });
+    rows.collect()
 }
 
-/// Student's t on one service's own values, on the log scale where it exists.
-fn alone(values: &[f64], options: &Options) -> Quantity {
-    let positive = values.iter().all(|&value| value > 0.0);
-    let scaled: Vec<f64> = if positive {
-        values.iter().map(|value| value.ln()).collect()
-    } else {
-        values.to_vec()
-    };
-    let interval =
-        student::mean_interval(&scaled, options.confidence).expect("invariant: two values or more");
+/// The values of a row without their rounds.
+pub(super) fn values(row: &[(u32, f64)]) -> Vec<f64> {
+    row.iter().map(|&(_, value)| value).collect()
+}
+
+/// The metric of each service; `None` where no trial tells.
+pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
+    let logs = logarithms(table);
+    let pooled = pooled(&logs, options.confidence);
+    let rows = table.iter().zip(&logs).zip(pooled).enumerate();
+    rows.map(|(index, ((row, logs), pooled))| {
+        let raw = values(row);
+        match raw.len() {
+            0 => None,
+            1 => Some(Quantity::TooFewTrials(TooFewTrials {
+                observed: raw,
+                trials_needed: 2,
+            })),
+            _ => Some(estimated(&raw, &values(logs), pooled, options, index as u64)),
+        }
+    })
+    .collect()
+}
+
+/// The services' estimates, on the log scale, with the variance pooled over those whose variances agree; `None` for the
+/// others.
+fn pooled(logs: &Table, confidence: f64) -> Vec<Option<Estimate>> {
+    let mut found = vec![None; logs.len()];
+    let usable: Vec<usize> = (0..logs.len()).filter(|&index| !logs[index].is_empty()).collect();
+    let samples: Vec<Vec<f64>> = usable.iter().map(|&index| values(&logs[index])).collect();
+    if design::brown_forsythe(&samples).is_none_or(|p_value| p_value <= POOLING_LEVEL) {
+        return found;
+    }
+    let larger = design::larger_than_the_rest(&samples);
+    let together = usable
+        .iter()
+        .zip(larger)
+        .filter(|&(_, p_value)| p_value > APART_LEVEL);
+    let together: Vec<usize> = together.map(|(&index, _)| index).collect();
+    let rows: Table = together.iter().map(|&index| logs[index].clone()).collect();
+    if let Some(model) = Cells::new(&rows).fit() {
+        for (place, &index) in together.iter().enumerate() {
+            let (error, freedom) = model.mean_error(place);
+            found[index] = Some(mean::around(model.means[place], error, freedom, confidence));
+        }
+    }
+    found
+}
+
+/// A service's estimate and its companions; on the log scale where it exists.
+fn estimated(raw: &[f64], logs: &[f64], pooled: Option<Estimate>, options: &Options, index: u64) -> Quantity {
+    let confidence = options.confidence;
+    let linear = logs.is_empty();
+    let scaled = if linear { raw } else { logs };
+    let own = mean::mean_interval(scaled, confidence).expect("invariant: two values or more");
+    let bootstrap = bootstrap::mean_interval(scaled, confidence, options.seed.wrapping_add(index));
+    let median = median::median_interval(scaled, confidence);
+    let estimate = pooled.unwrap_or(own);
+    let companions = [bootstrap, median];
+    let back = |estimate: Estimate| if linear { estimate } else { estimate.map(f64::exp) };
     Quantity::Estimated(Box::new(Estimated {
-        estimate: if positive {
-            interval.map(f64::exp)
-        } else {
-            interval
+        estimate: back(estimate),
+        trials: raw.len() as u32,
+        method: match (linear, pooled.is_some()) {
+            (true, _) => Method::Linear,
+            (false, true) => Method::Pooled,
+            (false, false) => Method::PerService,
         },
-        trials: values.len() as u32,
-        method: if positive {
-            Method::PerService
-        } else {
-            Method::Linear
-        },
-        median: None,
-        bootstrap: None,
-        methods_disagree: false,
-        jmh: None,
+        median: median.map(back),
+        bootstrap: bootstrap.map(back),
+        methods_disagree: companions
+            .iter()
+            .flatten()
+            .any(|other| contradict(&estimate, other)),
+        jmh: score(raw),
     }))
+}
+
+/// Whether a companion contradicts: it does not hold the point, or reaches beyond the interval on one side by more than
+/// the interval is wide.
+fn contradict(estimate: &Estimate, other: &Estimate) -> bool {
+    let width = estimate.high - estimate.low;
+    !other.contains(estimate.point) || estimate.low - other.low > width || other.high - estimate.high > width
+}
+
+fn score(raw: &[f64]) -> Option<Score> {
+    let interval = mean::mean_interval(raw, JMH_CONFIDENCE)?;
+    Some(Score {
+        score: interval.point,
+        error: interval.high - interval.point,
+        confidence: JMH_CONFIDENCE,
+    })
 }

@@ -3,10 +3,9 @@
 use super::compare::{self, Comparisons};
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
-use super::{Group, Options, ServiceSummary, estimates};
+use super::{Group, Options, ServiceSummary, estimates, service};
 use crate::ranking::{letters, place};
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
-use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
 use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {
@@ -16,7 +15,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     let mut rows = services
         .iter()
         .zip(metrics)
-        .map(|(service, metrics)| row(service, metrics))
+        .map(|(service, metrics)| service::summarise(service, metrics))
         .collect::<Result<Vec<_>, _>>()?;
     let order = order(&rows, ranked_by);
     let table = estimates::table(ranked_by, services)?;
@@ -65,143 +64,6 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
     Ok(all)
 }
 
-fn row(service: &ServiceSample<'_>, metrics: Metrics) -> Result<ServiceSummary, StatisticsError> {
-    let mut outcomes = Outcomes::default();
-    let (mut received, mut completed, mut offered, mut valid) = (0, 0, 0, 0);
-    for (_, measured) in &service.measured {
-        let recording = &measured.recording;
-        outcomes.merge(&recording.outcomes);
-        received += recording.bytes.received;
-        completed += recording.requests.completed;
-        offered += recording.requests.offered;
-        valid += recording.requests.valid;
-    }
-    let histogram = merged(service)?;
-    Ok(ServiceSummary {
-        id: service.id.clone(),
-        rank: None,
-        rank_interval: None,
-        tied_with: Vec::new(),
-        letters: None,
-        metrics,
-        bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),
-        error_share: (offered > 0).then(|| 1.0 - valid.min(offered) as f64 / offered as f64),
-        outcomes,
-        response_time_ns_merged: histogram.as_ref().and_then(Histogram::summary),
-        histogram: histogram.as_ref().map(Histogram::encode),
-        trials: service.measured.len() as u32,
-        failed_trials: service.failed.len() as u32,
-        classification: classification(service),
-        warnings: warnings(service),
-        excluded: exclusion(service, valid),
-    })
-}
-
-fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsError> {
-    let mut all: Option<Histogram> = None;
-    for (round, measured) in &service.measured {
-        let one = measured
-            .recording
-            .response_times()
-            .map_err(|error| StatisticsError::Histogram {
-                service: service.id.to_string(),
-                round: *round,
-                reason: error.to_string(),
-            })?;
-        match &mut all {
-            Some(sum) => sum.merge(&one),
-            None => all = Some(one),
-        }
-    }
-    Ok(all)
-}
-
-/// The most frequent classification; of equally frequent ones the worst.
-fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
-    let worst_last = [
-        Classification::Fixed,
-        Classification::Flat,
-        Classification::WarmedUp,
-        Classification::SlowingDown,
-        Classification::NoSteadyState,
-    ];
-    let of_trials = || {
-        service
-            .measured
-            .iter()
-            .filter_map(|(_, measured)| measured.steadiness.as_ref())
-    };
-    let count = |wanted| {
-        of_trials()
-            .filter(|steadiness| steadiness.classification == wanted)
-            .count()
-    };
-    of_trials().next()?;
-    worst_last.into_iter().max_by_key(|&kind| count(kind))
-}
-
-/// A service that broke its contract once does other work than the rest; one that never gave a number has none to rank.
-fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
-    let broke = |failed: &&&Exclusion| matches!(failed.stage, Stage::Check | Stage::Recheck);
-    if let Some(failed) = service.failed.iter().find(broke) {
-        return Some((*failed).clone());
-    }
-    if service.measured.is_empty() {
-        return service.failed.first().map(|&failed| failed.clone());
-    }
-    (valid == 0).then(|| Exclusion {
-        stage: Stage::Measure,
-        reason: "not one reply of the measurement was valid".to_owned(),
-        log_tail: Vec::new(),
-    })
-}
-
-/// Each warning once, with the number of trials that have it.
-fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
-    let trials = service.measured.len();
-    let mut found: Vec<(Warning, usize)> = Vec::new();
-    for (_, measured) in &service.measured {
-        let mut kinds = BTreeSet::new();
-        for warning in measured.warnings.iter().chain(&measured.recording.warnings) {
-            let known = found.iter_mut().find(|(known, _)| known.kind == warning.kind);
-            match known {
-                Some((_, count)) => *count += usize::from(kinds.insert(format!("{:?}", warning.kind))),
-                None => {
-                    kinds.insert(format!("{:?}", warning.kind));
-                    found.push((warning.clone(), 1));
-                }
-            }
-        }
-    }
-    let mut told: Vec<Warning> = found
-        .into_iter()
-        .map(|(warning, count)| {
-            let often = format!("{} (in {count} of {trials} trials)", warning.text);
-            if trials == 1 {
-                warning
-            } else {
-                Warning::new(warning.kind, often)
-            }
-        })
-        .collect();
-    if trials == 1 {
-        told.push(Warning::new(
-            WarningKind::FewTrials,
-            "one trial only: no interval and no comparison",
-        ));
-    }
-    if !service.failed.is_empty() && trials > 0 {
-        let text = format!(
-            "{} of {} trials failed: {}",
-            service.failed.len(),
-            service.failed.len() + trials,
-            service.failed[0].reason
-        );
-        told.push(Warning::new(WarningKind::Errors, text));
-    }
-    told
-}
-
 /// The services that can be ranked, best first.
 fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
     let position = |index: usize| {
@@ -229,15 +91,7 @@ fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
 
 fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons) {
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
-    let verdict = |left: usize, right: usize| {
-        let (first, second) = (left.min(right), left.max(right));
-        let pair = comparisons
-            .pairs
-            .iter()
-            .find(|pair| pair.a == names[first] && pair.b == names[second]);
-        let verdict = pair.map_or(Verdict::CannotTell, |pair| pair.verdict);
-        if left < right { verdict } else { verdict.reversed() }
-    };
+    let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
     let intervals = place::intervals(order.len(), verdict);
     let ranks = place::ranks(&intervals);

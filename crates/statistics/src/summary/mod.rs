@@ -4,6 +4,7 @@ mod compare;
 mod estimates;
 mod group;
 mod sample;
+mod service;
 mod shape;
 
 pub use shape::{Group, Options, ServiceSummary, Summary};

@@ -69,65 +69,15 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
 }
 
 fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
-    let replies = throughput as u64;
-    let mut times = Histogram::new();
-    times.record_many(1_000_000, replies);
+    let service = Resources {
+        window_ns: 1_000_000_000,
+        cpu_ns: Some(800_000_000),
+        memory_bytes_peak: Some(1 << 20),
+        ..Resources::default()
+    };
     Measurement {
-        recording: Recording {
-            schema: SCHEMA,
-            target: "http://127.0.0.1/".to_owned(),
-            protocol: "http1".to_owned(),
-            load: load.clone(),
-            duration_s: 1.0,
-            requests: Requests {
-                offered: replies,
-                sent: replies,
-                completed: replies,
-                valid: replies,
-            },
-            throughput_per_s: throughput,
-            goodput_per_s: throughput,
-            outcomes: Outcomes {
-                valid: replies,
-                ..Outcomes::default()
-            },
-            status_codes: BTreeMap::new(),
-            bytes: BytesMoved {
-                sent: 50 * replies,
-                received: 100 * replies,
-            },
-            response_time_ns: times.summary(),
-            service_time_ns: times.summary(),
-            schedule_lag_ns: None,
-            first_byte_ns: None,
-            connect_time_ns: None,
-            tls_time_ns: None,
-            sequence_time_ns: None,
-            sequences_per_s: None,
-            operations: vec![],
-            connections: Connections {
-                asked: 64,
-                established: 64,
-                reconnects: 0,
-            },
-            generator: Generator {
-                threads: 1,
-                cpu_s: 0.5,
-                busiest_thread: 0.5,
-                transport: "epoll".to_owned(),
-                saturated: false,
-            },
-            intervals: vec![],
-            histogram: times.encode(),
-            wrong_replies: vec![],
-            warnings: vec![],
-        },
-        service: Resources {
-            window_ns: 1_000_000_000,
-            cpu_ns: Some(800_000_000),
-            memory_bytes_peak: Some(1 << 20),
-            ..Resources::default()
-        },
+        recording: recording(load, throughput),
+        service,
         generator: None,
         backend: None,
         start_up: StartUp {
@@ -141,6 +91,61 @@ fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
         other_cpu_ns: None,
         steal_ns: None,
         warm_up_samples: vec![],
+        warnings: vec![],
+    }
+}
+
+fn recording(load: &serde_json::Value, throughput: f64) -> Recording {
+    let replies = throughput as u64;
+    let mut times = Histogram::new();
+    times.record_many(1_000_000, replies);
+    Recording {
+        schema: SCHEMA,
+        target: "http://127.0.0.1/".to_owned(),
+        protocol: "http1".to_owned(),
+        load: load.clone(),
+        duration_s: 1.0,
+        requests: Requests {
+            offered: replies,
+            sent: replies,
+            completed: replies,
+            valid: replies,
+        },
+        throughput_per_s: throughput,
+        goodput_per_s: throughput,
+        outcomes: Outcomes {
+            valid: replies,
+            ..Outcomes::default()
+        },
+        status_codes: BTreeMap::new(),
+        bytes: BytesMoved {
+            sent: 50 * replies,
+            received: 100 * replies,
+        },
+        response_time_ns: times.summary(),
+        service_time_ns: times.summary(),
+        schedule_lag_ns: None,
+        first_byte_ns: None,
+        connect_time_ns: None,
+        tls_time_ns: None,
+        sequence_time_ns: None,
+        sequences_per_s: None,
+        operations: vec![],
+        connections: Connections {
+            asked: 64,
+            established: 64,
+            reconnects: 0,
+        },
+        generator: Generator {
+            threads: 1,
+            cpu_s: 0.5,
+            busiest_thread: 0.5,
+            transport: "epoll".to_owned(),
+            saturated: false,
+        },
+        intervals: vec![],
+        histogram: times.encode(),
+        wrong_replies: vec![],
         warnings: vec![],
     }
 }

@@ -1,0 +1,211 @@
+//! The additive model: value = service + round + rest, by least squares, with cells missing where a trial failed or a
+//! round held only some of the services.
+
+use super::matrix::Symmetric;
+
+/// Share of a service's variance from which the rounds alone set its degrees of freedom.
+const ROUNDS_DOMINATE: f64 = 0.8;
+
+/// Values by service and round.
+#[derive(Debug, Clone)]
+pub(crate) struct Cells {
+    /// For each service, its values with the index of their round.
+    services: Vec<Vec<(usize, f64)>>,
+    rounds: usize,
+}
+
+/// The fitted model. Terms of the classical analysis: Scheffé (1959), chapter 4; Searle, Casella and `McCulloch` (1992),
+/// chapter 5, for missing cells.
+#[derive(Debug, Clone)]
+pub(crate) struct Additive {
+    /// Mean of each service, adjusted to all rounds.
+    pub(crate) means: Vec<f64>,
+    /// What neither service nor round explains, by service.
+    pub(crate) residuals: Vec<Vec<f64>>,
+    /// Variance of the rest.
+    pub(crate) rest_variance: f64,
+    /// Its degrees of freedom.
+    pub(crate) rest_freedom: f64,
+    /// Mean square of the rounds, adjusted for services.
+    rounds_square: f64,
+    rounds_freedom: f64,
+    /// Weight of the variance between rounds in that mean square.
+    rounds_weight: f64,
+    /// Sum of squared weights of each adjusted mean.
+    mean_weights: Vec<f64>,
+    inverse: Symmetric,
+}
+
+impl Cells {
+    /// Values with the number of their round.
+    pub(crate) fn new(services: &[Vec<(u32, f64)>]) -> Self {
+        let mut numbers: Vec<u32> = services.iter().flatten().map(|&(round, _)| round).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let index = |round: u32| numbers.partition_point(|&known| known < round);
+        let placed = services.iter().map(|cells| {
+            cells
+                .iter()
+                .map(|&(round, value)| (index(round), value))
+                .collect()
+        });
+        Self {
+            services: placed.collect(),
+            rounds: numbers.len(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.services.iter().map(Vec::len).sum()
+    }
+
+    fn per_round(&self, of: impl Fn(usize, f64) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.rounds];
+        for (service, cells) in self.services.iter().enumerate() {
+            for &(round, value) in cells {
+                sums[round] += of(service, value);
+            }
+        }
+        sums
+    }
+
+    /// Fits the model; `None` with fewer than two services or rounds, without a degree of freedom for the rest, or when
+    /// services cannot be linked through common rounds.
+    pub(crate) fn fit(&self) -> Option<Additive> {
+        let (services, rounds) = (self.services.len(), self.rounds);
+        let rest_freedom = (self.count() + 1).checked_sub(services + rounds)?;
+        if services < 2 || rounds < 2 || rest_freedom == 0 {
+            return None;
+        }
+        let sizes = self.per_round(|_, _| 1.0);
+        let inverse = self.information(&sizes).inverse()?;
+        let effects = inverse.times(&self.adjusted_totals(&sizes));
+        let round_effects: Vec<f64> = self
+            .per_round(|service, value| value - effects[service])
+            .iter()
+            .zip(&sizes)
+            .map(|(sum, size)| sum / size)
+            .collect();
+        let level = round_effects.iter().sum::<f64>() / rounds as f64;
+        let residuals: Vec<Vec<f64>> = self
+            .services
+            .iter()
+            .zip(&effects)
+            .map(|(cells, effect)| {
+                cells
+                    .iter()
+                    .map(|&(round, value)| value - effect - round_effects[round])
+                    .collect()
+            })
+            .collect();
+        let rest: f64 = residuals.iter().flatten().map(|value| value * value).sum();
+        let within: f64 = self.services.iter().map(|cells| squares_of(cells)).sum();
+        let rounds_freedom = (rounds - 1) as f64;
+        Some(Additive {
+            means: effects.iter().map(|effect| effect + level).collect(),
+            rest_variance: rest / rest_freedom as f64,
+            rest_freedom: rest_freedom as f64,
+            rounds_square: (within - rest).max(0.0) / rounds_freedom,
+            rounds_freedom,
+            rounds_weight: (self.count() - services) as f64 / rounds_freedom,
+            mean_weights: self.mean_weights(&inverse, &sizes),
+            residuals,
+            inverse,
+        })
+    }
+
+    /// The normal equations of the services once the rounds are eliminated, made regular by a constant: the sum of the
+    /// effects is free, differences are not touched.
+    fn information(&self, sizes: &[f64]) -> Symmetric {
+        let services = self.services.len();
+        let mut shared = vec![0.0; services * services];
+        for (row, cells) in self.services.iter().enumerate() {
+            for &(round, _) in cells {
+                for (column, others) in self.services.iter().enumerate() {
+                    if others.iter().any(|&(theirs, _)| theirs == round) {
+                        shared[row * services + column] += 1.0 / sizes[round];
+                    }
+                }
+            }
+        }
+        Symmetric::new(services, |row, column| {
+            let own = if row == column {
+                self.services[row].len() as f64
+            } else {
+                0.0
+            };
+            own - shared[row * services + column] + 1.0
+        })
+    }
+
+    fn adjusted_totals(&self, sizes: &[f64]) -> Vec<f64> {
+        let sums = self.per_round(|_, value| value);
+        let total = |cells: &Vec<(usize, f64)>| {
+            cells
+                .iter()
+                .map(|&(round, value)| value - sums[round] / sizes[round])
+                .sum()
+        };
+        self.services.iter().map(total).collect()
+    }
+
+    /// An adjusted mean is a weighted sum of all cells; its sum of squared weights.
+    fn mean_weights(&self, inverse: &Symmetric, sizes: &[f64]) -> Vec<f64> {
+        let rounds = self.rounds as f64;
+        let share: Vec<f64> = self
+            .services
+            .iter()
+            .map(|cells| cells.iter().map(|&(round, _)| 1.0 / sizes[round]).sum::<f64>() / rounds)
+            .collect();
+        let of_service = |service: usize| {
+            let wanted = |other: usize| f64::from(u8::from(other == service)) - share[other];
+            let wanted: Vec<f64> = (0..self.services.len()).map(wanted).collect();
+            let weights = inverse.times(&wanted);
+            let in_round = self.per_round(|other, _| weights[other]);
+            let cells = self.services.iter().enumerate();
+            cells
+                .flat_map(|(other, cells)| cells.iter().map(move |&(round, _)| (other, round)))
+                .map(|(other, round)| {
+                    (weights[other] + (1.0 / rounds - in_round[round]) / sizes[round]).powi(2)
+                })
+                .sum()
+        };
+        (0..self.services.len()).map(of_service).collect()
+    }
+}
+
+fn squares_of(cells: &[(usize, f64)]) -> f64 {
+    let mean = cells.iter().map(|&(_, value)| value).sum::<f64>() / cells.len() as f64;
+    cells.iter().map(|&(_, value)| (value - mean).powi(2)).sum()
+}
+
+impl Additive {
+    /// Standard error of a service's adjusted mean with its degrees of freedom, rounds taken as a random sample of the
+    /// states of the machine: (between rounds)/R + (rest)·Σw², both from their mean squares, the degrees of freedom by
+    /// Satterthwaite (1946). Without missing cells the variance is that within services, pooled.
+    pub(crate) fn mean_error(&self, service: usize) -> (f64, f64) {
+        let rounds = self.rounds_freedom + 1.0;
+        let of_rounds = self.rounds_square / (self.rounds_weight * rounds);
+        let of_rest = self.rest_variance * (self.mean_weights[service] - 1.0 / (self.rounds_weight * rounds));
+        let variance = of_rounds + of_rest;
+        if variance <= 0.0 {
+            return (0.0, self.rest_freedom);
+        }
+        let satterthwaite = variance.powi(2)
+            / (of_rounds.powi(2) / self.rounds_freedom + of_rest.powi(2) / self.rest_freedom);
+        let dominated = of_rounds > ROUNDS_DOMINATE * variance;
+        let freedom = if dominated {
+            self.rounds_freedom
+        } else {
+            satterthwaite
+        };
+        (variance.sqrt(), freedom)
+    }
+
+    /// Standard error of the difference of two services; its degrees of freedom are [`Self::rest_freedom`].
+    pub(crate) fn difference_error(&self, left: usize, right: usize) -> f64 {
+        let factor =
+            self.inverse.at(left, left) + self.inverse.at(right, right) - 2.0 * self.inverse.at(left, right);
+        (self.rest_variance * factor.max(0.0)).sqrt()
+    }
+}

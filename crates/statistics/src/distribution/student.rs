@@ -1,0 +1,51 @@
+//! Student's t.
+
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+/// The quantile of Student's t that a share `confidence` of values lies within, on both sides.
+pub(crate) fn two_sided(confidence: f64, freedom: f64) -> f64 {
+    student(freedom).inverse_cdf(0.5 + confidence / 2.0)
+}
+
+/// The share of Student's t beyond `t` on both sides: the p-value.
+pub(crate) fn beyond(t: f64, freedom: f64) -> f64 {
+    if t.is_infinite() {
+        return 0.0;
+    }
+    2.0 * student(freedom).sf(t.abs())
+}
+
+fn student(freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, freedom).expect("invariant: degrees of freedom are above 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_quantiles() {
+        for (confidence, freedom, expected) in [
+            (0.95, 2.0, 4.303),
+            (0.99, 2.0, 9.925),
+            (0.999, 2.0, 31.599),
+            (0.95, 10.0, 2.228),
+            (0.999, 4.0, 8.610),
+            (0.95, 1e6, 1.960),
+        ] {
+            assert!(
+                (two_sided(confidence, freedom) - expected).abs() < 6e-4,
+                "{confidence} {freedom}"
+            );
+        }
+        assert!((beyond(4.303, 2.0) - 0.05).abs() < 1e-4);
+    }
+
+    #[test]
+    fn far_tails_agree_with_themselves() {
+        for level in [1e-4, 1e-6, 1e-8] {
+            let t = two_sided(1.0 - level, 4.0);
+            assert!((beyond(t, 4.0) / level - 1.0).abs() < 1e-4, "{level}");
+        }
+    }
+}

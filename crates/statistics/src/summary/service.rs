@@ -1,0 +1,139 @@
+//! One service of a group: what its trials hold together, and the reasons beside it.
+
+use super::ServiceSummary;
+use super::sample::ServiceSample;
+use crate::{Metrics, StatisticsError};
+use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
+use std::collections::BTreeSet;
+
+/// A service's row, not yet ranked.
+pub(super) fn summarise(
+    service: &ServiceSample<'_>,
+    metrics: Metrics,
+) -> Result<ServiceSummary, StatisticsError> {
+    let mut outcomes = Outcomes::default();
+    let (mut received, mut completed, mut offered, mut valid) = (0, 0, 0, 0);
+    for (_, measured) in &service.measured {
+        let recording = &measured.recording;
+        outcomes.merge(&recording.outcomes);
+        received += recording.bytes.received;
+        completed += recording.requests.completed;
+        offered += recording.requests.offered;
+        valid += recording.requests.valid;
+    }
+    let histogram = merged(service)?;
+    Ok(ServiceSummary {
+        id: service.id.clone(),
+        rank: None,
+        rank_interval: None,
+        tied_with: Vec::new(),
+        letters: None,
+        metrics,
+        bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),
+        error_share: (offered > 0).then(|| 1.0 - valid.min(offered) as f64 / offered as f64),
+        outcomes,
+        response_time_ns_merged: histogram.as_ref().and_then(Histogram::summary),
+        histogram: histogram.as_ref().map(Histogram::encode),
+        trials: service.measured.len() as u32,
+        failed_trials: service.failed.len() as u32,
+        classification: classification(service),
+        warnings: warnings(service),
+        excluded: exclusion(service, valid),
+    })
+}
+
+fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsError> {
+    let mut all: Option<Histogram> = None;
+    for (round, measured) in &service.measured {
+        let one = measured
+            .recording
+            .response_times()
+            .map_err(|error| StatisticsError::Histogram {
+                service: service.id.to_string(),
+                round: *round,
+                reason: error.to_string(),
+            })?;
+        match &mut all {
+            Some(sum) => sum.merge(&one),
+            None => all = Some(one),
+        }
+    }
+    Ok(all)
+}
+
+/// The most frequent classification; of equally frequent ones the worst.
+fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
+    let worst_last = [
+        Classification::Fixed,
+        Classification::Flat,
+        Classification::WarmedUp,
+        Classification::SlowingDown,
+        Classification::NoSteadyState,
+    ];
+    let of_trials = || {
+        service
+            .measured
+            .iter()
+            .filter_map(|(_, measured)| measured.steadiness.as_ref())
+    };
+    let count = |wanted| {
+        of_trials()
+            .filter(|steadiness| steadiness.classification == wanted)
+            .count()
+    };
+    of_trials().next()?;
+    worst_last.into_iter().max_by_key(|&kind| count(kind))
+}
+
+/// A service that broke its contract once does other work than the rest; one that never gave a number has none to rank.
+fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
+    let broke = |failed: &&&Exclusion| matches!(failed.stage, Stage::Check | Stage::Recheck);
+    if let Some(failed) = service.failed.iter().find(broke) {
+        return Some((*failed).clone());
+    }
+    if service.measured.is_empty() {
+        return service.failed.first().map(|&failed| failed.clone());
+    }
+    (valid == 0).then(|| Exclusion {
+        stage: Stage::Measure,
+        reason: "not one reply of the measurement was valid".to_owned(),
+        log_tail: Vec::new(),
+    })
+}
+
+/// Each kind of warning once, with the number of trials that have it.
+fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
+    let trials = service.measured.len();
+    let mut found: Vec<(Warning, BTreeSet<usize>)> = Vec::new();
+    for (trial, (_, measured)) in service.measured.iter().enumerate() {
+        for warning in measured.warnings.iter().chain(&measured.recording.warnings) {
+            match found.iter_mut().find(|(known, _)| known.kind == warning.kind) {
+                Some((_, trials)) => {
+                    trials.insert(trial);
+                }
+                None => found.push((warning.clone(), BTreeSet::from([trial]))),
+            }
+        }
+    }
+    let often = |warning: Warning, count: usize| match trials {
+        0 | 1 => warning,
+        _ => Warning::new(
+            warning.kind,
+            format!("{} (in {count} of {trials} trials)", warning.text),
+        ),
+    };
+    let mut told: Vec<Warning> = found
+        .into_iter()
+        .map(|(warning, trials)| often(warning, trials.len()))
+        .collect();
+    if trials == 1 {
+        let text = "one trial only: no interval and no comparison";
+        told.push(Warning::new(WarningKind::FewTrials, text));
+    }
+    if let (Some(failed), true) = (service.failed.first(), trials > 0) {
+        let (count, all) = (service.failed.len(), service.failed.len() + trials);
+        let text = format!("{count} of {all} trials failed: {}", failed.reason);
+        told.push(Warning::new(WarningKind::Errors, text));
+    }
+    told
+}
