@@ -24,7 +24,8 @@ pub trait Layer: Sized {
 
     /// Takes bytes from the peer. Appends the plain bytes that they give to `plain`, and what must be sent in answer to
     /// `wire`.
-    fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError>;
+    fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>)
+    -> Result<(), LayerError>;
 
     /// Appends the sealed form of `plain` to `wire`.
     fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError>;

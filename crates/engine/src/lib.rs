@@ -4,11 +4,26 @@
 //! It knows no service, no contract file and no TOML, and it must never lie: what it could not send or could not time is
 //! said in the recording. Between warm-up and drain a worker takes no lock and allocates nothing per request.
 //!
-//! The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no socket; `layer` stands
-//! between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to send; `worker` puts
-//! them together, one thread a core; `recorder` counts; `suspicion` looks for reasons to doubt the result.
+//! Start at [`run`]. The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no
+//! socket; `layer` stands between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to
+//! send; `worker` puts them together, one thread a core; `recorder` counts; `suspicion` looks for reasons to doubt the
+//! result.
 
+mod assemble;
+mod clock;
+mod error;
 pub mod layer;
+mod pacer;
 pub mod parameters;
 pub mod protocol;
+mod recorder;
+mod run;
+mod suspicion;
+mod system;
 pub mod tls;
+mod transport;
+mod worker;
+mod workload;
+
+pub use error::EngineError;
+pub use run::run;

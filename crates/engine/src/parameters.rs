@@ -23,7 +23,10 @@ impl Parameters {
     /// The parameters in thread `thread` (from 0) of `threads`.
     pub fn new(parameters: &[Parameter], seed: u64, thread: u32, threads: u32) -> Self {
         Self {
-            sources: parameters.iter().map(|parameter| parameter.source.clone()).collect(),
+            sources: parameters
+                .iter()
+                .map(|parameter| parameter.source.clone())
+                .collect(),
             seed,
             thread: u64::from(thread),
             threads: u64::from(threads),
@@ -48,7 +51,8 @@ impl Values<'_> {
             thread,
             threads,
         } = self.parameters;
-        let random = |salt: u64| mix(seed ^ mix(thread ^ mix(self.number ^ mix(index as u64 ^ (salt << 32)))));
+        let random =
+            |salt: u64| mix(seed ^ mix(thread ^ mix(self.number ^ mix(index as u64 ^ (salt << 32)))));
         match &sources[index] {
             Source::Counter { start } => decimal(start.wrapping_add(self.number * threads + thread), out),
             Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),

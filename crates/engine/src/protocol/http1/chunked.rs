@@ -11,12 +11,21 @@ pub(super) struct Chunks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In a chunk's size: its value so far, and whether there was a digit.
-    Size { value: u64, any: bool },
+    Size {
+        value: u64,
+        any: bool,
+    },
     /// After the size, before the end of its line.
-    Extension { value: u64 },
+    Extension {
+        value: u64,
+    },
     /// After the CR of the size's line.
-    SizeEnd { value: u64 },
-    Data { left: u64 },
+    SizeEnd {
+        value: u64,
+    },
+    Data {
+        left: u64,
+    },
     DataCr,
     DataEnd,
     /// At the begin of a line of the trailer section.
@@ -33,10 +42,7 @@ const MAX_OVERHEAD: u32 = 64 * 1024;
 impl Chunks {
     pub(super) const fn new() -> Self {
         Self {
-            state: State::Size {
-                value: 0,
-                any: false,
-            },
+            state: State::Size { value: 0, any: false },
             overhead: 0,
         }
     }
@@ -54,7 +60,11 @@ impl Chunks {
                 data(&bytes[..taken]);
                 bytes = &bytes[taken..];
                 let left = left - taken as u64;
-                self.state = if left == 0 { State::DataCr } else { State::Data { left } };
+                self.state = if left == 0 {
+                    State::DataCr
+                } else {
+                    State::Data { left }
+                };
                 continue;
             }
             bytes = rest;
@@ -93,10 +103,7 @@ impl Chunks {
                 _ => return Err("the line of a chunk's size does not end with CR LF"),
             },
             State::DataCr if byte == b'\r' => State::DataEnd,
-            State::DataEnd if byte == b'\n' => State::Size {
-                value: 0,
-                any: false,
-            },
+            State::DataEnd if byte == b'\n' => State::Size { value: 0, any: false },
             State::DataCr | State::DataEnd => return Err("a chunk is longer than its size says"),
             State::TrailerStart if byte == b'\r' => State::LastEnd,
             State::TrailerStart | State::Trailer => {
@@ -123,7 +130,9 @@ impl Chunks {
 }
 
 fn push_digit(value: u64, byte: u8) -> Result<u64, &'static str> {
-    let digit = char::from(byte).to_digit(16).ok_or("a chunk's size is no hexadecimal number")?;
+    let digit = char::from(byte)
+        .to_digit(16)
+        .ok_or("a chunk's size is no hexadecimal number")?;
     if value >> 56 != 0 {
         return Err("a chunk's size is beyond any reply");
     }

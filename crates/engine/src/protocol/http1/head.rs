@@ -52,7 +52,9 @@ pub(super) fn parse<'a>(
         field(name, value);
     }
     let length = match (fields.length, fields.chunked) {
-        (Some(_), true) => return Err("both Content-Length and Transfer-Encoding: two ways to read one reply"),
+        (Some(_), true) => {
+            return Err("both Content-Length and Transfer-Encoding: two ways to read one reply");
+        }
         (Some(length), false) => Length::Fixed(length),
         (None, true) if minor == 0 => return Err("Transfer-Encoding in an HTTP/1.0 reply"),
         (None, true) => Length::Chunked,
@@ -90,7 +92,9 @@ fn status_line(line: &[u8]) -> Result<(u8, u16), &'static str> {
     if !code.iter().all(u8::is_ascii_digit) || line.get(12).is_some_and(|&byte| byte != b' ') {
         return wrong;
     }
-    let status = code.iter().fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
+    let status = code
+        .iter()
+        .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
     if status < 100 {
         return wrong;
     }
@@ -150,7 +154,11 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+    Some(
+        digits
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')),
+    )
 }
 
 /// Whether a byte may stand in a token (RFC 9110 §5.6.2).
@@ -158,7 +166,20 @@ pub(super) const fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
             byte,
-            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
         )
 }
 

@@ -173,7 +173,10 @@ impl Http1 {
         if last && !left_over.is_empty() {
             return Err("more bytes came than the reply may have");
         }
-        let entry = self.under_way.pop_front().expect("invariant: a reply has its request");
+        let entry = self
+            .under_way
+            .pop_front()
+            .expect("invariant: a reply has its request");
         self.reading = Reading::Head;
         self.spent = self.closing;
         sink.end(entry.token, End { grpc_status: None });

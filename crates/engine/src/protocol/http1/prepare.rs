@@ -36,7 +36,11 @@ impl Prepared {
         front.text(" ");
         front.template(&request.path);
         front.text(" HTTP/1.1\r\n");
-        if !request.headers.iter().any(|header| header.name.eq_ignore_ascii_case("host")) {
+        if !request
+            .headers
+            .iter()
+            .any(|header| header.name.eq_ignore_ascii_case("host"))
+        {
             front.text("Host: ");
             front.text(&target.authority);
             front.text("\r\n");

@@ -1,0 +1,167 @@
+//! When to send: decided from intended times, now, and what waits. Pure; the worker acts on it.
+
+use prony_load::{Arrival, Schedule};
+use std::collections::VecDeque;
+
+/// The arrivals of one thread in an open load or of arriving users.
+///
+/// Time is whatever the caller's clock says, in ns; arrivals are handed out in the order in which they are due and never
+/// before.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    arrival: Arrival,
+    seed: u64,
+    thread: u32,
+    threads: u32,
+    schedule: Schedule,
+    /// Begin of the phase: the schedule counts from here.
+    origin: u64,
+    /// No arrival is due from here on.
+    until: u64,
+    next: u64,
+    waiting: VecDeque<u64>,
+    capacity: u64,
+}
+
+/// Arrivals that may wait before the queue has to grow.
+const RESERVED: u64 = 1 << 16;
+
+impl Pacer {
+    /// A pacer for thread `thread` of `threads`, of whose arrivals `capacity` may wait. Nothing is due before
+    /// [`Pacer::begin`].
+    pub(crate) fn new(arrival: &Arrival, seed: u64, thread: u32, threads: u32, capacity: u64) -> Self {
+        Self {
+            arrival: arrival.clone(),
+            seed,
+            thread,
+            threads,
+            schedule: Schedule::new(arrival, seed, thread, threads),
+            origin: u64::MAX,
+            until: 0,
+            next: u64::MAX,
+            waiting: VecDeque::with_capacity(capacity.min(RESERVED) as usize),
+            capacity,
+        }
+    }
+
+    /// Begins the schedule anew at `origin`. What is waiting goes on waiting.
+    pub(crate) fn begin(&mut self, origin: u64, until: u64) {
+        // Each phase has its own random arrivals, else the measurement would repeat the warm-up.
+        self.seed = crate::parameters::mix(self.seed);
+        self.schedule = Schedule::new(&self.arrival, self.seed, self.thread, self.threads);
+        self.origin = origin;
+        self.until = until;
+        self.step();
+    }
+
+    /// Ends the arrivals at `until` at the latest.
+    pub(crate) fn end_at(&mut self, until: u64) {
+        self.until = self.until.min(until);
+        if self.next >= self.until {
+            self.next = u64::MAX;
+        }
+    }
+
+    fn step(&mut self) {
+        let due = self
+            .schedule
+            .next()
+            .map_or(u64::MAX, |ns| self.origin.saturating_add(ns));
+        self.next = if due < self.until { due } else { u64::MAX };
+    }
+
+    /// When the next arrival is due; `u64::MAX`: never.
+    pub(crate) const fn next_due(&self) -> u64 {
+        self.next
+    }
+
+    /// Lets everything that is due by `now` begin to wait. `arrived(intended, waits)` is called for each; one that finds
+    /// the queue full does not wait: it is lost.
+    pub(crate) fn advance(&mut self, now: u64, mut arrived: impl FnMut(u64, bool)) {
+        while self.next <= now {
+            let waits = (self.waiting.len() as u64) < self.capacity;
+            if waits {
+                self.waiting.push_back(self.next);
+            }
+            arrived(self.next, waits);
+            self.step();
+        }
+    }
+
+    /// Whether something waits.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes the arrival that has waited longest: its intended time.
+    pub(crate) fn take(&mut self) -> Option<u64> {
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::{Profile, Rate, Spacing};
+    use proptest::prelude::*;
+
+    fn pacer(rate: f64, capacity: u64) -> Pacer {
+        let arrival = Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(rate).expect("a rate"),
+            },
+            spacing: Spacing::Even,
+        };
+        Pacer::new(&arrival, 1, 0, 1, capacity)
+    }
+
+    #[test]
+    fn nothing_is_due_before_the_begin() {
+        let mut pacer = pacer(1000.0, 10);
+        pacer.advance(u64::MAX - 1, |_, _| panic!("an arrival"));
+        assert_eq!(pacer.take(), None);
+    }
+
+    #[test]
+    fn a_late_look_finds_all_that_was_due() {
+        let mut pacer = pacer(1000.0, 10);
+        pacer.begin(5_000_000, 100_000_000);
+        pacer.advance(8_000_000, |_, waits| assert!(waits));
+        let taken: Vec<u64> = std::iter::from_fn(|| pacer.take()).collect();
+        assert_eq!(taken, [5_000_000, 6_000_000, 7_000_000, 8_000_000]);
+        assert_eq!(pacer.next_due(), 9_000_000);
+    }
+
+    #[test]
+    fn beyond_the_backlog_arrivals_are_lost_and_said_so() {
+        let mut pacer = pacer(1000.0, 2);
+        pacer.begin(0, 100_000_000);
+        let mut lost = Vec::new();
+        pacer.advance(4_000_000, |intended, waits| {
+            if !waits {
+                lost.push(intended);
+            }
+        });
+        assert_eq!(lost, [2_000_000, 3_000_000, 4_000_000]);
+        assert_eq!(pacer.take(), Some(0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_arrival_comes_once_whatever_the_looks(looks in proptest::collection::vec(0..5_000_000u64, 0..200)) {
+            let mut pacer = pacer(2000.0, u64::MAX);
+            pacer.begin(0, 50_000_000);
+            let (mut now, mut seen) = (0, Vec::new());
+            for pause in looks.into_iter().chain([50_000_000]) {
+                now += pause;
+                pacer.advance(now, |_, _| {});
+                while let Some(intended) = pacer.take() {
+                    prop_assert!(intended <= now);
+                    seen.push(intended);
+                }
+            }
+            prop_assert_eq!(seen, (0..100).map(|k| k * 500_000).collect::<Vec<u64>>());
+            prop_assert_eq!(pacer.next_due(), u64::MAX);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is asked of the operating system besides sockets: names, file limits, CPUs.
+
+use crate::EngineError;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
+/// The addresses of a name, in the resolver's order.
+pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, EngineError> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let failed = |source| EngineError::Resolve {
+        host: host.to_owned(),
+        source,
+    };
+    let found: Vec<SocketAddr> = (bare, port).to_socket_addrs().map_err(failed)?.collect();
+    if found.is_empty() {
+        return Err(failed(std::io::Error::other("it has none")));
+    }
+    Ok(found)
+}
+
+/// Files that a process needs beside its connections: standard streams, rings, libraries, `/proc`.
+const SPARE_FILES: u64 = 64;
+
+/// Makes sure that `connections` sockets may be open, raising the limit where this process may.
+pub(crate) fn allow_files(connections: u64) -> Result<(), EngineError> {
+    let needed = connections + SPARE_FILES;
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid place for the answer.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(EngineError::System {
+            what: "reading the limit of open files",
+            source: std::io::Error::last_os_error(),
+        });
+    }
+    if limit.rlim_cur >= needed {
+        return Ok(());
+    }
+    let wished = libc::rlimit {
+        rlim_cur: needed,
+        rlim_max: limit.rlim_max.max(needed),
+    };
+    // SAFETY: `wished` is a valid limit; the kernel refuses what this process may not set.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wished) } == 0 {
+        return Ok(());
+    }
+    Err(EngineError::FileLimit {
+        connections,
+        needed,
+        limit: limit.rlim_max,
+    })
+}
+
+/// Pins the calling thread to one CPU.
+pub(crate) fn pin(cpu: usize) -> Result<(), EngineError> {
+    // SAFETY: an all-zero set is valid, CPU_SET checks its bound, and the kernel only reads the set.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    let reason = std::io::Error::last_os_error();
+    Err(EngineError::Job(format!(
+        "cannot pin a thread to CPU {cpu}: {reason}; name CPUs of this machine"
+    )))
+}
+
+/// Asks the kernel to wake the calling thread as exactly as it can (the default allows 50 µs of delay).
+pub(crate) fn wake_exactly() {
+    // SAFETY: this option takes one integer and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}

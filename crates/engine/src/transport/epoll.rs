@@ -1,0 +1,233 @@
+//! epoll, edge-triggered: one `read` and one `write` a request, and no `epoll_ctl` after the connection is made.
+
+use super::socket::{self, KernelAddress};
+use super::{Event, Transport};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+
+/// Events that one wait takes; few enough that the clock is read again soon.
+const BATCH: usize = 128;
+/// Bytes that one read takes.
+const BUFFER: usize = 64 * 1024;
+
+/// The transport over epoll.
+pub(crate) struct Epoll {
+    poll: OwnedFd,
+    address: KernelAddress,
+    connections: Vec<Connection>,
+    ready: Vec<libc::epoll_event>,
+    next: usize,
+    buffer: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Connection {
+    socket: Option<OwnedFd>,
+    connecting: bool,
+    /// Counts the uses of this number, so that an event of an earlier use is known.
+    generation: u32,
+    /// What the socket has not taken yet.
+    unsent: Vec<u8>,
+}
+
+/// What one read gave.
+enum Taken {
+    Bytes(usize),
+    Nothing,
+    End(Option<io::Error>),
+}
+
+impl Epoll {
+    fn watch(&self, connection: u32, fd: RawFd) -> io::Result<()> {
+        let generation = self.connections[connection as usize].generation;
+        let mut event = libc::epoll_event {
+            events: (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
+            u64: u64::from(generation) << 32 | u64::from(connection),
+        };
+        // SAFETY: both descriptors are open, and the kernel copies the event.
+        let result =
+            unsafe { libc::epoll_ctl(self.poll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    fn read(&mut self, fd: RawFd) -> Taken {
+        loop {
+            // SAFETY: the buffer is valid for its length.
+            let got = unsafe { libc::read(fd, self.buffer.as_mut_ptr().cast(), self.buffer.len()) };
+            match got {
+                0 => return Taken::End(None),
+                1.. => return Taken::Bytes(got as usize),
+                _ => {}
+            }
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::WouldBlock => return Taken::Nothing,
+                io::ErrorKind::Interrupted => {}
+                _ => return Taken::End(Some(error)),
+            }
+        }
+    }
+
+    /// Finishes a connect; `None` while it is still under way.
+    fn finish_connect(&mut self, number: u32, flags: i32) -> Option<Result<(), io::Error>> {
+        let connection = &mut self.connections[number as usize];
+        let socket = connection.socket.as_ref()?;
+        if let Some(error) = socket::take_error(socket) {
+            return Some(Err(error));
+        }
+        if flags & libc::EPOLLOUT == 0 || flags & libc::EPOLLHUP != 0 {
+            return None;
+        }
+        connection.connecting = false;
+        Some(Ok(()))
+    }
+}
+
+/// Writes to a socket; returns how much it took.
+fn write(fd: RawFd, bytes: &[u8]) -> usize {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the bytes are valid for their length.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) };
+    // A failure shows up on the reading side too, where it is told; a full socket becomes writable later.
+    usize::try_from(sent).unwrap_or(0)
+}
+
+impl Transport for Epoll {
+    const NAME: &'static str = "epoll";
+
+    fn new(address: SocketAddr, connections: u32) -> io::Result<Self> {
+        // SAFETY: no memory is involved.
+        let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if poll < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            // SAFETY: the kernel has just given us this descriptor.
+            poll: unsafe { OwnedFd::from_raw_fd(poll) },
+            address: KernelAddress::new(address),
+            connections: (0..connections).map(|_| Connection::default()).collect(),
+            ready: Vec::with_capacity(BATCH),
+            next: 0,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    fn connect(&mut self, number: u32) -> io::Result<()> {
+        let socket = socket::open(&self.address)?;
+        let connection = &mut self.connections[number as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.connecting = true;
+        connection.unsent.clear();
+        socket::begin_connect(&socket, &self.address)?;
+        self.watch(number, socket.as_raw_fd())?;
+        self.connections[number as usize].socket = Some(socket);
+        Ok(())
+    }
+
+    fn send(&mut self, number: u32, bytes: &[u8]) {
+        let connection = &mut self.connections[number as usize];
+        let Some(socket) = &connection.socket else { return };
+        let sent = if connection.unsent.is_empty() {
+            write(socket.as_raw_fd(), bytes)
+        } else {
+            0
+        };
+        connection.unsent.extend_from_slice(&bytes[sent..]);
+    }
+
+    fn close(&mut self, number: u32) {
+        let connection = &mut self.connections[number as usize];
+        connection.socket = None;
+        connection.unsent = Vec::new();
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+        let timeout = libc::timespec {
+            tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
+        };
+        self.next = 0;
+        self.ready.clear();
+        // SAFETY: `ready` has room for BATCH events, and the timeout is valid. The call waits in nanoseconds, which
+        // epoll_wait cannot.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.poll.as_raw_fd(),
+                self.ready.as_mut_ptr(),
+                BATCH,
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0,
+            )
+        };
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted {
+                Ok(())
+            } else {
+                Err(error)
+            };
+        }
+        // SAFETY: the kernel has written `count` events.
+        unsafe { self.ready.set_len(count as usize) };
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Option<Event<'_>> {
+        let (number, taken) = loop {
+            let libc::epoll_event { events, u64: name } = *self.ready.get(self.next)?;
+            let (number, flags) = (name as u32, events as i32);
+            let connection = &mut self.connections[number as usize];
+            let current = connection.generation == (name >> 32) as u32;
+            let Some(socket) = connection.socket.as_ref().filter(|_| current) else {
+                self.next += 1;
+                continue;
+            };
+            let fd = socket.as_raw_fd();
+            if connection.connecting {
+                match self.finish_connect(number, flags) {
+                    // The same event may say that bytes came too: it is looked at again.
+                    Some(Ok(())) => return Some(Event::Connected(number)),
+                    Some(Err(error)) => {
+                        self.next += 1;
+                        return Some(Event::ConnectFailed(number, error));
+                    }
+                    None => {
+                        self.next += 1;
+                        continue;
+                    }
+                }
+            }
+            if flags & libc::EPOLLOUT != 0 && !connection.unsent.is_empty() {
+                let sent = write(fd, &connection.unsent);
+                connection.unsent.drain(..sent);
+            }
+            let end_flags = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
+            if flags & (libc::EPOLLIN | end_flags) == 0 {
+                self.next += 1;
+                continue;
+            }
+            let taken = self.read(fd);
+            // A short read has emptied the socket, and the next bytes come with an edge of their own; but the end of the
+            // stream may have come with this one.
+            let more = matches!(taken, Taken::Bytes(count) if count == BUFFER || flags & end_flags != 0);
+            if !more {
+                self.next += 1;
+            }
+            if !matches!(taken, Taken::Nothing) {
+                break (number, taken);
+            }
+        };
+        Some(match taken {
+            Taken::Bytes(count) => Event::Received(number, &self.buffer[..count]),
+            Taken::End(error) => Event::Ended(number, error),
+            Taken::Nothing => unreachable!("the loop goes on when nothing came"),
+        })
+    }
+}

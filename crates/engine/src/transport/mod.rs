@@ -1,0 +1,45 @@
+//! Moves bytes. Knows sockets and the kernel, but neither protocols nor requests.
+
+pub(crate) mod epoll;
+mod socket;
+
+use std::io;
+use std::net::SocketAddr;
+
+/// What happened on a connection. Connections have numbers, given by the worker, from 0 on.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    /// It is established.
+    Connected(u32),
+    /// It could not be established.
+    ConnectFailed(u32, io::Error),
+    /// Bytes came.
+    Received(u32, &'a [u8]),
+    /// The peer closed its side (`None`), or the connection broke.
+    Ended(u32, Option<io::Error>),
+}
+
+/// A way to move bytes for many connections to one address.
+pub(crate) trait Transport: Sized {
+    /// The name in recordings.
+    const NAME: &'static str;
+
+    /// Room for connections `0..connections`.
+    fn new(address: SocketAddr, connections: u32) -> io::Result<Self>;
+
+    /// Begins to connect. The connection must not be in use.
+    fn connect(&mut self, connection: u32) -> io::Result<()>;
+
+    /// Sends all the bytes, in order with those before; what the socket does not take now goes later. A connection that
+    /// cannot send any more says so by an event, not here.
+    fn send(&mut self, connection: u32, bytes: &[u8]);
+
+    /// Closes at once. No event of this use of the number comes afterwards.
+    fn close(&mut self, connection: u32);
+
+    /// Sends what is batched and waits for events: until there is one, at most `timeout_ns`.
+    fn wait(&mut self, timeout_ns: u64) -> io::Result<()>;
+
+    /// The next event of the last wait.
+    fn next_event(&mut self) -> Option<Event<'_>>;
+}
