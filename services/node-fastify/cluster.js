@@ -12,15 +12,26 @@ exports.start = function start(serve) {
 };
 
 function supervise() {
+  let running = 0;
   let stopping = false;
-  for (let i = 0; i < workers; i++) cluster.fork();
+  let forkedAt;
+  const fork = () => {
+    cluster.fork();
+    running += 1;
+    forkedAt = Date.now();
+  };
+  for (let i = 0; i < workers; i++) fork();
   cluster.on('exit', (worker, code) => {
-    // A worker that died is replaced; one that was told to stop exits with 0.
-    if (code !== 0 && !stopping) cluster.fork();
-    else if (Object.keys(cluster.workers).length === 0) process.exit(0);
+    running -= 1;
+    if (code !== 0 && !stopping) {
+      // A worker that cannot even start, since the port is taken, say, is not replaced.
+      if (Date.now() - forkedAt < 1000) process.exit(1);
+      fork();
+    }
+    if (running === 0) process.exit(0);
   });
   process.on('SIGTERM', () => {
     stopping = true;
-    for (const id in cluster.workers) cluster.workers[id].process.kill('SIGTERM');
+    for (const id in cluster.workers) process.kill(cluster.workers[id].process.pid, 'SIGTERM');
   });
 }

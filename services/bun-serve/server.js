@@ -1,0 +1,50 @@
+import { start } from './cluster.js';
+import { answer, count, fib } from './sequence.js';
+
+// What requests in flight get to end after SIGTERM.
+const GRACE_MS = 2000;
+
+start(() => {
+  const server = Bun.serve({
+    hostname: process.env.HOST || '127.0.0.1',
+    port: process.env.PORT || 8080,
+    // The kernel shares the connections out among the workers.
+    reusePort: true,
+    // Otherwise a connection that is quiet for ten seconds is closed.
+    idleTimeout: 0,
+    routes: {
+      '/api/test': { GET: hello },
+      '/api/count/:n': { GET: (request) => answer(count, request.params.n) },
+      '/api/fib/:n': { GET: (request) => answer(fib, request.params.n) },
+    },
+    // Routes compare paths as they were sent, but /api/%74est names the same resource as /api/test.
+    fetch(request) {
+      const path = decoded(new URL(request.url).pathname);
+      const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);
+      if (request.method !== 'GET') return text('only GET', 405);
+      if (path === '/api/test') return hello();
+      if (sequence !== null) return answer(sequence[1] === 'fib' ? fib : count, sequence[2]);
+      return text('no such path', 404);
+    },
+  });
+  process.on('SIGTERM', () => {
+    server.stop().then(() => process.exit(0));
+    setTimeout(() => process.exit(0), GRACE_MS);
+  });
+});
+
+function hello() {
+  return text('Hello, World!');
+}
+
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function text(body, status = 200) {
+  return new Response(body, { status, headers: { 'Content-Type': 'text/plain' } });
+}
