@@ -189,7 +189,12 @@ impl Contract {
             return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
         }
         self.verify_calls()?;
-        for protocol in self.protocols() {
+        // HTTP/1.1 and HTTP/2 send the same requests.
+        for protocol in self
+            .protocols()
+            .into_iter()
+            .filter(|protocol| *protocol != Protocol::Http2)
+        {
             self.try_cases(protocol, TRIED_SEED)?;
             for name in self.written.workload.keys() {
                 self.workload(name, protocol)?;

@@ -40,3 +40,20 @@ fn hello_is_one_constant_reply() {
     }
     assert_eq!(case(&cases, "paths beside the path").exchanges.len(), 7);
 }
+
+#[test]
+fn all_load() {
+    for name in ["hello", "sequence", "person", "relay", "snoop"] {
+        let contract = contract(name);
+        for protocol in contract.protocols() {
+            for case in contract.cases(protocol, 7) {
+                println!(
+                    "{name} {protocol:?} {} {} {}",
+                    case.name,
+                    case.exchanges.len(),
+                    case.exchanges[0].label
+                );
+            }
+        }
+    }
+}

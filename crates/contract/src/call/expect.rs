@@ -216,7 +216,7 @@ impl Call<'_> {
                 .schema
                 .as_ref()
                 .expect("invariant: the method comes from it");
-            let equals = super::value::message(&method.output(), &self.value(key, value)?, filling)
+            let equals = super::value::message(&method.output(), &self.value(key, value, filling)?, filling)
                 .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))?;
             body.push(BodyRule::Protobuf {
                 schema: schema.encoded().clone(),

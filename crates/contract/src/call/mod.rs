@@ -146,8 +146,12 @@ impl Call<'_> {
         &self.written.with
     }
 
-    /// Every place must have a value, and every value a place.
-    pub(crate) fn verify(&self, protocols: &[Protocol]) -> Result<(), ContractError> {
+    /// Every place must have a value, and each of the call's own values a place.
+    pub(crate) fn verify(
+        &self,
+        own: &BTreeMap<String, Spanned<WrittenSource>>,
+        protocols: &[Protocol],
+    ) -> Result<(), ContractError> {
         let mut random = SmallRng::seed_from_u64(0);
         let drawn = |source: &Spanned<WrittenSource>, random: &mut SmallRng| {
             Bound::Text(source.get_ref().draw(random))
@@ -162,7 +166,7 @@ impl Call<'_> {
             self.build(protocol, &filling)?;
         }
         let used = filling.used();
-        match self.with().iter().find(|(name, _)| !used.contains(*name)) {
+        match own.iter().find(|(name, _)| !used.contains(*name)) {
             Some((name, source)) => Err(self.invalid(
                 source.span(),
                 format!("`with.{name}`: nothing has a place `{{{name}}}`"),
@@ -298,7 +302,7 @@ impl Call<'_> {
         value: &Spanned<toml::Value>,
         filling: &Filling<'_>,
     ) -> Result<Template, ContractError> {
-        let text = self.value(key, value)?.to_string();
+        let text = self.value(key, value, filling)?.to_string();
         filling
             .fill(&text, |text| {
                 let quoted = Value::from(text).to_string();
@@ -308,16 +312,25 @@ impl Call<'_> {
     }
 
     /// A value with its `$name`s resolved.
-    fn value(&self, key: &str, value: &Spanned<toml::Value>) -> Result<Value, ContractError> {
+    fn value(
+        &self,
+        key: &str,
+        value: &Spanned<toml::Value>,
+        filling: &Filling<'_>,
+    ) -> Result<Value, ContractError> {
+        let data = value::Data {
+            values: &self.contract.data,
+            filling,
+        };
         as_json(value.get_ref())
-            .and_then(|json| value::resolve(json, &self.contract.data, 0))
+            .and_then(|json| data.resolve(json, 0))
             .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
     }
 
     fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
         let (method, path) = self.grpc_method()?;
         let request_value = match &self.written.message {
-            Some(message) => Some((self.value("message", message)?, message.span())),
+            Some(message) => Some((self.value("message", message, filling)?, message.span())),
             None => None,
         };
         let (value, span) =

@@ -3,6 +3,7 @@
 use super::Filling;
 use crate::error::known;
 use crate::schema::MessageText;
+use crate::template::constant;
 use prony_load::{Part, Template};
 use prost_reflect::MessageDescriptor;
 use serde_json::Value;
@@ -84,31 +85,50 @@ pub(crate) fn as_json(value: &toml::Value) -> Result<Value, String> {
 /// Values that name each other deeper than this name themselves.
 const DEEPEST: u32 = 16;
 
-/// Replaces each text `$name` by the value of that name, and the text `null` after a `$` by null.
-pub(super) fn resolve(value: Value, data: &BTreeMap<String, Value>, depth: u32) -> Result<Value, String> {
-    match value {
-        Value::String(text) => match text.strip_prefix('$') {
-            None => Ok(Value::String(text)),
-            Some("null") => Ok(Value::Null),
-            Some(name) => match data.get(name) {
-                Some(_) if depth > DEEPEST => Err(format!("`${name}` names itself")),
-                Some(value) => resolve(value.clone(), data, depth + 1),
-                None => Err(format!(
-                    "`${name}` is not in `[data]`: {}",
-                    known(data.keys().map(String::as_str))
-                )),
+/// The values of `[data]`, and what stands in the places of their names.
+pub(super) struct Data<'a> {
+    pub(super) values: &'a BTreeMap<String, Value>,
+    pub(super) filling: &'a Filling<'a>,
+}
+
+impl Data<'_> {
+    /// Replaces each text `$name` by the value of that name, and the text `$null` by null.
+    pub(super) fn resolve(&self, value: Value, depth: u32) -> Result<Value, String> {
+        match value {
+            Value::String(text) => match text.strip_prefix('$') {
+                None => Ok(Value::String(text)),
+                Some("null") => Ok(Value::Null),
+                Some(name) => self.named(name, depth),
             },
-        },
-        Value::Array(items) => items
-            .into_iter()
-            .map(|item| resolve(item, data, depth))
-            .collect::<Result<_, _>>()
-            .map(Value::Array),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, member)| Ok((name, resolve(member, data, depth)?)))
-            .collect::<Result<_, String>>()
-            .map(Value::Object),
-        other => Ok(other),
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| self.resolve(item, depth))
+                .collect::<Result<_, _>>()
+                .map(Value::Array),
+            Value::Object(members) => members
+                .into_iter()
+                .map(|(name, member)| Ok((name, self.resolve(member, depth)?)))
+                .collect::<Result<_, String>>()
+                .map(Value::Object),
+            other => Ok(other),
+        }
+    }
+
+    fn named(&self, name: &str, depth: u32) -> Result<Value, String> {
+        let template = self.filling.fill(name, str::to_owned)?;
+        if !template.is_constant() {
+            return Err(format!(
+                "`${name}` would be another value for each request: fix its place in the workload"
+            ));
+        }
+        let filled = String::from_utf8_lossy(&constant(&template)).into_owned();
+        match self.values.get(&filled) {
+            Some(_) if depth > DEEPEST => Err(format!("`${name}` names itself")),
+            Some(value) => self.resolve(value.clone(), depth + 1),
+            None => Err(format!(
+                "`${filled}` is not in `[data]`: {}",
+                known(self.values.keys().map(String::as_str))
+            )),
+        }
     }
 }

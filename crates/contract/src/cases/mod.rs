@@ -85,11 +85,11 @@ impl Contract {
         let protocols = self.protocols();
         for operation in self.written.operation.values() {
             let call = Spanned::new(operation.span(), operation.get_ref().into());
-            self.call(&call)?.verify(&protocols)?;
+            self.call(&call)?.verify(&call.get_ref().with, &protocols)?;
         }
         for case in &self.written.case {
             for call in self.calls(case)? {
-                self.call(call)?.verify(&protocols)?;
+                self.call(call)?.verify(&call.get_ref().with, &protocols)?;
             }
         }
         self.verify_without()
