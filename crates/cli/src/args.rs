@@ -22,12 +22,14 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(commands::list::Args),
+    Load(Box<commands::load::Args>),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::List(args) => commands::list::run(&args),
+            Self::Load(args) => commands::load::run(&args),
         }
     }
 }

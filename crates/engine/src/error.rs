@@ -87,3 +87,24 @@ pub enum EngineError {
     #[error("stopped before the measurement began: there is nothing to report")]
     Stopped,
 }
+
+impl EngineError {
+    /// Whether the job itself is wrong, so that the same call fails again everywhere.
+    pub const fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Workload(_)
+            | Self::Request { .. }
+            | Self::Expectation { .. }
+            | Self::Parameter { .. }
+            | Self::Job(_)
+            | Self::Resolve { .. } => true,
+            Self::Unreachable { .. }
+            | Self::FileLimit { .. }
+            | Self::NoIoUring(_)
+            | Self::Tls(_)
+            | Self::System { .. }
+            | Self::WorkerPanicked
+            | Self::Stopped => false,
+        }
+    }
+}

@@ -175,9 +175,14 @@ impl Part {
     }
 }
 
+/// The phase that a request belongs to, given when it is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Epoch(u8);
+
 /// A request that has been answered or given up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {
+    pub(crate) epoch: Epoch,
     pub(crate) operation: u16,
     /// When it was due; in a closed load when it was sent.
     pub(crate) intended: u64,
@@ -191,6 +196,7 @@ pub(crate) struct Finished {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     part: Box<Part>,
+    epoch: Epoch,
     /// Begin of the phase: a request belongs to it when it was due from here on.
     begin: u64,
     /// Whether what happens now is inside the phase, not in the drain after it.
@@ -201,6 +207,7 @@ impl Recorder {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             part: Box::new(Part::new(shape)),
+            epoch: Epoch(1),
             begin: 0,
             window_open: false,
         }
@@ -209,6 +216,7 @@ impl Recorder {
     /// A phase begins: from now on its requests are recorded, and no others.
     pub(crate) const fn begin(&mut self, begin: u64) {
         self.begin = begin;
+        self.epoch.0 += 1;
         self.window_open = true;
     }
 
@@ -245,13 +253,15 @@ impl Recorder {
         }
     }
 
-    /// A request was sent.
-    pub(crate) fn sent(&mut self, operation: u16, intended: u64) {
-        if self.owns(intended) {
-            let requests = &mut self.part.operations[usize::from(operation)].requests;
-            requests.offered += 1;
-            requests.sent += 1;
+    /// A request was sent; gives the phase that it belongs to.
+    pub(crate) fn sent(&mut self, operation: u16, intended: u64) -> Epoch {
+        if !self.owns(intended) {
+            return Epoch::default();
         }
+        let requests = &mut self.part.operations[usize::from(operation)].requests;
+        requests.offered += 1;
+        requests.sent += 1;
+        self.epoch
     }
 
     /// A request was due, and could not be sent.
@@ -267,8 +277,8 @@ impl Recorder {
     }
 
     /// A status code came.
-    pub(crate) fn status(&mut self, intended: u64, status: u16, grpc_status: Option<u32>) {
-        if self.owns(intended) {
+    pub(crate) fn status(&mut self, epoch: Epoch, status: u16, grpc_status: Option<u32>) {
+        if epoch == self.epoch {
             self.part.statuses[usize::from(status).min(STATUSES - 1)] += 1;
             if let Some(code) = grpc_status {
                 self.part.grpc_statuses[(code as usize).min(GRPC_STATUSES - 1)] += 1;
@@ -285,7 +295,7 @@ impl Recorder {
             window.valid += u64::from(valid);
             window.errors += u64::from(!valid);
         }
-        if !self.owns(request.intended) {
+        if request.epoch != self.epoch {
             return;
         }
         let operation = &mut self.part.operations[usize::from(request.operation)];

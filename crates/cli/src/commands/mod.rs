@@ -1,3 +1,4 @@
 //! One file a command: its arguments, and `run`.
 
 pub(crate) mod list;
+pub(crate) mod load;

@@ -212,6 +212,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         }
         let request = Finished {
+            epoch: slot.epoch,
             operation: slot.operation,
             intended: slot.intended,
             sent: slot.sent,

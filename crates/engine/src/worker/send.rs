@@ -41,6 +41,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let sampled =
             self.check_all || crate::parameters::mix(self.check_key ^ due.number) < self.check_below;
         let slot = self.slots.get(place);
+        slot.epoch = self.recorder.sent(due.operation, due.intended);
         slot.intended = due.intended;
         slot.sent = now;
         slot.number = due.number;
@@ -73,7 +74,6 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             &mut self.unsealed
         };
         speaking.protocol.start(&mut self.shared, &call, out);
-        self.recorder.sent(due.operation, due.intended);
     }
 
     /// Sends what the protocol has written for a connection.

@@ -30,6 +30,7 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = self.slots.get(number);
         slot.went_well = outcome == Outcome::Valid;
         let request = Finished {
+            epoch: slot.epoch,
             operation: slot.operation,
             intended: slot.intended,
             sent: slot.sent,
@@ -163,8 +164,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     #[inline]
     fn end(&mut self, token: Token, end: End) {
         let slot = self.slots.get(token.0);
-        let (intended, status) = (slot.intended, slot.status);
-        self.recorder.status(intended, status, end.grpc_status);
+        let (epoch, status) = (slot.epoch, slot.status);
+        self.recorder.status(epoch, status, end.grpc_status);
         let outcome = self.verdict(token.0, end);
         self.finish(token.0, outcome, true);
     }

@@ -1,5 +1,7 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
+use crate::recorder::Epoch;
+
 /// One place for a request under way.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
@@ -11,6 +13,7 @@ pub(super) struct Slot {
     pub(super) number: u64,
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
+    pub(super) epoch: Epoch,
     pub(super) operation: u16,
     /// Step of its sequence.
     pub(super) step: u16,

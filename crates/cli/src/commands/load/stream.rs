@@ -1,0 +1,69 @@
+//! The form in which another process asks for a load: a job as one JSON line on standard input, then commands; events as
+//! JSON lines on standard output.
+
+use super::told;
+use crate::exit::{Exit, bad_input};
+use anyhow::Context as _;
+use prony_load::Job;
+use prony_measurement::{Command, Event};
+use std::io::{BufRead as _, Write as _};
+use std::sync::mpsc::{self, Receiver};
+
+pub(super) fn run() -> anyhow::Result<Exit> {
+    let mut line = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .context("reading the job from standard input")?;
+    let job: Job = serde_json::from_str(&line)
+        .context("the first line of standard input is no job")
+        .map_err(bad_input)?;
+    let commands = commands();
+    let mut broken = None;
+    let result = prony_engine::run(&job, &mut |event| write(&event, &mut broken), &commands);
+    match result {
+        Ok(recording) => {
+            let recording = Box::new(recording);
+            write(&Event::Recording { recording }, &mut broken);
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            write(&Event::Failed { reason }, &mut broken);
+            return Err(told(error));
+        }
+    }
+    match broken {
+        Some(error) => Err(error).context("writing events to standard output"),
+        None => Ok(Exit::Fine),
+    }
+}
+
+/// Reads commands until the input ends, which means: stop.
+fn commands() -> Receiver<Command> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            match serde_json::from_str(&line) {
+                Ok(command) => {
+                    if sender.send(command).is_err() {
+                        return;
+                    }
+                }
+                Err(error) => eprintln!("prony: `{line}` is no command: {error}"),
+            }
+        }
+        // The load may be over already; then nobody is left to stop.
+        let _ = sender.send(Command::Stop);
+    });
+    receiver
+}
+
+fn write(event: &Event, broken: &mut Option<std::io::Error>) {
+    let mut line = serde_json::to_vec(event).expect("an event is plain data");
+    line.push(b'\n');
+    let mut output = std::io::stdout().lock();
+    if let Err(error) = output.write_all(&line).and_then(|()| output.flush()) {
+        broken.get_or_insert(error);
+    }
+}

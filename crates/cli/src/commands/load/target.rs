@@ -1,0 +1,129 @@
+//! A URL as the user wrote it, taken apart.
+
+use prony_load::{Target, Tls};
+use url::{Host, Url};
+
+/// What is wrong with a URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TargetError {
+    #[error("`{url}` is no URL ({reason}): write it as http://host:port/path")]
+    NoUrl { url: String, reason: String },
+    #[error("`{url}`: prony speaks http and https, not {scheme}")]
+    Scheme { url: String, scheme: String },
+    #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: leave it out")]
+    Fragment { url: String, fragment: String },
+    #[error("`{url}`: a name or password in a URL is not sent: use -H 'Authorization: Basic …' instead")]
+    Credentials { url: String },
+}
+
+/// Takes a URL apart: where to connect, and the path with its query, as written.
+pub(crate) fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
+    let owned = || url.to_owned();
+    let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
+    // Places of templates are no part of a URL; what stands before the path has none.
+    let (authority, path) = split(url).ok_or_else(|| no_url("there is no `://`".to_owned()))?;
+    let parsed = Url::parse(authority).map_err(|error| no_url(error.to_string()))?;
+    let tls = match parsed.scheme() {
+        "http" => false,
+        "https" => true,
+        scheme => {
+            return Err(TargetError::Scheme {
+                url: owned(),
+                scheme: scheme.to_owned(),
+            });
+        }
+    };
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(TargetError::Credentials { url: owned() });
+    }
+    if let Some((_, fragment)) = url.split_once('#') {
+        return Err(TargetError::Fragment {
+            url: owned(),
+            fragment: fragment.to_owned(),
+        });
+    }
+    let host = parsed
+        .host()
+        .ok_or_else(|| no_url("there is no host".to_owned()))?;
+    let port = parsed
+        .port_or_known_default()
+        .ok_or_else(|| no_url("there is no port".to_owned()))?;
+    let name = match &host {
+        Host::Domain(name) => (*name).to_owned(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    let authority = match parsed.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_string(),
+    };
+    let target = Target {
+        url: owned(),
+        tls: tls.then(|| Tls {
+            server_name: name.clone(),
+            insecure,
+        }),
+        host: name,
+        port,
+        authority,
+    };
+    Ok((target, path))
+}
+
+/// Everything before the path, and the path with its query.
+fn split(url: &str) -> Option<(&str, String)> {
+    let begin = url.find("://")? + 3;
+    let end = url[begin..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| begin + at);
+    let rest = url[end..].split('#').next().unwrap_or_default();
+    let path = if rest.starts_with('/') {
+        rest.to_owned()
+    } else {
+        format!("/{rest}")
+    };
+    Some((&url[..end], path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> (Target, String) {
+        parse(url, false).expect("a good URL")
+    }
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let (http, path) = target("http://example.com:8080/a/b?c=d");
+        assert_eq!(
+            (http.host.as_str(), http.port, http.authority.as_str()),
+            ("example.com", 8080, "example.com:8080")
+        );
+        assert_eq!((path.as_str(), http.tls), ("/a/b?c=d", None));
+        let (https, path) = target("https://example.com");
+        assert_eq!(
+            (https.port, https.authority.as_str(), path.as_str()),
+            (443, "example.com", "/")
+        );
+        assert_eq!(https.tls.expect("TLS").server_name, "example.com");
+        let (six, path) = target("http://[::1]:9000?x");
+        assert_eq!(
+            (six.host.as_str(), six.authority.as_str(), path.as_str()),
+            ("::1", "[::1]:9000", "/?x")
+        );
+        assert_eq!(target("http://h/{n:range(1,9)}").1, "/{n:range(1,9)}");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_told() {
+        let told = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
+        assert!(told("localhost:8080").contains("no `://`"));
+        assert!(told("ftp://h/").contains("not ftp"));
+        assert!(told("http://h/#top").contains("`#top`"));
+        assert!(told("http://u:p@h/").contains("Authorization"));
+        assert!(told("http://").contains("no URL"));
+        assert!(told("http://h:99999/").contains("port"));
+        assert!(told("http://[::1/").contains("no URL"));
+    }
+}
