@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
+    New(commands::new::Args),
 }
 
 impl Command {
@@ -30,6 +31,7 @@ impl Command {
         match self {
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
+            Self::New(args) => commands::new::run(&args),
         }
     }
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod new;
