@@ -38,7 +38,7 @@ fn hello_is_one_constant_reply() {
     for case in &cases {
         println!("{} {}", case.name, case.exchanges.len());
     }
-    assert_eq!(case(&cases, "paths beside the path").exchanges.len(), 7);
+    assert_eq!(case(&cases, "paths beside the path").exchanges.len(), 6);
 }
 
 #[test]

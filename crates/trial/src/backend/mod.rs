@@ -1,0 +1,155 @@
+//! The backend that the relay contract needs: it answers 204 after a delay and says what it received.
+//!
+//! Delays of several requests overlap: each waits by a timer. Every reply carries the digest of its request
+//! ([`prony_contract::digest`]). For the cases of a check, some paths answer otherwise; `docs/CONTRACTS.md` lists them.
+
+mod reply;
+
+use reply::Reply;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// Connections that may wait to be accepted.
+const WAITING: u32 = 4096;
+/// Time in which the reply that announces an absence still leaves.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// A backend within this process, for checks. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Backend {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Backend {
+    /// Starts a backend on a free port of loopback.
+    pub fn start(delay: Duration) -> std::io::Result<Self> {
+        let (stop, stopped) = oneshot::channel();
+        let (ready, bound) = channel();
+        let refused = ready.clone();
+        let thread = std::thread::Builder::new()
+            .name("backend".into())
+            .spawn(move || {
+                let work = serve((Ipv4Addr::LOCALHOST, 0).into(), delay, |address| {
+                    let _ = ready.send(Ok(address));
+                });
+                let ended = block_on(async {
+                    tokio::select! {
+                        ended = work => ended,
+                        _ = stopped => Ok(()),
+                    }
+                });
+                if let Err(error) = ended {
+                    let _ = refused.send(Err(error));
+                }
+            })?;
+        let address = bound
+            .recv()
+            .expect("invariant: the thread tells its address or its error")?;
+        Ok(Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens, as `BACKEND_URL` has it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves on this thread alone until the process ends. `ready` is told where it listens; port 0 asks for a free one.
+pub fn run(address: SocketAddr, delay: Duration, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {
+    block_on(serve(address, delay, ready))
+}
+
+fn block_on(work: impl Future<Output = std::io::Result<()>>) -> std::io::Result<()> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+}
+
+async fn serve(address: SocketAddr, delay: Duration, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {
+    let mut listener = bind(address)?;
+    let address = listener.local_addr()?;
+    ready(address);
+    let (away, mut absences) = mpsc::unbounded_channel::<Duration>();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                // What fails here is the one connection, or there are no descriptors left for a moment.
+                let Ok((stream, _)) = accepted else {
+                    tokio::time::sleep(FAREWELL).await;
+                    continue;
+                };
+                let _ = stream.set_nodelay(true);
+                connections.spawn(connection(stream, delay, away.clone()));
+            }
+            Some(absence) = absences.recv() => {
+                tokio::time::sleep(FAREWELL).await;
+                drop(listener);
+                connections.shutdown().await;
+                tokio::time::sleep(absence).await;
+                listener = bind(address)?;
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
+
+async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSender<Duration>) {
+    let service = hyper::service::service_fn(move |request| {
+        let away = away.clone();
+        async move {
+            let reply = Reply::to(request).await;
+            tokio::time::sleep(reply.delay.unwrap_or(delay)).await;
+            if let Some(absence) = reply.away {
+                let _ = away.send(absence);
+            }
+            if reply.hang_up {
+                Err(HungUp)
+            } else {
+                Ok(reply.response)
+            }
+        }
+    });
+    let io = hyper_util::rt::TokioIo::new(stream);
+    // A relay that closes its connection is no error of the backend.
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(io, service)
+        .await;
+}
+
+/// The service's way to tell hyper that it closes the connection.
+#[derive(Debug, thiserror::Error)]
+#[error("hung up as asked")]
+struct HungUp;

@@ -1,0 +1,162 @@
+//! What the backend answers.
+//!
+//! | path | reply |
+//! |---|---|
+//! | `/received…` | 200, the description of the request as JSON |
+//! | `/answer?…` | as its query says: `status`, `type`, `body`, `header=name:value` (several), `chunks`, `delay_ms`, `hang_up`, `away_ms` |
+//! | any other | 204 |
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::body::{Frame, Incoming};
+use prony_contract::digest::{self, Received};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+type Body = BoxBody<Bytes, Infallible>;
+
+pub(super) struct Reply {
+    pub(super) response: Response<Body>,
+    /// Other than the backend's own.
+    pub(super) delay: Option<Duration>,
+    /// The connection is closed instead of answered.
+    pub(super) hang_up: bool,
+    /// The backend has no socket for so long afterwards.
+    pub(super) away: Option<Duration>,
+}
+
+impl Reply {
+    pub(super) async fn to(request: Request<Incoming>) -> Self {
+        let (head, body) = request.into_parts();
+        // A body that breaks off is what was received of it.
+        let body = body
+            .collect()
+            .await
+            .map(http_body_util::Collected::to_bytes)
+            .unwrap_or_default();
+        let headers: Vec<(&str, &[u8])> = head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let target = head
+            .uri
+            .path_and_query()
+            .map_or("/", http::uri::PathAndQuery::as_str);
+        let received = Received {
+            method: head.method.as_str(),
+            target,
+            headers: &headers,
+            body: &body,
+        };
+        let digest = HeaderValue::try_from(received.digest()).expect("invariant: hexadecimal digits");
+        let mut reply = if head.uri.path().starts_with("/received") {
+            Self::with_body("application/json", received.description().to_string())
+        } else if head.uri.path() == "/answer" {
+            Self::as_told(head.uri.query().unwrap_or_default())
+        } else {
+            Self::empty(StatusCode::NO_CONTENT)
+        };
+        reply
+            .response
+            .headers_mut()
+            .insert(HeaderName::from_static(digest::HEADER), digest);
+        reply
+    }
+
+    fn empty(status: StatusCode) -> Self {
+        let mut response = Response::new(Empty::new().boxed());
+        *response.status_mut() = status;
+        Self {
+            response,
+            delay: None,
+            hang_up: false,
+            away: None,
+        }
+    }
+
+    fn with_body(kind: &'static str, body: String) -> Self {
+        let mut reply = Self::empty(StatusCode::OK);
+        *reply.response.body_mut() = Full::from(body).boxed();
+        reply
+            .response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        reply
+    }
+
+    /// As the query says; what it says wrongly is left out.
+    fn as_told(query: &str) -> Self {
+        let mut reply = Self::empty(StatusCode::OK);
+        let (mut body, mut chunks) = (String::new(), 0);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "status" => reply.status(&value),
+                "type" => reply.header("content-type", &value),
+                "header" => {
+                    let (name, value) = value.split_once(':').unwrap_or((&*value, ""));
+                    reply.header(name, value);
+                }
+                "body" => body = value.into_owned(),
+                "chunks" => chunks = value.parse().unwrap_or(0),
+                "delay_ms" => reply.delay = value.parse().ok().map(Duration::from_millis),
+                "hang_up" => reply.hang_up = true,
+                "away_ms" => reply.away = value.parse().ok().map(Duration::from_millis),
+                _ => {}
+            }
+        }
+        if !body.is_empty() {
+            *reply.response.body_mut() = in_chunks(body, chunks);
+        }
+        reply
+    }
+
+    fn status(&mut self, text: &str) {
+        if let Ok(status) = text.parse() {
+            *self.response.status_mut() = status;
+            // A check that asks for several can tell which one came back.
+            self.header("x-status", text);
+        }
+    }
+
+    fn header(&mut self, name: &str, value: &str) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            self.response.headers_mut().append(name, value);
+        }
+    }
+}
+
+/// The body whole, or in so many pieces and without a Content-Length.
+fn in_chunks(body: String, chunks: usize) -> Body {
+    if chunks == 0 {
+        return Full::from(body).boxed();
+    }
+    let body = Bytes::from(body);
+    let size = body.len().div_ceil(chunks).max(1);
+    let pieces: VecDeque<Bytes> = (0..body.len())
+        .step_by(size)
+        .map(|from| body.slice(from..body.len().min(from + size)))
+        .collect();
+    Pieces(pieces).boxed()
+}
+
+/// A body that comes piece by piece, of a length that is not announced.
+struct Pieces(VecDeque<Bytes>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+    }
+}
