@@ -1,0 +1,112 @@
+//! Tidy CSV: a line per service × metric, so that any tool can filter and pivot it.
+
+use super::write;
+use crate::{GroupReport, Report, ReportError, Row};
+use prony_statistics::{Metric, Quantity};
+
+const HEAD: [&str; 21] = [
+    "run",
+    "contract",
+    "workload",
+    "load",
+    "service",
+    "variant",
+    "title",
+    "language",
+    "framework",
+    "class",
+    "version",
+    "rank",
+    "excluded",
+    "warnings",
+    "metric",
+    "unit",
+    "point",
+    "low",
+    "high",
+    "confidence",
+    "trials",
+];
+
+pub(super) fn render(report: &Report) -> Result<String, ReportError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(HEAD).map_err(|error| write("CSV", &error))?;
+    for group in &report.groups {
+        for row in &group.services {
+            for line in lines(report, group, row) {
+                writer.write_record(&line).map_err(|error| write("CSV", &error))?;
+            }
+        }
+    }
+    let bytes = writer.into_inner().map_err(|error| write("CSV", &error))?;
+    String::from_utf8(bytes).map_err(|error| write("CSV", &error))
+}
+
+fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
+    let summary = &row.summary;
+    let info = report.info(&summary.id);
+    let of = |field: fn(&crate::ServiceInfo) -> &str| info.map(field).unwrap_or_default().to_owned();
+    let warnings: Vec<&str> = summary
+        .warnings
+        .iter()
+        .map(|warning| warning.text.as_str())
+        .collect();
+    let about = vec![
+        report.run.clone(),
+        group.contract.clone(),
+        group.workload.clone(),
+        group.load_text.clone(),
+        summary.id.service.clone(),
+        summary.id.variant.clone(),
+        of(|info| &info.title),
+        of(|info| &info.language),
+        of(|info| &info.framework),
+        of(|info| &info.class),
+        of(|info| info.version.as_deref().unwrap_or_default()),
+        summary.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+        summary
+            .excluded
+            .as_ref()
+            .map(|excluded| excluded.reason.clone())
+            .unwrap_or_default(),
+        warnings.join("; "),
+    ];
+    let known: Vec<Vec<String>> = summary
+        .metrics
+        .iter()
+        .map(|(metric, quantity)| numbers(metric, quantity))
+        .collect();
+    // An excluded service without any number still has its line.
+    let all = if known.is_empty() {
+        vec![vec![String::new(); 7]]
+    } else {
+        known
+    };
+    all.into_iter()
+        .map(|numbers| [about.clone(), numbers].concat())
+        .collect()
+}
+
+fn numbers(metric: Metric, quantity: &Quantity) -> Vec<String> {
+    let mut line = vec![metric.key().to_owned(), metric.unit().to_owned()];
+    match quantity {
+        Quantity::Estimated(estimated) => {
+            let estimate = &estimated.estimate;
+            line.extend(
+                [estimate.point, estimate.low, estimate.high, estimate.confidence]
+                    .map(|number| number.to_string()),
+            );
+            line.push(estimated.trials.to_string());
+        }
+        Quantity::TooFewTrials(few) => {
+            line.push(few.observed.first().map(ToString::to_string).unwrap_or_default());
+            line.extend([
+                String::new(),
+                String::new(),
+                String::new(),
+                few.observed.len().to_string(),
+            ]);
+        }
+    }
+    line
+}

@@ -1,0 +1,130 @@
+//! One file per format. Each turns a [`Report`] into text; none computes a number.
+#![expect(
+    clippy::format_push_string,
+    reason = "a report is small, and writing into a String has no error to handle"
+)]
+
+mod csv;
+mod html;
+mod junit;
+mod markdown;
+mod opentelemetry;
+mod prometheus;
+mod svg;
+mod terminal;
+
+pub use html::{page, served_page};
+pub use junit::junit;
+pub use svg::charts;
+pub use terminal::Look;
+
+use crate::{GroupReport, Report, ReportError};
+use prony_statistics::Metric;
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Aligned text.
+    Terminal,
+    /// Markdown for a README or a pull request.
+    Markdown,
+    /// A line per service × metric.
+    Csv,
+    /// The JSON object.
+    Json,
+    /// One self-contained page.
+    Html,
+    /// The throughput of the first group as a bar chart; [`charts`] gives all.
+    Svg,
+    /// The text format of Prometheus.
+    Prometheus,
+    /// Metrics of OpenTelemetry as OTLP JSON.
+    OpenTelemetry,
+}
+
+/// The report in a format. `look` matters to the terminal alone.
+pub fn render(report: &Report, format: Format, look: Look) -> Result<String, ReportError> {
+    match format {
+        Format::Terminal => Ok(terminal::render(report, look)),
+        Format::Markdown => Ok(markdown::render(report)),
+        Format::Csv => csv::render(report),
+        Format::Json => serde_json::to_string_pretty(report)
+            .map(|text| text + "\n")
+            .map_err(|error| write("JSON", &error)),
+        Format::Html => page(report),
+        Format::Svg => Ok(charts(report)
+            .into_iter()
+            .next()
+            .map(|(_, svg)| svg)
+            .unwrap_or_default()),
+        Format::Prometheus => Ok(prometheus::render(report)),
+        Format::OpenTelemetry => opentelemetry::render(report),
+    }
+}
+
+fn write(format: &'static str, error: &impl ToString) -> ReportError {
+    ReportError::Write {
+        format,
+        reason: error.to_string(),
+    }
+}
+
+/// Text between tags or in an attribute of HTML, SVG or XML. Control characters, which XML forbids, become `�`.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(character),
+            _ if character.is_control() || matches!(character, '\u{FFFE}' | '\u{FFFF}') => {
+                safe.push('\u{FFFD}');
+            }
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+/// Text on one line without control characters: an escape sequence in a log must not reach a terminal.
+fn one_line(text: &str) -> String {
+    let visible = |character: char| if character.is_control() { ' ' } else { character };
+    text.chars()
+        .map(visible)
+        .collect::<String>()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What tells a group from the others of its report.
+fn group_title(group: &GroupReport) -> String {
+    let workload = if group.workload == group.contract {
+        String::new()
+    } else {
+        format!(" · {}", group.workload)
+    };
+    format!("{}{workload} · {}", group.contract, group.load_text)
+}
+
+/// The rate that a group shows: what it is ranked by where that is one, else goodput.
+fn rate_of(group: &GroupReport) -> Metric {
+    if group.ranked_by.unit() == "1/s" {
+        group.ranked_by
+    } else {
+        Metric::GoodputPerS
+    }
+}
+
+/// A short head of a column.
+fn head_of(metric: Metric) -> &'static str {
+    let title = metric.title();
+    match metric {
+        Metric::CpuNsPerRequest => "CPU/request",
+        Metric::MemoryBytesPeak => "memory",
+        _ => title.strip_prefix("response time, ").unwrap_or(title),
+    }
+}

@@ -1,0 +1,256 @@
+//! Single charts as SVG, for READMEs: bars with whiskers, and percentile curves. They suit light and dark pages alike.
+
+use super::{escaped, group_title, rate_of};
+use crate::number::{Unit, half_width, percent};
+use crate::{GroupReport, Report};
+use prony_statistics::Metric;
+
+const WIDTH: f64 = 860.0;
+const NAME: f64 = 190.0;
+const RIGHT: f64 = 130.0;
+const ROW: f64 = 28.0;
+const KEYS_IN_A_ROW: usize = 4;
+const TOP: f64 = 58.0;
+const FONT: &str = "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif\"";
+/// After Okabe and Ito: told apart with every kind of colour vision.
+const LINES: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#b0578d", "#c28a00", "#3a9bd9", "#5b6470", "#7a5195",
+];
+const DASHES: [&str; 8] = ["", "", "", "", "6 4", "6 4", "6 4", "6 4"];
+const STYLE: &str = "<style>text{fill:#1d232a}.q{fill:#59636e}.l{stroke:#e1e5ea}.w{stroke:#1d232a}.b{fill:#ffffff}\
+@media(prefers-color-scheme:dark){text{fill:#e7eaee}.q{fill:#a3adb8}.l{stroke:#2f3740}.w{stroke:#f2f4f6}.b{fill:#171b20}}</style>";
+
+/// Every chart of the report, with a name for its file (without ending).
+pub fn charts(report: &Report) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (index, group) in report.groups.iter().enumerate() {
+        let name = |what: &str| {
+            file_name(&format!(
+                "{}-{}-{}-{what}",
+                index + 1,
+                group.contract,
+                group.workload
+            ))
+        };
+        all.extend(bars(report, group, rate_of(group)).map(|svg| (name("throughput"), svg)));
+        all.extend(bars(report, group, Metric::ResponseTimeNsP99).map(|svg| (name("p99"), svg)));
+        all.extend(percentiles(report, group).map(|svg| (name("percentiles"), svg)));
+    }
+    all
+}
+
+fn file_name(text: &str) -> String {
+    let plain = |character: char| {
+        if character.is_ascii_alphanumeric() {
+            character
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(plain).collect()
+}
+
+fn frame(title: &str, subtitle: &str, height: f64, body: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\" role=\"img\" {FONT} font-size=\"13\">\n\
+         <title>{title}</title>\n{STYLE}\n<rect class=\"b\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
+         <text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"600\">{title}</text>\n\
+         <text class=\"q\" x=\"16\" y=\"45\">{subtitle}</text>\n{body}</svg>\n",
+        title = escaped(title),
+        subtitle = escaped(subtitle)
+    )
+}
+
+fn bars(report: &Report, group: &GroupReport, metric: Metric) -> Option<String> {
+    let rows: Vec<_> = group
+        .services
+        .iter()
+        .filter_map(|row| Some((report.name(&row.summary.id), row.summary.metrics.get(metric)?)))
+        .collect();
+    let values: Vec<f64> = rows
+        .iter()
+        .filter_map(|(_, quantity)| quantity.position())
+        .collect();
+    let most = rows
+        .iter()
+        .filter_map(|(_, quantity)| {
+            quantity
+                .estimate()
+                .map_or_else(|| quantity.position(), |estimate| Some(estimate.high))
+        })
+        .fold(0.0, f64::max);
+    if values.is_empty() || most <= 0.0 {
+        return None;
+    }
+    let unit = Unit::for_metric(metric, &values);
+    let at = |value: f64| NAME + (WIDTH - NAME - RIGHT) * value / most;
+    let mut body = String::new();
+    for (index, (name, quantity)) in rows.iter().enumerate() {
+        let middle = TOP + ROW * (index as f64 + 0.5);
+        let Some(position) = quantity.position() else {
+            continue;
+        };
+        body += &format!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
+            NAME - 10.0,
+            middle + 4.5,
+            escaped(&shortened(name)),
+            middle - 8.0,
+            at(position) - NAME
+        );
+        let (end, said) = match quantity.estimate() {
+            Some(estimate) => {
+                let (low, high) = (at(estimate.low), at(estimate.high));
+                body += &format!(
+                    "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {0:.1}v8M{high:.1} {0:.1}v8\"/>",
+                    middle - 4.0
+                );
+                (
+                    high,
+                    half_width(estimate).map_or_else(String::new, |half| format!(" ± {}", percent(half))),
+                )
+            }
+            None => (at(position), " (1 trial)".to_owned()),
+        };
+        body += &format!(
+            "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\">{}{said}</text>\n",
+            end + 9.0,
+            middle + 4.5,
+            unit.show(position)
+        );
+    }
+    let title = format!("{}, {}", capital(metric.title()), unit.symbol);
+    Some(frame(
+        &title,
+        &subtitle(report, group),
+        TOP + ROW * rows.len() as f64 + 14.0,
+        &body,
+    ))
+}
+
+type Curve<'a> = (String, &'a Vec<(f64, u64)>);
+
+/// Where a share of the requests and a duration lie: nines across, powers of ten upwards.
+struct Plane {
+    low: f64,
+    high: f64,
+}
+
+impl Plane {
+    const LEFT: f64 = 70.0;
+    const RIGHT: f64 = WIDTH - 24.0;
+    const TOP: f64 = TOP + 12.0;
+    const BOTTOM: f64 = 400.0;
+
+    fn of(curves: &[Curve<'_>]) -> Self {
+        let times = || {
+            curves
+                .iter()
+                .flat_map(|(_, curve)| curve.iter().map(|point| point.1.max(1) as f64))
+        };
+        let low = times().fold(f64::INFINITY, f64::min).log10().floor();
+        let high = times().fold(0.0, f64::max).log10().ceil().max(low + 1.0);
+        Self { low, high }
+    }
+
+    fn x(nines: f64) -> f64 {
+        Self::LEFT + (Self::RIGHT - Self::LEFT) * nines / 4.0
+    }
+
+    fn y(&self, ns: f64) -> f64 {
+        Self::BOTTOM - (Self::BOTTOM - Self::TOP) * (ns.log10() - self.low) / (self.high - self.low)
+    }
+
+    fn grid(&self) -> String {
+        let (left, right, top, bottom) = (Self::LEFT, Self::RIGHT, Self::TOP, Self::BOTTOM);
+        let mut out = String::new();
+        for (nines, name) in ["0", "p90", "p99", "p99.9", "p99.99"].iter().enumerate() {
+            let (at, below) = (Self::x(nines as f64), bottom + 18.0);
+            out += &format!("<path class=\"l\" d=\"M{at:.1} {top}V{bottom}\"/>");
+            out += &format!(
+                "<text class=\"q\" x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{name}</text>"
+            );
+        }
+        for decade in self.low as i32..=self.high as i32 {
+            let ns = 10f64.powi(decade);
+            let unit = Unit::for_ns(ns);
+            let (at, label) = (self.y(ns), format!("{:.0} {}", ns / unit.factor, unit.symbol));
+            let (beside, baseline) = (left - 8.0, at + 4.0);
+            out += &format!("<path class=\"l\" d=\"M{left} {at:.1}H{right}\"/>");
+            out += &format!(
+                "<text class=\"q\" x=\"{beside:.1}\" y=\"{baseline:.1}\" text-anchor=\"end\">{label}</text>"
+            );
+        }
+        out
+    }
+}
+
+fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
+    let curves: Vec<Curve<'_>> = group
+        .services
+        .iter()
+        .filter_map(|row| {
+            Some((
+                report.name(&row.summary.id),
+                &row.details.as_ref()?.response_time_curve,
+            ))
+        })
+        .filter(|(_, curve)| curve.len() > 1)
+        .take(LINES.len())
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let plane = Plane::of(&curves);
+    let mut body = plane.grid();
+    for (index, (name, curve)) in curves.iter().enumerate() {
+        let place = |&(share, ns): &(f64, u64)| {
+            let nines = -(1.0 - share).log10();
+            format!("{:.1},{:.1}", Plane::x(nines), plane.y(ns.max(1) as f64))
+        };
+        let points: Vec<String> = curve.iter().map(place).collect();
+        let style = format!(
+            "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
+            LINES[index], DASHES[index]
+        );
+        let key_x = Plane::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
+        let key_y = Plane::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
+        body += &format!(
+            "<polyline {style} points=\"{}\"/><path {style} d=\"M{key_x} {key_y:.1}h26\"/><text x=\"{}\" y=\"{:.1}\">{}</text>\n",
+            points.join(" "),
+            key_x + 34.0,
+            key_y + 4.5,
+            escaped(&shortened(name))
+        );
+    }
+    let height = Plane::BOTTOM + 60.0 + curves.len().div_ceil(KEYS_IN_A_ROW) as f64 * 22.0;
+    Some(frame(
+        "Response time by percentile",
+        &subtitle(report, group),
+        height,
+        &body,
+    ))
+}
+
+fn subtitle(report: &Report, group: &GroupReport) -> String {
+    format!(
+        "{} · {} confidence · run {}",
+        group_title(group),
+        percent(group.confidence),
+        report.run
+    )
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= 24 {
+        return name.to_owned();
+    }
+    name.chars().take(23).chain(['…']).collect()
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

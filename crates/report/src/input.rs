@@ -1,0 +1,99 @@
+//! What a report is made from.
+
+use crate::ReportError;
+use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
+use prony_statistics::Summary;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What a report is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The run.
+    pub run: &'a RunRecord,
+    /// Its trials so far.
+    pub trials: &'a [TrialRecord],
+    /// What they say.
+    pub summary: &'a Summary,
+    /// What is known of the services beside their numbers.
+    pub services: &'a [ServiceInfo],
+    /// Published figures of others.
+    pub references: &'a [References],
+    /// The contract checks of the run.
+    pub checks: Option<&'a CheckMatrix>,
+    /// Whether the run still goes on, where it has no end.
+    pub running: bool,
+}
+
+/// What is known of a service in a variant beside its numbers. Stored with the plan, so that a report tells what was run
+/// and not what lies in the checkout today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub service: String,
+    /// The variant's name.
+    pub variant: String,
+    /// What people call it.
+    pub title: String,
+    /// Its language.
+    pub language: String,
+    /// Its framework.
+    pub framework: String,
+    /// What kind of software it is: `platform`, `micro`, `full` or `stripped`.
+    pub class: String,
+    /// Version of the framework.
+    pub version: Option<String>,
+    /// How it uses CPUs, in a sentence.
+    pub workers: Option<String>,
+    /// What is special about the variant.
+    pub note: Option<String>,
+    /// Whether the variant is that of a seed document.
+    #[serde(default)]
+    pub era: bool,
+}
+
+/// Published figures of one source.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct References {
+    /// Short name of the source.
+    pub source: String,
+    /// Its title.
+    pub title: String,
+    /// When it was published.
+    pub date: String,
+    /// The machine that it used.
+    pub machine: String,
+    /// How it measured.
+    pub parameters: String,
+    /// The contract that the figures are about.
+    pub contract: String,
+    /// The figures.
+    #[serde(rename = "figure", default)]
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// One published figure.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PublishedFigure {
+    /// The name that the source prints.
+    pub service: String,
+    /// Our service and variant that it is about, `name/variant`; `*` stands for any text.
+    pub ours: String,
+    /// The workload of the contract.
+    pub workload: String,
+    /// Replies per second.
+    pub throughput_per_s: Option<f64>,
+    /// What to know about the figure.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+impl References {
+    /// Reads a file of published figures; `file` names it in an error.
+    pub fn read(file: &Path, text: &str) -> Result<Self, ReportError> {
+        toml::from_str(text).map_err(|source| ReportError::References {
+            file: file.to_owned(),
+            source: Box::new(source),
+        })
+    }
+}

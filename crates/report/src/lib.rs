@@ -1,0 +1,20 @@
+//! What the trials of a run say, for people and machines: one [`Report`], many [formats](Format).
+//!
+//! A report is built once, from a run, its trials and their summary; every format shows the same numbers. This crate must
+//! never estimate anything (that is the statistics crate's), and never let a name, a reason or a log line become markup.
+//! Start at [`Report::new`]; `formats/` has one file per format, and the page comes from the folder `web/`.
+
+mod error;
+mod formats;
+mod input;
+mod model;
+mod names;
+mod number;
+
+pub use error::ReportError;
+pub use formats::{Format, Look, charts, junit, page, render, served_page};
+pub use input::{Input, PublishedFigure, References, ServiceInfo};
+pub use model::{
+    Agreement, Details, GroupReport, OperationRow, Point, ReferenceRow, Report, Row, Series, SeriesInterval,
+    SeriesResource, State, describe_load,
+};

@@ -1,0 +1,293 @@
+//! What lies behind a row: distributions, each trial, one trial over time.
+
+use super::shapes;
+use crate::ReportError;
+use prony_measurement::{
+    Classification, Histogram, Interval, Measurement, Outcomes, ResourceSample, TrialRecord,
+};
+use prony_statistics::{Group, Metric, ServiceSummary};
+use serde::Serialize;
+
+/// Points of one resource line, at most: more cannot be seen and make the page heavy.
+const MOST_POINTS: usize = 48;
+
+/// What lies behind a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Details {
+    /// Share of the requests, response time in ns that it does not exceed. Of all trials together, for pictures.
+    pub response_time_curve: Vec<(f64, u64)>,
+    /// Lower and upper bound in ns, share of the requests between them.
+    pub response_time_density: Vec<(u64, u64, f64)>,
+    /// What became of the requests of all trials.
+    pub outcomes: Outcomes,
+    /// The operations of the workload, where it has several.
+    pub operations: Vec<OperationRow>,
+    /// Each trial.
+    pub points: Vec<Point>,
+    /// The trial with the median throughput, over time.
+    pub series: Option<Series>,
+    /// CPUs of the service.
+    pub service_cpus: Vec<usize>,
+    /// CPUs of the generator.
+    pub generator_cpus: Vec<usize>,
+}
+
+/// An operation over all trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperationRow {
+    /// Its name.
+    pub name: String,
+    /// Complete replies.
+    pub completed: u64,
+    /// Requests without a valid reply.
+    pub errors: u64,
+    /// Median response time of all trials together, ns.
+    pub response_time_ns_p50: Option<u64>,
+    /// 99th percentile of the response time of all trials together, ns.
+    pub response_time_ns_p99: Option<u64>,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// The round, from 0.
+    pub round: u32,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Complete replies per second.
+    pub throughput_per_s: Option<f64>,
+    /// 99th percentile of the response time, ns.
+    pub response_time_ns_p99: Option<f64>,
+    /// CPU time per complete reply, ns.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Peak memory, bytes.
+    pub memory_bytes_peak: Option<f64>,
+    /// Why it gave nothing.
+    pub excluded: Option<String>,
+}
+
+/// One trial over time. Times count from the begin of the measurement; those of the warm-up are negative.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The round, from 0.
+    pub round: u32,
+    /// Length of the measurement, s.
+    pub duration_s: f64,
+    /// Length of the warm-up, s.
+    pub warm_up_s: Option<f64>,
+    /// How it warmed up.
+    pub classification: Option<Classification>,
+    /// What the generator saw.
+    pub intervals: Vec<SeriesInterval>,
+    /// What the service used.
+    pub resources: Vec<SeriesResource>,
+}
+
+/// What the generator saw in a piece of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SeriesInterval {
+    /// Begin, s.
+    pub at_s: f64,
+    /// Complete replies per second.
+    pub throughput_per_s: f64,
+    /// 99th percentile of the response time, ns.
+    pub response_time_ns_p99: Option<u64>,
+}
+
+/// What the service used in a piece of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SeriesResource {
+    /// End, s.
+    pub at_s: f64,
+    /// CPUs kept busy.
+    pub cpus_busy: Option<f64>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// The details of a service in a group; `None` where it has no trial.
+pub(super) fn details(
+    trials: &[TrialRecord],
+    group: &Group,
+    summary: &ServiceSummary,
+) -> Result<Option<Details>, ReportError> {
+    let trials = last_of_each_place(trials, group, summary);
+    if trials.is_empty() {
+        return Ok(None);
+    }
+    let damaged = |source| ReportError::Histogram {
+        service: summary.id.to_string(),
+        source,
+    };
+    let histogram = summary
+        .histogram
+        .as_deref()
+        .map(Histogram::decode)
+        .transpose()
+        .map_err(damaged)?;
+    let measured: Vec<(&TrialRecord, &Measurement)> = trials
+        .iter()
+        .filter_map(|trial| Some((*trial, trial.result.as_ref().ok()?)))
+        .collect();
+    let median = median_trial(&measured);
+    Ok(Some(Details {
+        response_time_curve: histogram.as_ref().map(shapes::curve).unwrap_or_default(),
+        response_time_density: histogram.as_ref().map(shapes::density).unwrap_or_default(),
+        outcomes: summary.outcomes,
+        operations: operations(&measured).map_err(damaged)?,
+        points: trials.iter().map(|trial| point(trial)).collect(),
+        series: median.map(|(trial, measured)| series(trial, measured)),
+        service_cpus: median
+            .map(|(_, one)| one.service_cpus.clone())
+            .unwrap_or_default(),
+        generator_cpus: median
+            .map(|(_, one)| one.generator_cpus.clone())
+            .unwrap_or_default(),
+    }))
+}
+
+fn last_of_each_place<'a>(
+    trials: &'a [TrialRecord],
+    group: &Group,
+    summary: &ServiceSummary,
+) -> Vec<&'a TrialRecord> {
+    let mut kept: Vec<&TrialRecord> = Vec::new();
+    for trial in trials {
+        let of_group =
+            trial.contract == group.contract && trial.workload == group.workload && trial.load == group.load;
+        if !of_group || trial.service != summary.id {
+            continue;
+        }
+        match kept.iter_mut().find(|known| known.place == trial.place) {
+            Some(known) => *known = trial,
+            None => kept.push(trial),
+        }
+    }
+    kept
+}
+
+fn median_trial<'a>(
+    measured: &[(&'a TrialRecord, &'a Measurement)],
+) -> Option<(&'a TrialRecord, &'a Measurement)> {
+    let mut sorted = measured.to_vec();
+    sorted.sort_by(|(_, left), (_, right)| {
+        left.recording
+            .throughput_per_s
+            .total_cmp(&right.recording.throughput_per_s)
+    });
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn operations(
+    measured: &[(&TrialRecord, &Measurement)],
+) -> Result<Vec<OperationRow>, prony_measurement::HistogramError> {
+    let mut merged: Vec<(OperationRow, Histogram)> = Vec::new();
+    let recordings = measured.iter().flat_map(|(_, one)| &one.recording.operations);
+    for operation in recordings {
+        let histogram = Histogram::decode(&operation.histogram)?;
+        match merged.iter_mut().find(|(row, _)| row.name == operation.name) {
+            Some((row, all)) => {
+                row.completed += operation.requests.completed;
+                row.errors += operation.outcomes.errors();
+                all.merge(&histogram);
+            }
+            None => merged.push((
+                OperationRow {
+                    name: operation.name.clone(),
+                    completed: operation.requests.completed,
+                    errors: operation.outcomes.errors(),
+                    response_time_ns_p50: None,
+                    response_time_ns_p99: None,
+                },
+                histogram,
+            )),
+        }
+    }
+    let with_times = |(row, histogram): (OperationRow, Histogram)| OperationRow {
+        response_time_ns_p50: histogram.quantile(0.5),
+        response_time_ns_p99: histogram.quantile(0.99),
+        ..row
+    };
+    Ok(merged.into_iter().map(with_times).collect())
+}
+
+fn point(trial: &TrialRecord) -> Point {
+    let of = |metric: Metric| {
+        trial
+            .result
+            .as_ref()
+            .ok()
+            .and_then(|measured| metric.of(measured))
+    };
+    Point {
+        round: trial.round,
+        started_at: trial.started_at.clone(),
+        throughput_per_s: of(Metric::ThroughputPerS),
+        response_time_ns_p99: of(Metric::ResponseTimeNsP99),
+        cpu_ns_per_request: of(Metric::CpuNsPerRequest),
+        memory_bytes_peak: of(Metric::MemoryBytesPeak),
+        excluded: trial
+            .result
+            .as_ref()
+            .err()
+            .map(|exclusion| exclusion.reason.clone()),
+    }
+}
+
+fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
+    let steadiness = measured.steadiness.as_ref();
+    let warm_up_s = steadiness.map(|steadiness| steadiness.warm_up_s);
+    let warm = steadiness.map_or(&[][..], |steadiness| &steadiness.intervals);
+    let shifted = |offset: f64| move |interval: &Interval| seen(interval, offset);
+    let mut intervals: Vec<SeriesInterval> = warm.iter().map(shifted(-warm_up_s.unwrap_or(0.0))).collect();
+    intervals.extend(measured.recording.intervals.iter().map(shifted(0.0)));
+    let samples: Vec<ResourceSample> = measured
+        .warm_up_samples
+        .iter()
+        .chain(&measured.service.samples)
+        .copied()
+        .collect();
+    Series {
+        round: trial.round,
+        duration_s: measured.recording.duration_s,
+        warm_up_s,
+        classification: steadiness.map(|steadiness| steadiness.classification),
+        intervals,
+        resources: thinned(&samples),
+    }
+}
+
+fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
+    SeriesInterval {
+        at_s: rounded(interval.start_s + offset, 100.0),
+        throughput_per_s: rounded(interval.completed as f64 / interval.length_s, 10.0),
+        response_time_ns_p99: interval.response_time_ns_p99,
+    }
+}
+
+/// CPU time is a counter: what lies between two kept samples is the mean of that stretch, so that thinning loses nothing.
+fn thinned(samples: &[ResourceSample]) -> Vec<SeriesResource> {
+    let step = samples.len().div_ceil(MOST_POINTS).max(1);
+    let kept: Vec<&ResourceSample> = samples.iter().step_by(step).collect();
+    kept.windows(2)
+        .map(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let seconds = to.at_s - from.at_s;
+            let used = to
+                .cpu_ns
+                .zip(from.cpu_ns)
+                .and_then(|(to, from)| to.checked_sub(from));
+            SeriesResource {
+                at_s: rounded(to.at_s, 100.0),
+                cpus_busy: used
+                    .filter(|_| seconds > 0.0)
+                    .map(|ns| rounded(ns as f64 / 1e9 / seconds, 1000.0)),
+                memory_bytes: to.memory_bytes,
+            }
+        })
+        .collect()
+}
+
+fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
+}

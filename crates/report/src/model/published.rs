@@ -1,0 +1,170 @@
+//! Published figures of others beside ours.
+
+use super::GroupReport;
+use crate::{PublishedFigure, References, names};
+use prony_measurement::ServiceId;
+use prony_statistics::Metric;
+use serde::Serialize;
+
+/// A published figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReferenceRow {
+    /// Short name of the source.
+    pub source: String,
+    /// Its title and date.
+    pub title: String,
+    /// The contract.
+    pub contract: String,
+    /// The workload.
+    pub workload: String,
+    /// The name that the source prints.
+    pub name: String,
+    /// Our service that it is about; `None` where none was measured.
+    pub service: Option<String>,
+    /// The variant of it.
+    pub variant: Option<String>,
+    /// Replies per second, as published: a single value without an interval, on another machine.
+    pub throughput_per_s: f64,
+    /// What to know about the figure.
+    pub notes: Vec<String>,
+}
+
+/// How the order of a source and ours agree in one group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// Short name of the source.
+    pub source: String,
+    /// The contract.
+    pub contract: String,
+    /// The workload.
+    pub workload: String,
+    /// The load in words.
+    pub load_text: String,
+    /// Services that both have.
+    pub services: u32,
+    /// Spearman's rank correlation, -1 to 1; `None` with fewer than three services, or where all share one rank.
+    pub rank_correlation: Option<f64>,
+}
+
+/// The figures that concern a contract of the report.
+pub(super) fn reference(references: &[References], groups: &[GroupReport]) -> Vec<ReferenceRow> {
+    let mut rows = Vec::new();
+    for source in references {
+        for figure in &source.figures {
+            let group = groups
+                .iter()
+                .find(|group| group.contract == source.contract && group.workload == figure.workload);
+            let (Some(group), Some(throughput_per_s)) = (group, figure.throughput_per_s) else {
+                continue;
+            };
+            let ours = ours(group, figure);
+            rows.push(ReferenceRow {
+                source: source.source.clone(),
+                title: format!("{}, {}", source.title, source.date),
+                contract: source.contract.clone(),
+                workload: figure.workload.clone(),
+                name: figure.service.clone(),
+                service: ours.map(|(id, _)| id.service.clone()),
+                variant: ours.map(|(id, _)| id.variant.clone()),
+                throughput_per_s,
+                notes: figure.notes.clone(),
+            });
+        }
+    }
+    rows
+}
+
+/// One agreement for each source and group that have a service in common.
+pub(super) fn agreement(references: &[References], groups: &[GroupReport]) -> Vec<Agreement> {
+    let mut all = Vec::new();
+    for source in references {
+        for group in groups.iter().filter(|group| group.contract == source.contract) {
+            let pairs: Vec<(f64, f64)> = source
+                .figures
+                .iter()
+                .filter(|figure| figure.workload == group.workload)
+                .filter_map(|figure| Some((figure.throughput_per_s?, ours(group, figure)?.1)))
+                .collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            all.push(Agreement {
+                source: source.source.clone(),
+                contract: group.contract.clone(),
+                workload: group.workload.clone(),
+                load_text: group.load_text.clone(),
+                services: pairs.len() as u32,
+                rank_correlation: spearman(&pairs),
+            });
+        }
+    }
+    all
+}
+
+/// Our service that a figure is about, and its throughput: the era variant where there is one, being the version that was
+/// published, else the one that stands highest.
+fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<(&'a ServiceId, f64)> {
+    let fitting = || {
+        group
+            .services
+            .iter()
+            .filter(|row| names::fits(&figure.ours, &row.summary.id.to_string()))
+            .filter_map(|row| {
+                let quantity = row.summary.metrics.get(Metric::ThroughputPerS)?;
+                Some((&row.summary.id, quantity.position()?))
+            })
+    };
+    fitting()
+        .find(|(id, _)| id.variant.contains("era"))
+        .or_else(|| fitting().next())
+}
+
+/// Spearman's rank correlation with midranks for ties: Pearson's correlation of the ranks.
+fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
+    if pairs.len() < 3 {
+        return None;
+    }
+    let left = midranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
+    let right = midranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+    let mean = f64::midpoint(pairs.len() as f64, 1.0);
+    let product =
+        |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum() };
+    let spread = (product(&left, &left) * product(&right, &right)).sqrt();
+    (spread > 0.0).then(|| product(&left, &right) / spread)
+}
+
+fn midranks(values: &[f64]) -> Vec<f64> {
+    values
+        .iter()
+        .map(|value| {
+            let below = values
+                .iter()
+                .filter(|other| other.total_cmp(value).is_lt())
+                .count() as f64;
+            let equal = values
+                .iter()
+                .filter(|other| other.total_cmp(value).is_eq())
+                .count() as f64;
+            below + f64::midpoint(equal, 1.0)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_correlation_by_hand() {
+        let close = |found: Option<f64>, wanted: f64| (found.expect("enough pairs") - wanted).abs() < 1e-12;
+        assert!(close(spearman(&[(1.0, 10.0), (2.0, 20.0), (3.0, 500.0)]), 1.0));
+        assert!(close(spearman(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]), -1.0));
+        // 1 − 6 Σd² / (n (n² − 1)) with d = (0, 1, −1, 0): 1 − 12 / 60.
+        assert!(close(
+            spearman(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]),
+            0.8
+        ));
+        assert_eq!(spearman(&[(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]), None);
+        assert_eq!(spearman(&[(1.0, 1.0), (2.0, 2.0)]), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! The report as a whole: the JSON object of `prony report --format json`.
+
+use super::details::{Details, details};
+use super::published::{Agreement, ReferenceRow, agreement, reference};
+use super::words;
+use crate::{Input, ReportError, ServiceInfo, names};
+use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, Warning};
+use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What the trials of a run say. Keys are added, never renamed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// The run's name.
+    pub run: String,
+    /// The suite.
+    pub suite: String,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// End; `None` while it runs or when it was killed.
+    pub ended_at: Option<String>,
+    /// Whether it ended.
+    pub state: State,
+    /// Trials that the plan holds.
+    pub planned_trials: u32,
+    /// Trials that ended.
+    pub trials: u32,
+    /// Seed of every random choice: as text, since it does not fit the numbers of JavaScript.
+    pub seed: String,
+    /// Confidence of the intervals, 0 to 1.
+    pub confidence: f64,
+    /// Where and with what it happened.
+    pub environment: Environment,
+    /// The plan.
+    pub plan: Value,
+    /// How it was measured, a sentence each.
+    pub method: Vec<String>,
+    /// What is known of the services.
+    pub services: Vec<ServiceInfo>,
+    /// A group for each contract × workload × load.
+    pub groups: Vec<GroupReport>,
+    /// The contract checks.
+    pub checks: Option<CheckMatrix>,
+    /// Published figures of others.
+    pub reference: Vec<ReferenceRow>,
+    /// How their order and ours agree.
+    pub agreement: Vec<Agreement>,
+    /// Reasons to doubt the whole run.
+    pub warnings: Vec<Warning>,
+}
+
+/// Whether a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It ended as planned or by its budget.
+    Ended,
+    /// It still goes on.
+    Running,
+    /// It has no end and does not go on: it was killed.
+    Unfinished,
+}
+
+/// The services that did the same work under the same load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupReport {
+    /// The contract.
+    pub contract: String,
+    /// The workload.
+    pub workload: String,
+    /// The load, as the load crate writes it.
+    pub load: Value,
+    /// The load in words.
+    pub load_text: String,
+    /// Requests offered per second, where the load has one rate.
+    pub offered_per_s: Option<f64>,
+    /// What the services are ranked by.
+    pub ranked_by: Metric,
+    /// Confidence of the intervals, and of all comparisons together, 0 to 1.
+    pub confidence: f64,
+    /// Relative difference that counts as none.
+    pub tie_band: f64,
+    /// How the comparisons were adjusted for their number.
+    pub adjustment: Option<Adjustment>,
+    /// Rounds with a trial that gave numbers.
+    pub rounds: u32,
+    /// The result in a sentence.
+    pub finding: String,
+    /// Best first, excluded ones last.
+    pub services: Vec<Row>,
+    /// All pairs of ranked services.
+    pub pairs: Vec<Pair>,
+    /// Reasons to doubt the whole group.
+    pub warnings: Vec<Warning>,
+}
+
+/// A service in a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Rank, estimates, warnings, and the reason where it is excluded.
+    #[serde(flatten)]
+    pub summary: ServiceSummary,
+    /// Where the numbers come from; `None` where no trial gave any.
+    pub details: Option<Details>,
+}
+
+impl Report {
+    /// The report of a run, finished or not.
+    pub fn new(input: &Input<'_>) -> Result<Self, ReportError> {
+        let groups = input
+            .summary
+            .groups
+            .iter()
+            .map(|group| group_report(input, group))
+            .collect::<Result<Vec<_>, _>>()?;
+        let run = input.run;
+        Ok(Self {
+            schema: SCHEMA,
+            run: run.id.clone(),
+            suite: run.suite.clone(),
+            started_at: run.started_at.clone(),
+            ended_at: run.ended_at.clone(),
+            state: match (&run.ended_at, input.running) {
+                (Some(_), _) => State::Ended,
+                (None, true) => State::Running,
+                (None, false) => State::Unfinished,
+            },
+            planned_trials: run.planned_trials,
+            trials: input.trials.len() as u32,
+            seed: run.seed.to_string(),
+            confidence: input
+                .summary
+                .groups
+                .first()
+                .map_or(0.95, |group| group.confidence),
+            environment: run.environment.clone(),
+            plan: run.plan.clone(),
+            method: words::method(input),
+            services: services(input),
+            reference: reference(input.references, &groups),
+            agreement: agreement(input.references, &groups),
+            groups,
+            checks: input.checks.cloned(),
+            warnings: run.warnings.clone(),
+        })
+    }
+
+    /// What a service is called in this report.
+    pub(crate) fn name(&self, id: &ServiceId) -> String {
+        names::name(&self.services, id)
+    }
+
+    /// What is known of a service.
+    pub(crate) fn info(&self, id: &ServiceId) -> Option<&ServiceInfo> {
+        names::info(&self.services, id)
+    }
+}
+
+/// Only what the report speaks of.
+fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
+    let named = |info: &&ServiceInfo| {
+        let same = |service: &str, variant: &str| info.service == service && info.variant == variant;
+        let measured = input.summary.groups.iter().flat_map(|group| &group.services);
+        let checked = input.checks.iter().flat_map(|matrix| &matrix.services);
+        measured
+            .map(|row| &row.id)
+            .any(|id| same(&id.service, &id.variant))
+            || checked
+                .into_iter()
+                .any(|check| same(&check.service, &check.variant))
+    };
+    input.services.iter().filter(named).cloned().collect()
+}
+
+fn group_report(input: &Input<'_>, group: &Group) -> Result<GroupReport, ReportError> {
+    let row = |summary: &ServiceSummary| {
+        Ok(Row {
+            details: details(input.trials, group, summary)?,
+            summary: summary.clone(),
+        })
+    };
+    Ok(GroupReport {
+        contract: group.contract.clone(),
+        workload: group.workload.clone(),
+        load: group.load.clone(),
+        load_text: words::describe_load(&group.load),
+        offered_per_s: words::one_rate(&group.load),
+        ranked_by: group.ranked_by,
+        confidence: group.confidence,
+        tie_band: group.tie_band,
+        adjustment: group.adjustment,
+        rounds: group.rounds,
+        finding: words::finding(group, |id| names::name(input.services, id)),
+        services: group.services.iter().map(row).collect::<Result<_, _>>()?,
+        pairs: group.pairs.clone(),
+        warnings: group.warnings.clone(),
+    })
+}

@@ -1,0 +1,259 @@
+//! Loads, results and the method in plain words.
+
+use crate::Input;
+use crate::number::{Unit, digits, grouped, half_width, percent, plural, ratio};
+use prony_measurement::{Measurement, ServiceId};
+use prony_statistics::{Adjustment, Better, Group, Metric, ServiceSummary};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A load, as the load crate writes it, in words.
+pub fn describe_load(load: &Value) -> String {
+    let count = |key: &str| load.get(key).and_then(Value::as_u64);
+    let each = match count("in_flight") {
+        Some(depth) if depth > 1 => format!(", {depth} requests under way on each"),
+        _ => String::new(),
+    };
+    let connections = count("connections").map(|count| plural(count as usize, "connection"));
+    let on = connections.map_or_else(String::new, |connections| format!(" on {connections}{each}"));
+    let arrival = load.get("arrival").map(describe_arrival).unwrap_or_default();
+    match load.get("kind").and_then(Value::as_str) {
+        Some("closed") => format!("closed loop{on}"),
+        Some("open") => format!("open loop: {arrival} requests per second{on}"),
+        Some("users") => {
+            let requests = count("requests_per_user").unwrap_or_default() as usize;
+            format!(
+                "users arrive, {arrival} per second; each sends {} and leaves",
+                plural(requests, "request")
+            )
+        }
+        _ => load.to_string(),
+    }
+}
+
+fn describe_arrival(arrival: &Value) -> String {
+    let profile = &arrival["profile"];
+    let rate = |key: &str| profile[key].as_f64().map_or_else(String::new, digits);
+    let seconds = |key: &str| {
+        profile[key]
+            .as_f64()
+            .map_or_else(String::new, |ns| digits(ns / 1e9))
+    };
+    let rates = match profile["kind"].as_str() {
+        Some("ramp") => format!(
+            "{} rising to {} over {} s",
+            rate("from"),
+            rate("to"),
+            seconds("over_ns")
+        ),
+        Some("staircase") => format!(
+            "{}, {} more every {} s",
+            rate("from"),
+            rate("step"),
+            seconds("every_ns")
+        ),
+        _ => rate("rate"),
+    };
+    if arrival["spacing"] == "poisson" {
+        rates + " at random times,"
+    } else {
+        rates
+    }
+}
+
+/// The rate of an open load that has one all the time.
+pub(super) fn one_rate(load: &Value) -> Option<f64> {
+    let profile = &load["arrival"]["profile"];
+    let constant = load["kind"] == "open" && profile["kind"] == "constant";
+    constant.then(|| profile["rate"].as_f64()).flatten()
+}
+
+/// The result of a group in a sentence.
+pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
+    let ranked: Vec<&ServiceSummary> = group.services.iter().filter(|row| row.rank.is_some()).collect();
+    let Some(first) = ranked.first() else {
+        return match group.services.iter().filter(|row| row.excluded.is_none()).count() {
+            0 => "No service gave a number that can be ranked.".to_owned(),
+            _ => "Too few trials yet to rank the services.".to_owned(),
+        };
+    };
+    let best = name(&first.id);
+    let value = value_in_words(group, first);
+    let tied: Vec<String> = ranked[1..]
+        .iter()
+        .filter(|row| row.rank == first.rank)
+        .map(|row| name(&row.id))
+        .collect();
+    if ranked.len() == 1 {
+        return format!("{best} is the only service that could be ranked: {value}.");
+    }
+    if !tied.is_empty() {
+        let others = match tied.len() {
+            1 => tied[0].clone(),
+            2 | 3 => tied.join(", "),
+            count => format!("{}, {} and {} others", tied[0], tied[1], count - 2),
+        };
+        return format!(
+            "{best} and {others} share the first rank, because the data cannot tell them apart; {best} stands at {value}."
+        );
+    }
+    let next = ranked[1];
+    let verb = if group.ranked_by.better() == Better::Lower {
+        "answers soonest"
+    } else {
+        "is fastest"
+    };
+    let names = (first.id.to_string(), next.id.to_string());
+    let pair = group
+        .pairs
+        .iter()
+        .find(|pair| pair.a == names.0 && pair.b == names.1);
+    let times = pair.map_or_else(String::new, |pair| {
+        let of = if group.ranked_by.better() == Better::Lower {
+            "that of "
+        } else {
+            ""
+        };
+        let range = format!("{}–{}", ratio(pair.ratio.low), ratio(pair.ratio.high));
+        format!(", {range} × {of}{}, the next", name(&next.id))
+    });
+    format!("{best} {verb}: {value}{times}.")
+}
+
+fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
+    let metric = group.ranked_by;
+    let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
+        return "no estimate".to_owned();
+    };
+    let half = half_width(estimate).map_or_else(String::new, |half| format!(" (± {})", percent(half)));
+    match metric {
+        Metric::GoodputPerS => format!("{} valid replies per second{half}", digits(estimate.point)),
+        Metric::ThroughputPerS => format!("{} replies per second{half}", digits(estimate.point)),
+        Metric::SequencesPerS => format!("{} whole sequences per second{half}", digits(estimate.point)),
+        _ => {
+            let unit = Unit::for_metric(metric, &[estimate.point]);
+            format!(
+                "{} of {}{half}",
+                metric.title().replace(',', ""),
+                unit.show_with(estimate.point)
+            )
+        }
+    }
+}
+
+/// How it was measured, a sentence each, from what the records say.
+pub(super) fn method(input: &Input<'_>) -> Vec<String> {
+    let groups = &input.summary.groups;
+    let rounds = groups.iter().map(|group| group.rounds).max().unwrap_or(0) as usize;
+    let confidence = groups.first().map_or(0.95, |group| group.confidence);
+    let mut said = vec![
+        format!(
+            "Every trial is a fresh start of one service. The intervals ({} confidence) are over trials, never over the requests of one start.",
+            percent(confidence)
+        ),
+        format!(
+            "{} so far; each holds every service once, in an order drawn at random, so that a drift of the machine meets all alike.",
+            plural(rounds, "round")
+        ),
+    ];
+    said.extend(comparing(groups));
+    said.extend(loading(groups));
+    said.push(
+        "A service must fulfil its contract before it is loaded, and its replies are checked under load; one that breaks it is excluded, with the reason."
+            .to_owned(),
+    );
+    let measured: Vec<&Measurement> = input
+        .trials
+        .iter()
+        .filter_map(|trial| trial.result.as_ref().ok())
+        .collect();
+    said.extend(measuring(&measured));
+    said
+}
+
+fn comparing(groups: &[Group]) -> Vec<String> {
+    let mut said = Vec::new();
+    let adjustments: BTreeSet<&str> = groups
+        .iter()
+        .filter_map(|group| group.adjustment)
+        .map(|adjustment| match adjustment {
+            Adjustment::Tukey => "Tukey’s honest significant difference, with one variance for all services",
+            Adjustment::Holm => "Holm’s method, each pair by its own rounds, because the variances differ",
+        })
+        .collect();
+    if !adjustments.is_empty() {
+        let how: Vec<&str> = adjustments.into_iter().collect();
+        said.push(format!(
+            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs ({}). Those that cannot be told apart share a rank.",
+            how.join("; or ")
+        ));
+    }
+    if let Some(band) = groups.iter().map(|group| group.tie_band).find(|&band| band > 0.0) {
+        said.push(format!(
+            "A difference proven to lie under {} counts as none.",
+            percent(band)
+        ));
+    }
+    said
+}
+
+fn loading(groups: &[Group]) -> Vec<String> {
+    let mut said = Vec::new();
+    if groups.iter().any(|group| !group.is_open()) {
+        said.push(
+            "Closed loop: each connection sends its next request when the last reply is complete. The service sets the pace, so throughput compares services; its response times hold for that many callers only."
+                .to_owned(),
+        );
+    }
+    if groups.iter().any(Group::is_open) {
+        said.push(
+            "Open load: requests are due at times that do not depend on replies, and response time counts from the moment at which a request was due, so that a stall counts for every request that it delays."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+fn measuring(measured: &[&Measurement]) -> Vec<String> {
+    let mut said = Vec::new();
+    let sources: BTreeSet<&str> = measured
+        .iter()
+        .map(|one| one.service.source.as_str())
+        .filter(|source| !source.is_empty())
+        .collect();
+    if !sources.is_empty() {
+        let from: Vec<&str> = sources.into_iter().collect();
+        said.push(format!(
+            "CPU time and memory are those of the service’s whole process tree, from {}.",
+            from.join(", ")
+        ));
+    }
+    if let Some(one) = measured.first() {
+        let list = |cpus: &[usize]| {
+            cpus.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        if !one.service_cpus.is_empty() && !one.generator_cpus.is_empty() {
+            said.push(format!(
+                "Services ran on CPU {}, the generator on CPU {}, on one machine over loopback.",
+                list(&one.service_cpus),
+                list(&one.generator_cpus)
+            ));
+        }
+        let requests: u64 = measured.iter().map(|one| one.recording.requests.completed).sum();
+        let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
+        said.push(format!(
+            "{} of measurement, {} complete replies, sent by prony’s own generator ({}).",
+            plural(measured.len(), "trial"),
+            grouped(requests as f64),
+            one.recording.generator.transport
+        ));
+        said.push(format!(
+            "Each measurement lasted {} s on average, after the warm-up.",
+            digits(seconds / measured.len() as f64)
+        ));
+    }
+    said
+}

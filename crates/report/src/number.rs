@@ -1,0 +1,224 @@
+//! Numbers for people: three significant digits, the unit chosen once per column so that they can be compared by eye.
+
+use prony_statistics::{Estimate, Metric, Quantity};
+
+/// A unit to show numbers in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unit {
+    /// What stands behind a number.
+    pub(crate) symbol: &'static str,
+    /// How many of the metric's own units it has.
+    pub(crate) factor: f64,
+}
+
+const NS: [Unit; 4] = units([("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)]);
+const BYTES: [Unit; 4] = units([
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+]);
+const MS: [Unit; 3] = units([("µs", 1e-3), ("ms", 1.0), ("s", 1e3)]);
+
+const fn units<const N: usize>(list: [(&'static str, f64); N]) -> [Unit; N] {
+    let mut all = [Unit {
+        symbol: "",
+        factor: 1.0,
+    }; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = Unit {
+            symbol: list[at].0,
+            factor: list[at].1,
+        };
+        at += 1;
+    }
+    all
+}
+
+impl Unit {
+    /// The unit in which most of `values` have one to three digits before the point.
+    pub(crate) fn for_metric(metric: Metric, values: &[f64]) -> Self {
+        let choice: &[Self] = match metric.unit() {
+            "ns" => &NS,
+            "bytes" => &BYTES,
+            "ms" => &MS,
+            "1/s" => &[Self {
+                symbol: "/s",
+                factor: 1.0,
+            }],
+            "s" => &[Self {
+                symbol: "s",
+                factor: 1.0,
+            }],
+            _ => &[Self {
+                symbol: "",
+                factor: 1.0,
+            }],
+        };
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|&value| value > 0.0).collect();
+        sorted.sort_by(f64::total_cmp);
+        let typical = sorted.get(sorted.len() / 2).copied().unwrap_or(1.0);
+        let fitting = choice.iter().rev().find(|unit| typical >= unit.factor);
+        *fitting.unwrap_or(&choice[0])
+    }
+
+    /// The unit that fits one duration, ns.
+    pub(crate) fn for_ns(ns: f64) -> Self {
+        *NS.iter().rev().find(|unit| ns >= unit.factor).unwrap_or(&NS[0])
+    }
+
+    /// A value of the metric in this unit, without the symbol.
+    pub(crate) fn show(self, value: f64) -> String {
+        digits(value / self.factor)
+    }
+
+    /// A value of the metric in this unit, with the symbol.
+    pub(crate) fn show_with(self, value: f64) -> String {
+        let space = if self.symbol.starts_with('/') || self.symbol.is_empty() {
+            ""
+        } else {
+            " "
+        };
+        format!("{}{space}{}", self.show(value), self.symbol)
+    }
+}
+
+/// A byte count with the unit that fits it.
+pub(crate) fn bytes(count: f64) -> String {
+    let unit = *BYTES
+        .iter()
+        .rev()
+        .find(|unit| count >= unit.factor)
+        .unwrap_or(&BYTES[0]);
+    unit.show_with(count)
+}
+
+/// Three significant digits; thousands grouped, never in powers of ten.
+pub(crate) fn digits(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    let places = match size {
+        _ if size >= 99.95 => return grouped(value),
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.9995 => 2,
+        _ if size >= 0.099_95 => 3,
+        _ => 4,
+    };
+    format!("{value:.places$}")
+}
+
+/// A whole number with groups of three digits.
+pub(crate) fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 && plain != "0" { "-" } else { "" });
+    for (index, digit) in plain.chars().enumerate() {
+        if index > 0 && (plain.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as a percentage with at most two digits behind the point.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value {
+        _ if value >= 10.0 => format!("{value:.0} %"),
+        _ if value >= 0.095 => format!("{value:.1} %"),
+        _ => format!("{value:.2} %"),
+    }
+}
+
+/// A ratio: two digits behind the point, fewer where it is large.
+pub(crate) fn ratio(value: f64) -> String {
+    match value {
+        _ if value >= 99.95 => grouped(value),
+        _ if value >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Half of the interval as a share of the point.
+pub(crate) fn half_width(estimate: &Estimate) -> Option<f64> {
+    (estimate.point != 0.0).then(|| (estimate.high - estimate.low) / 2.0 / estimate.point.abs())
+}
+
+/// `72,086 ± 2.3 %`; a single trial's value says that it has no interval.
+pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
+    match quantity.estimate() {
+        Some(estimate) => {
+            let half = half_width(estimate).map_or_else(String::new, |half| format!(" ± {}", percent(half)));
+            Some(unit.show(estimate.point) + &half)
+        }
+        None => quantity
+            .position()
+            .map(|value| format!("{} (1 trial)", unit.show(value))),
+    }
+}
+
+/// `1 trial`, `5 trials`.
+pub(crate) fn plural(count: usize, one: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {one}{s}", grouped(count as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_groups() {
+        let shown = [
+            0.0,
+            0.01234,
+            0.1234,
+            1.234,
+            12.34,
+            99.96,
+            123.4,
+            1234.5,
+            1_234_567.0,
+        ]
+        .map(digits);
+        assert_eq!(
+            shown,
+            [
+                "0",
+                "0.0123",
+                "0.123",
+                "1.23",
+                "12.3",
+                "100",
+                "123",
+                "1,234",
+                "1,234,567"
+            ]
+        );
+        assert_eq!(grouped(-1234.0), "-1,234");
+        assert_eq!(grouped(-0.2), "0");
+    }
+
+    #[test]
+    fn the_unit_fits_the_typical_value() {
+        let unit = Unit::for_metric(Metric::ResponseTimeNsP99, &[900.0, 2.5e6, 3.0e6]);
+        assert_eq!((unit.symbol, unit.show(2.5e6)), ("ms", "2.50".to_owned()));
+        assert_eq!(
+            Unit::for_metric(Metric::StartMs, &[2000.0]).show_with(1500.0),
+            "1.50 s"
+        );
+        assert_eq!(
+            Unit::for_metric(Metric::ThroughputPerS, &[]).show_with(72_086.2),
+            "72,086/s"
+        );
+    }
+
+    #[test]
+    fn shares_and_ratios() {
+        assert_eq!([0.5, 0.0234, 0.0004].map(percent), ["50 %", "2.3 %", "0.04 %"]);
+        assert_eq!([1.3249, 12.34, 123.4].map(ratio), ["1.32", "12.3", "123"]);
+    }
+}

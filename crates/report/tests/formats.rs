@@ -1,0 +1,239 @@
+//! One run to every format: the same numbers everywhere, and nothing that a service says becomes markup.
+
+mod sample;
+
+use prony_report::{Format, Input, Look, Report, charts, junit, page, render};
+use prony_statistics::{Options, Summary, summarise};
+use sample::{HOSTILE, report};
+use serde_json::Value;
+
+fn text(format: Format) -> String {
+    render(&report(), format, Look::default()).expect("renders")
+}
+
+#[test]
+fn terminal() {
+    let shown = text(Format::Terminal);
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 100),
+        "wider than 100 columns:\n{shown}"
+    );
+    assert!(
+        !shown.contains('\u{1b}'),
+        "an escape sequence without being asked for colour"
+    );
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn terminal_with_colour_and_room() {
+    let look = Look {
+        colour: true,
+        columns: 140,
+    };
+    insta::assert_snapshot!(render(&report(), Format::Terminal, look).expect("renders"));
+}
+
+#[test]
+fn markdown() {
+    let shown = text(Format::Markdown);
+    // Inside a fence all is text; outside of it a tag would be one.
+    let outside: String = shown.split("```").step_by(2).collect();
+    assert!(!outside.contains("<script"), "a tag:\n{outside}");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn csv() {
+    let shown = text(Format::Csv);
+    let mut reader = csv::Reader::from_reader(shown.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("well formed")).collect();
+    let of = |service: &str| rows.iter().filter(|row| &row[4] == service).count();
+    assert!(of("rust-axum") > 20 && of("python-flask") == 2);
+    assert!(rows.iter().any(|row| &row[6] == HOSTILE));
+    insta::assert_snapshot!(shown.lines().take(12).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn json() {
+    let mut shown: Value = serde_json::from_str(&text(Format::Json)).expect("JSON");
+    assert_eq!(shown["schema"], 1);
+    let row = &shown["groups"][0]["services"][0];
+    assert_eq!(
+        (row["service"].as_str(), row["rank"].as_u64()),
+        (Some("rust-axum"), Some(1))
+    );
+    for key in [
+        "throughput_per_s",
+        "response_time_ns_p99",
+        "cpu_ns_per_request",
+        "memory_bytes_peak",
+        "start_ms",
+    ] {
+        for part in ["point", "low", "high", "confidence"] {
+            assert!(row[key][part].is_number(), "{key}.{part} is missing: {row}");
+        }
+    }
+    for key in ["variant", "tied_with", "bytes_per_reply", "trials", "warnings"] {
+        assert!(!row[key].is_null(), "{key} is missing");
+    }
+    let excluded = &shown["groups"][0]["services"][3];
+    assert_eq!(excluded["excluded"]["stage"], "check");
+    // The first service alone, without its long lists: the rest has the same keys.
+    let mut first = row.clone();
+    first["histogram"] = "a histogram".into();
+    for list in ["response_time_curve", "response_time_density"] {
+        assert!(
+            first["details"][list]
+                .as_array()
+                .is_some_and(|points| points.len() > 5),
+            "{list}"
+        );
+        first["details"][list] = "points".into();
+    }
+    insta::assert_json_snapshot!("json_row", first);
+    shown["groups"] = Value::Null;
+    insta::assert_json_snapshot!("json_report", shown);
+}
+
+#[test]
+fn html() {
+    let shown = page(&report()).expect("renders");
+    let data = shown
+        .split_once("type=\"application/json\">")
+        .and_then(|(_, rest)| rest.split_once("</script>"))
+        .expect("the data")
+        .0;
+    let read: Value = serde_json::from_str(data).expect("JSON");
+    assert_eq!(read["services"][2]["title"], HOSTILE);
+    assert!(read["groups"][0]["services"][0]["histogram"].is_null());
+    assert_eq!(
+        shown.matches("harmed").count(),
+        data.matches("harmed").count(),
+        "text outside the data"
+    );
+}
+
+#[test]
+fn svg() {
+    let all = charts(&report());
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names[..3],
+        [
+            "1-hello-hello-throughput",
+            "1-hello-hello-p99",
+            "1-hello-hello-percentiles"
+        ]
+    );
+    assert!(
+        all.iter()
+            .all(|(_, svg)| !svg.contains("<script") && !svg.contains('\u{1b}'))
+    );
+    insta::assert_snapshot!(all[0].1);
+    insta::assert_snapshot!("percentiles", all[2].1);
+}
+
+#[test]
+fn prometheus() {
+    let shown = text(Format::Prometheus);
+    for line in shown.lines().filter(|line| !line.starts_with('#')) {
+        let (_, value) = line.rsplit_once(' ').expect("a name and a value");
+        assert!(value.parse::<f64>().is_ok(), "no number: {line}");
+    }
+    insta::assert_snapshot!(shown.lines().take(24).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn opentelemetry() {
+    let shown: Value = serde_json::from_str(&text(Format::OpenTelemetry)).expect("JSON");
+    let metrics = &shown["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+    let point = &metrics[0]["gauge"]["dataPoints"][0];
+    assert_eq!(point["timeUnixNano"], "1795250160000000000");
+    insta::assert_json_snapshot!(metrics[0]);
+}
+
+#[test]
+fn junit_of_checks() {
+    insta::assert_snapshot!(junit(report().checks.as_ref().expect("checked")));
+}
+
+#[test]
+fn a_run_without_a_trial_is_a_report_too() {
+    let run = sample::run();
+    let empty = Report::new(&Input {
+        run: &run,
+        trials: &[],
+        summary: &Summary::default(),
+        services: &[],
+        references: &[],
+        checks: None,
+        running: true,
+    })
+    .expect("renders");
+    for format in [
+        Format::Terminal,
+        Format::Markdown,
+        Format::Csv,
+        Format::Json,
+        Format::Html,
+        Format::Svg,
+    ] {
+        render(&empty, format, Look::default()).expect("renders");
+    }
+    let shown = render(&empty, Format::Terminal, Look::default()).expect("renders");
+    assert!(shown.contains("No trial has ended yet"), "{shown}");
+}
+
+#[test]
+fn one_round_gives_no_interval_and_says_so() {
+    let run = sample::run();
+    let trials: Vec<_> = sample::trials()
+        .into_iter()
+        .filter(|trial| trial.round == 0)
+        .collect();
+    let summary = summarise(&trials, &Options::default()).expect("sound trials");
+    let single = Report::new(&Input {
+        run: &run,
+        trials: &trials,
+        summary: &summary,
+        services: &sample::services(),
+        references: &[],
+        checks: None,
+        running: false,
+    })
+    .expect("renders");
+    let shown = render(&single, Format::Terminal, Look::default()).expect("renders");
+    assert!(shown.contains("(1 trial)") && !shown.contains('±'), "{shown}");
+    for format in [
+        Format::Markdown,
+        Format::Csv,
+        Format::Html,
+        Format::Svg,
+        Format::Prometheus,
+        Format::OpenTelemetry,
+    ] {
+        render(&single, format, Look::default()).expect("renders");
+    }
+}
+
+/// The page's tests read this file: it keeps the two sides of the data together.
+#[test]
+fn the_page_tests_read_what_is_written() {
+    let mut lean = serde_json::to_value(report()).expect("plain data");
+    for group in lean["groups"].as_array_mut().expect("groups") {
+        for row in group["services"].as_array_mut().expect("rows") {
+            row["histogram"] = Value::Null;
+        }
+    }
+    let written = serde_json::to_string(&lean).expect("plain data") + "\n";
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/sample.json");
+    if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
+        std::fs::write(&file, &written).expect("writes");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == written,
+        "web/tests/sample.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
+    );
+}

@@ -1,0 +1,365 @@
+//! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
+
+use prony_measurement::{
+    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Cpu, Environment, Exclusion, Finding,
+    Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording, Requests,
+    ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp, Steadiness,
+    TrialRecord, Warning, WarningKind,
+};
+use prony_report::{Input, References, Report, ServiceInfo};
+use prony_statistics::{Options, summarise};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A name and text that would do harm where they are taken for markup.
+pub const HOSTILE: &str = "<script>document.title='harmed'</script>|\"'`*\u{1b}[31m";
+
+const ROUNDS: u32 = 4;
+const SECONDS: u64 = 4;
+
+struct Made {
+    name: &'static str,
+    title: &'static str,
+    language: &'static str,
+    throughput: f64,
+    memory: u64,
+}
+
+const SERVICES: [Made; 4] = [
+    Made {
+        name: "rust-axum",
+        title: "axum",
+        language: "Rust",
+        throughput: 72_000.0,
+        memory: 9_000_000,
+    },
+    Made {
+        name: "go-nethttp",
+        title: "Go net/http",
+        language: "Go",
+        throughput: 55_000.0,
+        memory: 21_000_000,
+    },
+    Made {
+        name: "go-gorilla",
+        title: HOSTILE,
+        language: "Go",
+        throughput: 54_800.0,
+        memory: 22_000_000,
+    },
+    Made {
+        name: "python-flask",
+        title: "Flask",
+        language: "Python",
+        throughput: 0.0,
+        memory: 0,
+    },
+];
+
+/// The report of the made-up run.
+pub fn report() -> Report {
+    let (run, trials) = (run(), trials());
+    let summary = summarise(&trials, &Options::default()).expect("sound trials");
+    let reference = References::read(Path::new("004.toml"), REFERENCE).expect("sound figures");
+    Report::new(&Input {
+        run: &run,
+        trials: &trials,
+        summary: &summary,
+        services: &services(),
+        references: &[reference],
+        checks: Some(&checks()),
+        running: false,
+    })
+    .expect("sound records")
+}
+
+const REFERENCE: &str = r#"
+source = "004"
+title = "Abstract Rest Service Benchmark"
+date = "2018"
+machine = "8 CPUs"
+parameters = "wrk -t8 -c512 -d2m"
+contract = "hello"
+[[figure]]
+service = "Go Gorilla/Mux"
+ours = "go-gorilla/*"
+workload = "hello"
+throughput_per_s = 131499.79
+[[figure]]
+service = "net/http"
+ours = "go-nethttp/*"
+workload = "hello"
+throughput_per_s = 140000.0
+notes = ["made up"]
+[[figure]]
+service = "Axum"
+ours = "rust-axum/current"
+workload = "hello"
+throughput_per_s = 250000.0
+[[figure]]
+service = "Freya"
+ours = "fsharp-freya/*"
+workload = "hello"
+throughput_per_s = 49736.08
+"#;
+
+pub fn run() -> RunRecord {
+    RunRecord {
+        id: "2026-11-21T08-30-00-sample".to_owned(),
+        suite: "sample".to_owned(),
+        started_at: "2026-11-21T08:30:00Z".to_owned(),
+        ended_at: Some("2026-11-21T08:36:00Z".to_owned()),
+        environment: Environment {
+            prony: "0.1.0".to_owned(),
+            os: Some("Debian GNU/Linux 12".to_owned()),
+            kernel: Some("6.1.0".to_owned()),
+            cpu: Cpu {
+                model: Some("Made-up 9000".to_owned()),
+                online: 2,
+                cores: Some(1),
+                smt: Some(true),
+                ..Cpu::default()
+            },
+            memory_bytes: Some(25_769_803_776),
+            findings: vec![Finding {
+                text: "Generator and service share the two threads of one core.".to_owned(),
+                remedy: "use a machine with two cores".to_owned(),
+            }],
+            ..Environment::default()
+        },
+        plan: json!({}),
+        planned_trials: 32,
+        seed: u64::MAX,
+        warnings: vec![Warning::new(
+            WarningKind::Noise,
+            "something else used 0.4 CPUs meanwhile",
+        )],
+    }
+}
+
+pub fn services() -> Vec<ServiceInfo> {
+    let info = |made: &Made| ServiceInfo {
+        service: made.name.to_owned(),
+        variant: "current".to_owned(),
+        title: made.title.to_owned(),
+        language: made.language.to_owned(),
+        framework: made.title.to_owned(),
+        class: "micro".to_owned(),
+        version: Some("1.2.3".to_owned()),
+        workers: Some("a thread per CPU".to_owned()),
+        note: None,
+        era: false,
+    };
+    SERVICES.iter().map(info).collect()
+}
+
+fn checks() -> CheckMatrix {
+    let check = |made: &Made| {
+        let broken = made.throughput == 0.0;
+        ServiceCheck {
+            service: made.name.to_owned(),
+            variant: "current".to_owned(),
+            contract: "hello".to_owned(),
+            passed: !broken,
+            cases: vec!["hello".to_owned(), "unknown path".to_owned()],
+            failures: if broken { vec![failure()] } else { Vec::new() },
+            warnings: Vec::new(),
+            unavailable: None,
+        }
+    };
+    CheckMatrix {
+        schema: SCHEMA,
+        services: SERVICES.iter().map(check).collect(),
+    }
+}
+
+fn failure() -> CaseFailure {
+    CaseFailure {
+        case: "hello".to_owned(),
+        expected: "body `Hello, World!`".to_owned(),
+        got: format!("body `Hello, World` {HOSTILE}"),
+    }
+}
+
+pub fn trials() -> Vec<TrialRecord> {
+    let closed = json!({ "kind": "closed", "connections": 64, "in_flight": 1 });
+    let open = json!({
+        "kind": "open",
+        "arrival": { "profile": { "kind": "constant", "rate": 20_000.0 }, "spacing": "even" },
+        "connections": 64, "in_flight": 1, "backlog": 100_000,
+    });
+    let mut all = Vec::new();
+    for round in 0..ROUNDS {
+        for (group, load) in [&closed, &open].into_iter().enumerate() {
+            for (index, made) in SERVICES.iter().enumerate() {
+                let place = round * 8 + group as u32 * 4 + index as u32;
+                all.push(trial(made, load, place, round));
+            }
+        }
+    }
+    all
+}
+
+fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
+    let result = if made.throughput == 0.0 {
+        Err(Exclusion {
+            stage: Stage::Check,
+            reason: "case `hello`: the body is one byte short".to_owned(),
+            log_tail: vec!["listening".to_owned(), HOSTILE.to_owned()],
+        })
+    } else {
+        Ok(measurement(made, load, place, round))
+    };
+    TrialRecord {
+        place,
+        round,
+        service: ServiceId {
+            service: made.name.to_owned(),
+            variant: "current".to_owned(),
+        },
+        contract: "hello".to_owned(),
+        workload: "hello".to_owned(),
+        load: load.clone(),
+        started_at: format!("2026-11-21T08:3{round}:00Z"),
+        took_s: 8.0,
+        result,
+    }
+}
+
+fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement {
+    // A spread of some per mille that depends on the place alone.
+    let wobble = 1.0 + (f64::from(place * 37 % 11) - 5.0) / 1000.0;
+    let throughput = if load["kind"] == "open" {
+        20_000.0
+    } else {
+        made.throughput * wobble
+    };
+    let recording = recording(made, load, throughput, wobble);
+    let cpu_ns = (recording.requests.completed as f64 * 0.97e9 / made.throughput) as u64;
+    let sample = |at: i32| ResourceSample {
+        at_s: f64::from(at) / 2.0,
+        cpu_ns: Some((f64::from(at + 8) * 0.48e9) as u64),
+        memory_bytes: Some(made.memory - 10_000 * (8 - at) as u64),
+        threads: Some(4),
+    };
+    Measurement {
+        steadiness: Some(Steadiness {
+            classification: Classification::WarmedUp,
+            warm_up_s: 2.0,
+            worst_p99_ns: None,
+            intervals: vec![interval(0, throughput * 0.6), interval(1, throughput * 0.95)],
+        }),
+        service: Resources {
+            source: "proc".to_owned(),
+            window_ns: SECONDS * 1_000_000_000,
+            cpu_ns: Some(cpu_ns),
+            memory_bytes_peak: Some(made.memory + u64::from(round) * 4096),
+            samples: (0..8).map(sample).collect(),
+            ..Resources::default()
+        },
+        generator: None,
+        backend: None,
+        start_up: StartUp {
+            listening_ms: Some(3.0 * wobble),
+            first_valid_ms: Some(4.0 * wobble),
+            idle_memory_bytes: None,
+        },
+        service_cpus: vec![1],
+        generator_cpus: vec![0],
+        other_cpu_ns: None,
+        steal_ns: None,
+        warm_up_samples: (-4..0).map(sample).collect(),
+        warnings: Vec::new(),
+        recording,
+    }
+}
+
+fn interval(second: u32, throughput: f64) -> Interval {
+    Interval {
+        start_s: f64::from(second),
+        length_s: 1.0,
+        completed: throughput as u64,
+        valid: throughput as u64,
+        errors: 0,
+        response_time_ns_p50: Some((32e9 / throughput) as u64),
+        response_time_ns_p99: Some((128e9 / throughput) as u64),
+    }
+}
+
+fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
+    let completed = (throughput * SECONDS as f64) as u64;
+    let mut histogram = Histogram::new();
+    for step in 0..200u32 {
+        // Quantiles of a lognormal-like shape: a body, and a tail that is longer.
+        let share = f64::from(step) / 200.0;
+        let ns = 64e9 / made.throughput * (0.6 + share + 0.02 / (1.003 - share)) * wobble;
+        histogram.record_many(ns as u64, completed / 200);
+    }
+    let requests = Requests {
+        offered: completed,
+        sent: completed,
+        completed,
+        valid: completed,
+    };
+    let outcomes = Outcomes {
+        valid: completed,
+        ..Outcomes::default()
+    };
+    let warnings = if made.name == "go-gorilla" {
+        vec![Warning::new(
+            WarningKind::MissingHeader,
+            format!("no Date header {HOSTILE}"),
+        )]
+    } else {
+        Vec::new()
+    };
+    Recording {
+        schema: SCHEMA,
+        target: "http://127.0.0.1:43210".to_owned(),
+        protocol: "http1".to_owned(),
+        load: load.clone(),
+        duration_s: SECONDS as f64,
+        requests,
+        throughput_per_s: throughput,
+        goodput_per_s: throughput,
+        outcomes,
+        status_codes: [("200".to_owned(), completed)].into(),
+        bytes: BytesMoved {
+            sent: completed * 60,
+            received: completed * 120,
+        },
+        response_time_ns: histogram.summary(),
+        service_time_ns: histogram.summary(),
+        schedule_lag_ns: None,
+        first_byte_ns: None,
+        connect_time_ns: None,
+        tls_time_ns: None,
+        sequence_time_ns: None,
+        sequences_per_s: None,
+        operations: vec![OperationRecording {
+            name: "hello".to_owned(),
+            requests,
+            outcomes,
+            response_time_ns: histogram.summary(),
+            histogram: histogram.encode(),
+        }],
+        connections: Connections {
+            asked: 64,
+            established: 64,
+            reconnects: 0,
+        },
+        generator: Generator {
+            threads: 1,
+            cpu_s: 2.0,
+            busiest_thread: 0.5,
+            transport: "epoll".to_owned(),
+            saturated: false,
+        },
+        intervals: (0..SECONDS as u32)
+            .map(|second| interval(second, throughput))
+            .collect(),
+        histogram: histogram.encode(),
+        wrong_replies: Vec::new(),
+        warnings,
+    }
+}
