@@ -4,9 +4,10 @@ use crate::assemble::{Material, recording};
 use crate::clock::{now_ns, wall_offset_ns};
 use crate::error::EngineError;
 use crate::layer::{Layer, Plain};
-use crate::protocol::{Protocol, http1::Http1};
+use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2};
 use crate::recorder::{Part, Shape};
 use crate::system;
+use crate::tls::{TlsConfig, TlsLayer};
 use crate::transport::{Transport, epoll::Epoll};
 use crate::worker::{Control, End, IntervalPart, Lines, Message, Place, Worker};
 use crate::workload::PreparedWorkload;
@@ -40,7 +41,7 @@ pub fn run(
     let addresses = system::resolve(&job.target.host, job.target.port)?;
     system::allow_files(u64::from(job.load.connections()))?;
     let address = reachable(job, &addresses)?;
-    let run = start::<Http1, Plain, Epoll>(job, address, &())?;
+    let run = start_on::<Epoll>(job, address)?;
     run.carry_on(job, on_event, commands)
 }
 
@@ -106,6 +107,29 @@ struct Run {
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
     address: SocketAddr,
+}
+
+/// Starts the workers on a transport, with what the job wants to stand between its bytes and its protocol.
+fn start_on<T: Transport + 'static>(job: &Job, address: SocketAddr) -> Result<Run, EngineError> {
+    match &job.target.tls {
+        None => start_through::<Plain, T>(job, address, &()),
+        Some(tls) => {
+            let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
+            start_through::<TlsLayer, T>(job, address, &config)
+        }
+    }
+}
+
+fn start_through<L, T>(job: &Job, address: SocketAddr, layer: &L::Config) -> Result<Run, EngineError>
+where
+    L: Layer + 'static,
+    T: Transport + 'static,
+{
+    match job.protocol {
+        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, address, layer),
+        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, address, layer),
+        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, address, layer),
+    }
 }
 
 fn start<P, L, T>(job: &Job, address: SocketAddr, layer: &L::Config) -> Result<Run, EngineError>

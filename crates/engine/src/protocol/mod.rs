@@ -130,6 +130,12 @@ pub trait Protocol: Sized {
     /// The connection is up: what is sent before any request (nothing in HTTP/1.1, the preface in HTTP/2).
     fn open(&mut self, shared: &mut Self::Shared, out: &mut Vec<u8>);
 
+    /// Whether the peer has said what it has to say before any request (its SETTINGS in HTTP/2). Until then the connection
+    /// counts as not established.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// How many requests may be started now. 0 for good once the peer has said that it will close.
     fn places(&self) -> u32;
 

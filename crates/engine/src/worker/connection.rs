@@ -46,6 +46,8 @@ pub(super) enum State {
     Connecting,
     /// TCP is up, the layer's handshake is under way.
     Shaking,
+    /// The protocol waits for what the peer says first.
+    Greeting,
     Open,
 }
 
@@ -115,16 +117,37 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.connections[number as usize].speaking = Some(Speaking { protocol, layer });
         self.send_out(number);
         if established {
-            self.opened(number, now);
+            self.established(number, now);
         }
     }
 
-    /// The handshake is over: requests may go.
-    pub(super) fn opened(&mut self, number: u32, now: u64) {
+    /// The layer's handshake is over: the protocol may speak.
+    pub(super) fn established(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
         if !L::IDENTITY {
             self.totals.tls.record(now.saturating_sub(connection.since));
         }
+        connection.state = State::Greeting;
+        let speaking = connection
+            .speaking
+            .as_mut()
+            .expect("invariant: an established connection speaks");
+        let out = if L::IDENTITY {
+            &mut self.out
+        } else {
+            &mut self.unsealed
+        };
+        speaking.protocol.open(&mut self.shared, out);
+        if speaking.protocol.is_ready() {
+            self.opened(number, now);
+        } else {
+            self.flush(number, now);
+        }
+    }
+
+    /// Requests may go.
+    pub(super) fn opened(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
         connection.state = State::Open;
         connection.since = now;
         connection.failures = 0;
@@ -133,16 +156,6 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.connecting -= 1;
         self.open += 1;
         self.totals.most_open = self.totals.most_open.max(self.open);
-        let speaking = connection
-            .speaking
-            .as_mut()
-            .expect("invariant: an open connection speaks");
-        let out = if L::IDENTITY {
-            &mut self.out
-        } else {
-            &mut self.unsealed
-        };
-        speaking.protocol.open(&mut self.shared, out);
         self.make_use_of(number, now);
     }
 
@@ -195,7 +208,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let connection = &mut self.connections[number as usize];
         match connection.state {
             State::Open => self.open -= 1,
-            State::Connecting | State::Shaking => self.connecting -= 1,
+            State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
             State::Closed | State::Queued | State::Resting { .. } => return,
         }
         connection.speaking = None;
@@ -228,8 +241,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The peer closed its side, or the connection broke.
     pub(super) fn ended(&mut self, number: u32, error: Option<&io::Error>, now: u64) {
         match self.connections[number as usize].state {
-            State::Shaking => {
-                let closed = io::Error::other("the server closed the connection in the TLS handshake");
+            state @ (State::Shaking | State::Greeting) => {
+                let closed = io::Error::other(match state {
+                    State::Shaking => "the server closed the connection in the TLS handshake",
+                    _ => "the server closed the connection before it said a word of HTTP/2",
+                });
                 return self.connect_failed(number, Outcome::Refused, error.unwrap_or(&closed), now);
             }
             State::Open => {}
@@ -287,7 +303,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let limit = now.saturating_sub(self.timeout);
         for number in 0..self.connections.len() as u32 {
             match self.connections[number as usize].state {
-                State::Connecting | State::Shaking if self.connections[number as usize].since < limit => {
+                State::Connecting | State::Shaking | State::Greeting
+                    if self.connections[number as usize].since < limit =>
+                {
                     let error = io::Error::other("no connection within the timeout");
                     self.connect_failed(number, Outcome::Timeout, &error, now);
                 }

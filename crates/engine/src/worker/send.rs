@@ -123,7 +123,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.layer_failed(number, error, now);
         } else {
             if established && self.connections[number as usize].state == State::Shaking {
-                self.opened(number, now);
+                self.established(number, now);
             }
             if !plain.is_empty() {
                 self.take_in(number, &plain, now);
@@ -133,12 +133,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn layer_failed(&mut self, number: u32, error: crate::layer::LayerError, now: u64) {
-        if self.connections[number as usize].state == State::Shaking {
-            let error = std::io::Error::other(error);
-            self.connect_failed(number, Outcome::Refused, &error, now);
-        } else {
+        if self.connections[number as usize].state == State::Open {
             self.close(number, Outcome::Reset, now);
             self.after_close(number, now);
+        } else {
+            let error = std::io::Error::other(error);
+            self.connect_failed(number, Outcome::Refused, &error, now);
         }
     }
 
@@ -163,6 +163,16 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             &mut self.unsealed
         };
         let result = speaking.protocol.receive(&mut self.shared, bytes, out, &mut sink);
+        if connection.state == State::Greeting {
+            return match result {
+                Ok(()) if speaking.protocol.is_ready() => self.opened(number, now),
+                Ok(()) => self.flush(number, now),
+                Err(error) => {
+                    self.flush(number, now);
+                    self.connect_failed(number, Outcome::Refused, &std::io::Error::other(error), now);
+                }
+            };
+        }
         let over = result.is_err() || speaking.protocol.is_spent();
         connection.answered |= !self.finished.is_empty();
         if over {

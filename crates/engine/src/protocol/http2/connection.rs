@@ -77,11 +77,6 @@ impl<M: Semantics> Connection<M> {
         (self.is_ready && self.peer.max_streams < self.depth).then_some(self.peer.max_streams)
     }
 
-    /// Whether the service's SETTINGS are there.
-    pub const fn is_ready(&self) -> bool {
-        self.is_ready
-    }
-
     /// Frees a slot and gives the token of its request.
     pub(super) fn close(&mut self, slot: usize) -> Token {
         if !self.streams.get(slot).unsent.is_empty() {
@@ -135,6 +130,10 @@ impl<M: Semantics> Protocol for Connection<M> {
         ];
         frame::write_settings(&settings, out);
         frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready
     }
 
     #[inline]
