@@ -11,6 +11,8 @@ mod estimate;
 mod interval;
 mod metric;
 mod ranking;
+#[cfg(test)]
+mod simulation;
 mod summary;
 
 pub use error::StatisticsError;

@@ -4,7 +4,7 @@
 use super::matrix::Symmetric;
 
 /// Share of a service's variance from which the rounds alone set its degrees of freedom.
-const ROUNDS_DOMINATE: f64 = 0.8;
+const ROUNDS_DOMINATE: f64 = 0.6;
 
 /// Values by service and round.
 #[derive(Debug, Clone)]

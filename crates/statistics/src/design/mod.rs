@@ -2,7 +2,17 @@
 
 mod additive;
 mod matrix;
+mod pooling;
 mod spread;
 
 pub(crate) use additive::{Additive, Cells};
+pub(crate) use pooling::{one_variance, pooled_means};
 pub(crate) use spread::{brown_forsythe, larger_than_the_rest};
+
+/// Values service by service, each with its round.
+pub(crate) type Table = Vec<Vec<(u32, f64)>>;
+
+/// The values of one service without their rounds.
+pub(crate) fn values(row: &[(u32, f64)]) -> Vec<f64> {
+    row.iter().map(|&(_, value)| value).collect()
+}

@@ -15,6 +15,8 @@ const PRACTICALLY_INFINITE: f64 = 1e5;
 const NEGLIGIBLE: f64 = -34.0;
 /// φ vanishes beyond.
 const FARTHEST: f64 = 8.5;
+/// Width of a step.
+const STEP: f64 = 2.0 * FARTHEST / STEPS as f64;
 const INNER_PIECES: usize = 3;
 const OUTER_PIECES: usize = 5;
 /// With few degrees of freedom the density of s is wide.
@@ -33,11 +35,15 @@ const RULE: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_1),
 ];
 
+/// Steps of the table of W, which is cubic between them: right to 1e-8.
+const STEPS: usize = 512;
+
 /// The distribution for a number of means and the degrees of freedom of their common variance.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct StudentizedRange {
-    count: i32,
     freedom: f64,
+    /// W at equal steps from 0 to twice [`FARTHEST`], one step more at each end.
+    range: Vec<f64>,
 }
 
 impl StudentizedRange {
@@ -48,11 +54,15 @@ impl StudentizedRange {
             "invariant: two means, one degree of freedom"
         );
         let count = i32::try_from(count).unwrap_or(i32::MAX);
-        Self { count, freedom }
+        let at = |step: usize| range(count, (step as f64 - 1.0) * STEP);
+        Self {
+            freedom,
+            range: (0..STEPS + 3).map(at).collect(),
+        }
     }
 
     /// The share of ranges up to `q`.
-    pub(crate) fn share_up_to(self, q: f64) -> f64 {
+    pub(crate) fn share_up_to(&self, q: f64) -> f64 {
         if q <= 0.0 {
             return 0.0;
         }
@@ -60,7 +70,7 @@ impl StudentizedRange {
             return 1.0;
         }
         if self.freedom >= PRACTICALLY_INFINITE {
-            return self.range(q);
+            return self.range_up_to(q);
         }
         let log_density = |log_s: f64| self.freedom * (log_s - 0.5 * (2.0 * log_s).exp());
         let peak = log_density(0.0);
@@ -73,18 +83,18 @@ impl StudentizedRange {
             OUTER_PIECES
         };
         let integral = integrate(low, high, pieces, |log_s| {
-            (norm + log_density(log_s)).exp() * self.range(q * log_s.exp())
+            (norm + log_density(log_s)).exp() * self.range_up_to(q * log_s.exp())
         });
         integral.clamp(0.0, 1.0)
     }
 
     /// The share of ranges beyond `q`: the p-value.
-    pub(crate) fn beyond(self, q: f64) -> f64 {
+    pub(crate) fn beyond(&self, q: f64) -> f64 {
         1.0 - self.share_up_to(q)
     }
 
     /// The value that a `share` of ranges does not exceed.
-    pub(crate) fn quantile(self, share: f64) -> f64 {
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
         let mut high = 4.0;
         while self.share_up_to(high) < share {
             high *= 2.0;
@@ -101,19 +111,41 @@ impl StudentizedRange {
         0.5 * (low + high)
     }
 
-    /// The distribution of the range of `count` standard normal values.
-    fn range(self, width: f64) -> f64 {
-        let half = 0.5 * width;
-        if half >= FARTHEST {
+    /// W by Lagrange's cubic through four steps of the table.
+    fn range_up_to(&self, width: f64) -> f64 {
+        let place = width / STEP;
+        let step = place as usize;
+        if step >= STEPS {
             return 1.0;
         }
-        let centre = (2.0 * normal(half) - 1.0).powi(self.count);
-        let side = integrate(half, FARTHEST, INNER_PIECES, |z| {
-            let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
-            density * (normal(z) - normal(z - width)).powi(self.count - 1)
-        });
-        (centre + 2.0 * f64::from(self.count) * side).min(1.0)
+        let t = place - step as f64;
+        let [before, left, right, after] = [0, 1, 2, 3].map(|next| self.range[step + next]);
+        let near = (t + 1.0) * (2.0 - t) * (left * (1.0 - t) + right * t) / 2.0;
+        let far = t * (t - 1.0) * (before * (2.0 - t) + after * (t + 1.0)) / 6.0;
+        near + far
     }
+}
+
+/// The distribution of the range of `count` standard normal values.
+fn range(count: i32, width: f64) -> f64 {
+    if width < 0.0 {
+        // No probability, but the smooth continuation that the cubic needs at 0.
+        return if count % 2 == 0 {
+            -range(count, -width)
+        } else {
+            range(count, -width)
+        };
+    }
+    let half = 0.5 * width;
+    if half >= FARTHEST {
+        return 1.0;
+    }
+    let centre = (2.0 * normal(half) - 1.0).powi(count);
+    let side = integrate(half, FARTHEST, INNER_PIECES, |z| {
+        let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
+        density * (normal(z) - normal(z - width)).powi(count - 1)
+    });
+    (centre + 2.0 * f64::from(count) * side).min(1.0)
 }
 
 /// The farthest point from 0 in the direction of `sign` that `reaches` holds for, nearly.

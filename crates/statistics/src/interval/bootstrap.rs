@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 /// Fewest values for which the interval keeps its confidence, by simulation.
 const FEWEST: [(f64, usize); 3] = [(0.95, 10), (0.99, 15), (1.0, 30)];
 /// Expected resamples beyond each end of the interval.
-const BEYOND_EACH_END: f64 = 20.0;
+const BEYOND_EACH_END: f64 = 10.0;
 const FEWEST_RESAMPLES: f64 = 2_000.0;
 
 /// The mean with its bootstrap interval; `None` with too few values for the confidence, or when all are the same.

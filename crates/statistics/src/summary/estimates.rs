@@ -2,18 +2,10 @@
 
 use super::Options;
 use super::sample::ServiceSample;
-use crate::design::{self, Cells};
+use crate::design::{Table, pooled_means, values};
 use crate::interval::{bootstrap, mean, median};
 use crate::{Estimate, Estimated, Method, Metric, Quantity, Score, StatisticsError, TooFewTrials};
 
-/// The values of one metric, service by service, each with its round.
-pub(super) type Table = Vec<Vec<(u32, f64)>>;
-
-/// Variances are pooled unless a test says with this p-value that they differ. Far above the usual 5 %, since pooling
-/// variances that differ costs truth, and not pooling equal ones costs only width (Bancroft and Han 1983).
-pub(super) const POOLING_LEVEL: f64 = 0.25;
-/// A service whose own variance is larger than that of the others with this p-value is left to itself.
-const APART_LEVEL: f64 = 0.05;
 /// Confidence of the score and error that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
 
@@ -56,15 +48,10 @@ pub(super) fn logarithms(table: &Table) -> Table {
     rows.collect()
 }
 
-/// The values of a row without their rounds.
-pub(super) fn values(row: &[(u32, f64)]) -> Vec<f64> {
-    row.iter().map(|&(_, value)| value).collect()
-}
-
 /// The metric of each service; `None` where no trial tells.
 pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
     let logs = logarithms(table);
-    let pooled = pooled(&logs, options.confidence);
+    let pooled = pooled_means(&logs, options.confidence);
     let rows = table.iter().zip(&logs).zip(pooled).enumerate();
     rows.map(|(index, ((row, logs), pooled))| {
         let raw = values(row);
@@ -78,31 +65,6 @@ pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
         }
     })
     .collect()
-}
-
-/// The services' estimates, on the log scale, with the variance pooled over those whose variances agree; `None` for the
-/// others.
-fn pooled(logs: &Table, confidence: f64) -> Vec<Option<Estimate>> {
-    let mut found = vec![None; logs.len()];
-    let usable: Vec<usize> = (0..logs.len()).filter(|&index| !logs[index].is_empty()).collect();
-    let samples: Vec<Vec<f64>> = usable.iter().map(|&index| values(&logs[index])).collect();
-    if design::brown_forsythe(&samples).is_none_or(|p_value| p_value <= POOLING_LEVEL) {
-        return found;
-    }
-    let larger = design::larger_than_the_rest(&samples);
-    let together = usable
-        .iter()
-        .zip(larger)
-        .filter(|&(_, p_value)| p_value > APART_LEVEL);
-    let together: Vec<usize> = together.map(|(&index, _)| index).collect();
-    let rows: Table = together.iter().map(|&index| logs[index].clone()).collect();
-    if let Some(model) = Cells::new(&rows).fit() {
-        for (place, &index) in together.iter().enumerate() {
-            let (error, freedom) = model.mean_error(place);
-            found[index] = Some(mean::around(model.means[place], error, freedom, confidence));
-        }
-    }
-    found
 }
 
 /// A service's estimate and its companions; on the log scale where it exists.

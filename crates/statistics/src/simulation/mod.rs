@@ -1,0 +1,116 @@
+//! Seeded simulations: what the intervals and decisions are worth when the truth is known. `docs/METHOD.md` cites what they
+//! print (`cargo test -p prony-statistics simulation -- --nocapture`).
+
+mod boards;
+mod coverage;
+
+use crate::design::Table;
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+
+/// Logarithms of trials around a truth of 0 with a standard deviation of 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Noise {
+    Normal,
+    /// Gamma with shape 4: skewness 1, long tail to the slow side.
+    Skewed,
+    /// Student's t with three degrees of freedom: the variance is finite, the fourth moment is not.
+    HeavyTailed,
+}
+
+const NOISES: [Noise; 3] = [Noise::Normal, Noise::Skewed, Noise::HeavyTailed];
+
+struct Source(SmallRng);
+
+impl Source {
+    fn new(seed: u64) -> Self {
+        Self(SmallRng::seed_from_u64(seed))
+    }
+
+    fn exponential(&mut self) -> f64 {
+        -(1.0 - self.0.random::<f64>()).ln()
+    }
+
+    fn normal(&mut self) -> f64 {
+        let angle = 2.0 * std::f64::consts::PI * self.0.random::<f64>();
+        (2.0 * self.exponential()).sqrt() * angle.cos()
+    }
+
+    fn draw(&mut self, noise: Noise) -> f64 {
+        match noise {
+            Noise::Normal => self.normal(),
+            Noise::Skewed => (4.0 - (0..4).map(|_| self.exponential()).sum::<f64>()) / 2.0,
+            Noise::HeavyTailed => {
+                let square: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
+                self.normal() / square.sqrt()
+            }
+        }
+    }
+
+    /// Logarithms of a board: rounds disturb all services alike, each service has its own mean and deviation.
+    fn board(&mut self, board: &Board, noise: Noise) -> Table {
+        let rounds: Vec<f64> = (0..board.rounds)
+            .map(|round| {
+                let place = f64::from(round) - 0.5 * f64::from(board.rounds - 1);
+                board.round_deviation * self.normal() + board.slope * place
+            })
+            .collect();
+        let services = board.means.iter().zip(&board.deviations);
+        services
+            .map(|(mean, deviation)| {
+                let cells = rounds.iter().enumerate();
+                cells
+                    .map(|(round, level)| (round as u32, mean + level + deviation * self.draw(noise)))
+                    .collect()
+            })
+            .collect()
+    }
+}
+
+/// A known truth.
+#[derive(Debug, Clone)]
+struct Board {
+    means: Vec<f64>,
+    deviations: Vec<f64>,
+    rounds: u32,
+    /// Standard deviation of what a round does to all services.
+    round_deviation: f64,
+    /// Change from round to round.
+    slope: f64,
+}
+
+impl Board {
+    /// Equal services on a quiet machine.
+    fn equal(services: usize, rounds: u32) -> Self {
+        Self {
+            means: vec![0.0; services],
+            deviations: vec![1.0; services],
+            rounds,
+            round_deviation: 0.0,
+            slope: 0.0,
+        }
+    }
+}
+
+/// Hits out of independent repetitions of several dependent tries, with a standard error that respects the dependence.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    shares: Vec<f64>,
+}
+
+impl Tally {
+    fn add(&mut self, hits: usize, tries: usize) {
+        self.shares.push(hits as f64 / tries as f64);
+    }
+
+    fn share(&self) -> f64 {
+        crate::interval::mean::mean(&self.shares)
+    }
+
+    /// Standard error, at least that of one hit more or less.
+    fn error(&self) -> f64 {
+        let count = self.shares.len() as f64;
+        (crate::interval::mean::squares(&self.shares) / (count - 1.0) / count)
+            .sqrt()
+            .max(1.0 / count)
+    }
+}
