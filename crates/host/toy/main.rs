@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["supervise"] => return prony_host::supervise(),
+        ["supervise"] => prony_host::supervise().expect("supervised"),
         ["wait"] => wait(),
         ["exit", code] => return ExitCode::from(code.parse::<u8>().expect("a code")),
         ["say", lines @ ..] => say(lines),

@@ -17,7 +17,6 @@ use nix::unistd::{read, setsid};
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Time between two looks at what takes longer to read, and at what was written to disk.
@@ -29,14 +28,7 @@ const QUIET: Duration = Duration::from_millis(200);
 
 /// The main function of the supervisor: call it first thing when the binary is started in that role. It reads its
 /// orders from the standard input and returns when everything below it is gone.
-pub fn supervise() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
-}
-
-fn run() -> io::Result<()> {
+pub fn supervise() -> io::Result<()> {
     // Ctrl-C in the terminal is meant for prony, which decides what it means.
     let _ = setsid();
     set_child_subreaper(true)?;

@@ -58,7 +58,7 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     run(&CheckRequest { seed, ..*request }, cases)
 }
 
-fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Case>) -> CheckReport {
+pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
     let (cases, warnings) = std::thread::scope(|scope| {

@@ -15,10 +15,15 @@ struct Sums {
 impl Sums {
     /// `floor` is the smallest variance: a series of equal values would else have none.
     fn new(series: &[f64], floor: f64) -> Self {
-        let mut sums = Self { values: vec![0.0], squares: vec![0.0], floor };
+        let mut sums = Self {
+            values: vec![0.0],
+            squares: vec![0.0],
+            floor,
+        };
         for &value in series {
             sums.values.push(sums.values[sums.values.len() - 1] + value);
-            sums.squares.push(sums.squares[sums.squares.len() - 1] + value * value);
+            sums.squares
+                .push(sums.squares[sums.squares.len() - 1] + value * value);
         }
         sums
     }
@@ -56,7 +61,10 @@ pub(super) fn segments(series: &[f64], floor: f64) -> Vec<usize> {
             .iter()
             .filter(long_enough)
             .map(|begin| (total(begin), *begin))
-            .fold((f64::INFINITY, 0), |least, other| if other.0 < least.0 { other } else { least });
+            .fold(
+                (f64::INFINITY, 0),
+                |least, other| if other.0 < least.0 { other } else { least },
+            );
         // A begin that is worse than the best without its penalty can never become the best again.
         let keep = |begin: &usize| end - begin < SHORTEST || best[*begin] + sums.cost(*begin, end) <= least;
         let mut kept: Vec<usize> = candidates.iter().copied().filter(keep).collect();

@@ -44,7 +44,10 @@ const REPLIES_FOR_P99: u64 = 100;
 impl Detector {
     /// Watches from the begin of a warm-up.
     pub const fn new(bounds: Bounds) -> Self {
-        Self { bounds, intervals: Vec::new() }
+        Self {
+            bounds,
+            intervals: Vec::new(),
+        }
     }
 
     /// The next interval of the warm-up.
@@ -54,7 +57,10 @@ impl Detector {
 
     /// Length of the warm-up so far.
     pub fn elapsed(&self) -> Duration {
-        let seconds = self.intervals.last().map_or(0.0, |last| last.start_s + last.length_s);
+        let seconds = self
+            .intervals
+            .last()
+            .map_or(0.0, |last| last.start_s + last.length_s);
         Duration::from_secs_f64(seconds.max(0.0))
     }
 
@@ -108,25 +114,40 @@ fn classify(intervals: &[Interval]) -> Classification {
     let both = [Some(throughput), p99];
     let any = |wanted| both.contains(&Some(wanted));
     // The worse of the two counts.
-    [Classification::NoSteadyState, Classification::SlowingDown, Classification::WarmedUp]
-        .into_iter()
-        .find(|&wanted| any(wanted))
-        .unwrap_or(Classification::Flat)
+    [
+        Classification::NoSteadyState,
+        Classification::SlowingDown,
+        Classification::WarmedUp,
+    ]
+    .into_iter()
+    .find(|&wanted| any(wanted))
+    .unwrap_or(Classification::Flat)
 }
 
 fn throughputs(intervals: &[Interval]) -> Vec<f64> {
     let full = |interval: &&Interval| interval.length_s > 0.0;
-    intervals.iter().filter(full).map(|interval| interval.completed as f64 / interval.length_s).collect()
+    intervals
+        .iter()
+        .filter(full)
+        .map(|interval| interval.completed as f64 / interval.length_s)
+        .collect()
 }
 
 /// Percentiles have a long tail, so that their logarithms are compared. `None`: too few replies for percentiles.
 fn p99s(intervals: &[Interval]) -> Option<Vec<f64>> {
-    let telling = intervals.iter().filter(|interval| interval.completed >= REPLIES_FOR_P99);
-    let values: Vec<f64> =
-        telling.filter_map(|interval| interval.response_time_ns_p99).map(|ns| (ns.max(1) as f64).ln()).collect();
+    let telling = intervals
+        .iter()
+        .filter(|interval| interval.completed >= REPLIES_FOR_P99);
+    let values: Vec<f64> = telling
+        .filter_map(|interval| interval.response_time_ns_p99)
+        .map(|ns| (ns.max(1) as f64).ln())
+        .collect();
     (values.len() * 2 > intervals.len()).then_some(values)
 }
 
 fn worst_p99(intervals: &[Interval]) -> Option<u64> {
-    intervals.iter().filter_map(|interval| interval.response_time_ns_p99).max()
+    intervals
+        .iter()
+        .filter_map(|interval| interval.response_time_ns_p99)
+        .max()
 }

@@ -56,7 +56,10 @@ impl Same {
 
 impl Series {
     pub(super) fn new(values: &[f64], same: Same) -> Self {
-        Self { values: without_outliers(values, same), same }
+        Self {
+            values: without_outliers(values, same),
+            same,
+        }
     }
 
     fn tolerance(&self, level: f64) -> f64 {
@@ -70,7 +73,14 @@ impl Series {
         let ends = begins.iter().skip(1).copied().chain([self.values.len()]);
         let mut joined: Vec<Segment> = Vec::new();
         // From the end, so that what equals the last state belongs to it.
-        for (begin, end) in begins.iter().copied().zip(ends).collect::<Vec<_>>().into_iter().rev() {
+        for (begin, end) in begins
+            .iter()
+            .copied()
+            .zip(ends)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+        {
             let segment = self.segment(begin, end);
             match joined.last_mut() {
                 Some(later) if self.equal(&segment, later) => *later = self.segment(begin, later.end),
@@ -83,7 +93,12 @@ impl Series {
 
     fn segment(&self, begin: usize, end: usize) -> Segment {
         let values = &self.values[begin..end];
-        Segment { begin, end, mean: mean(values), deviation: deviation(values) }
+        Segment {
+            begin,
+            end,
+            mean: mean(values),
+            deviation: deviation(values),
+        }
     }
 
     fn equal(&self, one: &Segment, other: &Segment) -> bool {
@@ -114,7 +129,10 @@ impl Series {
     fn has_trend(&self, last: &Segment) -> bool {
         let values = &self.values[last.begin..last.end];
         let count = values.len() as f64;
-        let pairs = values.iter().enumerate().flat_map(|(index, one)| values[index + 1..].iter().map(move |two| (one, two)));
+        let pairs = values
+            .iter()
+            .enumerate()
+            .flat_map(|(index, one)| values[index + 1..].iter().map(move |two| (one, two)));
         let score: f64 = pairs.map(|(one, two)| sign(two - one)).sum();
         let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
         let quarter = (values.len() / 4).max(1);
@@ -126,7 +144,11 @@ impl Series {
 }
 
 fn sign(difference: f64) -> f64 {
-    if difference == 0.0 { 0.0 } else { difference.signum() }
+    if difference == 0.0 {
+        0.0
+    } else {
+        difference.signum()
+    }
 }
 
 /// Each outlier replaced by the median of its neighbourhood.
@@ -135,10 +157,19 @@ fn without_outliers(values: &[f64], same: Same) -> Vec<f64> {
         let from = index.saturating_sub(NEIGHBOURS);
         let to = (index + NEIGHBOURS + 1).min(values.len());
         let middle = median(values[from..to].to_vec());
-        let spread = median(values[from..to].iter().map(|value| (value - middle).abs()).collect());
+        let spread = median(
+            values[from..to]
+                .iter()
+                .map(|value| (value - middle).abs())
+                .collect(),
+        );
         // 1.4826 makes the median deviation of a normal distribution its standard deviation.
         let far = OUTLIER * 1.4826 * spread.max(same.at(middle) / 3.0);
-        if (values[index] - middle).abs() > far { middle } else { values[index] }
+        if (values[index] - middle).abs() > far {
+            middle
+        } else {
+            values[index]
+        }
     };
     (0..values.len()).map(clean).collect()
 }
@@ -153,11 +184,19 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    if values.is_empty() {
+        0.0
+    } else {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
 }
 
 fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if values.len() < 2 { 0.0 } else { (squares / (values.len() - 1) as f64).sqrt() }
+    if values.len() < 2 {
+        0.0
+    } else {
+        (squares / (values.len() - 1) as f64).sqrt()
+    }
 }

@@ -32,7 +32,9 @@ fn series(count: usize, noise: f64, seed: u64, throughput: impl Fn(usize) -> f64
 
 /// Share of 50 seeds that are classified so.
 fn share(wanted: Classification, count: usize, noise: f64, throughput: impl Fn(usize) -> f64 + Copy) -> f64 {
-    let hits = (0..50).filter(|&seed| classify(&series(count, noise, seed, throughput)) == wanted).count();
+    let hits = (0..50)
+        .filter(|&seed| classify(&series(count, noise, seed, throughput)) == wanted)
+        .count();
     hits as f64 / 50.0
 }
 
@@ -105,7 +107,10 @@ fn few_replies_have_no_percentile() {
 
 #[test]
 fn a_warm_up_ends_between_its_bounds() {
-    let bounds = Bounds { least: Duration::from_secs(1), most: Duration::from_secs(8) };
+    let bounds = Bounds {
+        least: Duration::from_secs(1),
+        most: Duration::from_secs(8),
+    };
     let run = |intervals: Vec<Interval>| {
         let mut detector = Detector::new(bounds);
         for interval in intervals {
@@ -118,10 +123,23 @@ fn a_warm_up_ends_between_its_bounds() {
     };
     let flat = run(series(200, 0.01, 3, |_| 50_000.0));
     assert_eq!(flat.classification, Classification::Flat);
-    assert!(flat.warm_up_s >= 1.0 && flat.warm_up_s < 2.5, "{}", flat.warm_up_s);
-    let step = run(series(200, 0.01, 3, |index| if index < 8 { 10_000.0 } else { 50_000.0 }));
+    assert!(
+        flat.warm_up_s >= 1.0 && flat.warm_up_s < 2.5,
+        "{}",
+        flat.warm_up_s
+    );
+    let step = run(series(
+        200,
+        0.01,
+        3,
+        |index| if index < 8 { 10_000.0 } else { 50_000.0 },
+    ));
     assert_eq!(step.classification, Classification::WarmedUp);
-    assert!(step.warm_up_s >= 1.8 && step.warm_up_s < 5.0, "{}", step.warm_up_s);
+    assert!(
+        step.warm_up_s >= 1.8 && step.warm_up_s < 5.0,
+        "{}",
+        step.warm_up_s
+    );
     assert!(step.worst_p99_ns > Some(9_000_000));
     let never = run(series(200, 0.01, 3, |index| 10_000.0 + 1_000.0 * index as f64));
     assert_eq!(never.classification, Classification::NoSteadyState);
@@ -140,7 +158,14 @@ fn a_measurement_that_slows_down_is_noticed() {
     let slower = slowed_down(&fall).expect("slower");
     assert!((slower - 0.2).abs() < 0.02, "{slower}");
     assert_eq!(slowed_down(&series(50, 0.01, 5, |_| 50_000.0)), None);
-    assert_eq!(slowed_down(&series(50, 0.01, 5, |index| if index < 30 { 40_000.0 } else { 50_000.0 })), None);
+    assert_eq!(
+        slowed_down(&series(50, 0.01, 5, |index| if index < 30 {
+            40_000.0
+        } else {
+            50_000.0
+        })),
+        None
+    );
     assert_eq!(slowed_down(&[]), None);
 }
 
@@ -155,7 +180,10 @@ fn changes_are_found_where_they_are() {
     let values: Vec<f64> = (0..120).map(|index| level(index) + normal(&mut random)).collect();
     let begins = changes::segments(&values, 1e-6);
     assert_eq!(begins.len(), 3, "{begins:?}");
-    assert!(begins[1].abs_diff(40) <= 1 && begins[2].abs_diff(70) <= 1, "{begins:?}");
+    assert!(
+        begins[1].abs_diff(40) <= 1 && begins[2].abs_diff(70) <= 1,
+        "{begins:?}"
+    );
 }
 
 #[test]
@@ -189,8 +217,13 @@ fn pruning_changes_nothing() {
     for seed in 0..20 {
         let mut random = SmallRng::seed_from_u64(seed);
         let jump = 2.0 + seed as f64;
-        let values: Vec<f64> =
-            (0..60).map(|index| if index / 15 % 2 == 0 { 0.0 } else { jump } + normal(&mut random)).collect();
-        assert_eq!(changes::segments(&values, 1e-6), exhaustive(&values), "seed {seed}");
+        let values: Vec<f64> = (0..60)
+            .map(|index| if index / 15 % 2 == 0 { 0.0 } else { jump } + normal(&mut random))
+            .collect();
+        assert_eq!(
+            changes::segments(&values, 1e-6),
+            exhaustive(&values),
+            "seed {seed}"
+        );
     }
 }

@@ -1,0 +1,75 @@
+//! What makes two builds equal: the service's files, its commands and environment, the scripts that services share, and
+//! the versions of its toolchains.
+
+use super::{Folders, Tools};
+use prony_plan::Service;
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Hexadecimal digits that are used: a collision within one checkout is out of the question.
+const DIGITS: usize = 12;
+
+pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |text: &str| {
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+    };
+    for command in &service.build {
+        add(command);
+    }
+    for (name, value) in service
+        .env
+        .iter()
+        .chain(&tools.environment)
+        .chain(&tools.versions)
+    {
+        add(name);
+        add(value);
+    }
+    add_tree(&mut digest, &service.folder, true);
+    // A shared script may change what a build does; a neighbouring service may not.
+    add_tree(&mut digest, &folders.services, false);
+    let hex: String = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    hex[..DIGITS].to_owned()
+}
+
+/// Names, executable bits and contents, in the order of the names. `service.toml` and `toolchains.toml` are left out:
+/// what matters of them is added by its meaning.
+fn add_tree(digest: &mut Sha256, folder: &Path, deep: bool) {
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if matches!(name.as_str(), "service.toml" | "toolchains.toml") || super::copy::is_left_behind(&name) {
+            continue;
+        }
+        if path.is_dir() {
+            if deep {
+                digest.update(format!("folder {name}\n"));
+                add_tree(digest, &path, true);
+                digest.update("end\n");
+            }
+            continue;
+        }
+        let Ok(content) = fs::read(&path) else { continue };
+        let executable = fs::metadata(&path).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+        digest.update(format!("file {name} {executable} {}\n", content.len()));
+        digest.update(&content);
+    }
+}

@@ -1,0 +1,137 @@
+//! Running the commands of a build.
+
+use super::{Builder, LOG_LINES, Tools};
+use crate::Failure;
+use prony_host::{Cpus, Ending, Isolation, Limits, Process, ProcessSpec, Stdio};
+use prony_measurement::{Exclusion, Stage};
+use prony_plan::Service;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A build that takes longer hangs.
+const LONGEST: Duration = Duration::from_mins(30);
+/// Time between two looks at a build.
+const LOOK: Duration = Duration::from_millis(10);
+/// Time between TERM and KILL for a build that is cancelled, and for what it left running.
+const GRACE: Duration = Duration::from_secs(2);
+/// Most bytes of the log of a build.
+const LOG_BYTES: u64 = 4 << 20;
+
+pub(super) fn run(
+    builder: &Builder<'_>,
+    service: &Service,
+    tools: &Tools,
+    folder: &Path,
+) -> Result<(), Exclusion> {
+    let environment = environment(builder, service, tools).map_err(|failure| failure.with_log(Vec::new()))?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    for (number, command) in (1..).zip(&service.build) {
+        let spec = ProcessSpec {
+            name: format!("the build of {}", service.label()),
+            command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
+            folder: folder.to_owned(),
+            environment: environment.clone(),
+            cpus: Cpus::default(),
+            supervisor_cpus: Cpus::default(),
+            limits: Limits::default(),
+            isolation: Isolation::WherePossible,
+            network: None,
+            stdio: Stdio::Logged,
+            log: builder.folders.logs.join(format!("build-{name}.{number}.log")),
+            log_bytes: LOG_BYTES,
+            grace: GRACE,
+            sample_every: None,
+        };
+        let mut process = builder
+            .host
+            .start(&spec)
+            .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
+        let ended = wait(builder, &mut *process);
+        // A compiler server that stays behind ends with its build.
+        let _ = process.stop();
+        if let Err(reason) = judge(ended) {
+            let hint = service
+                .unavailable_hint
+                .as_ref()
+                .map(|hint| format!(" ({hint})"))
+                .unwrap_or_default();
+            let failure = Failure::new(Stage::Build, format!("`{command}` {reason}{hint}"));
+            return Err(failure.with_log(process.log_tail(LOG_LINES)));
+        }
+    }
+    Ok(())
+}
+
+enum Ended {
+    Itself(Ending),
+    Cancelled,
+    TooLong,
+}
+
+fn wait(builder: &Builder<'_>, process: &mut dyn Process) -> Ended {
+    let began = Instant::now();
+    loop {
+        if let Some(ending) = process.ended() {
+            return Ended::Itself(ending);
+        }
+        if builder.cancel.is_asked() {
+            return Ended::Cancelled;
+        }
+        if began.elapsed() > LONGEST {
+            return Ended::TooLong;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn judge(ended: Ended) -> Result<(), String> {
+    match ended {
+        Ended::Itself(Ending { code: Some(0), .. }) => Ok(()),
+        Ended::Itself(ending) => Err(ending.to_string()),
+        Ended::Cancelled => Err("was stopped by the user".to_owned()),
+        Ended::TooLong => Err(format!("took longer than {} minutes", LONGEST.as_secs() / 60)),
+    }
+}
+
+/// What a build finds in its environment: the caches of the usual clients are in the checkout, so that nothing is written
+/// elsewhere.
+fn environment(
+    builder: &Builder<'_>,
+    service: &Service,
+    tools: &Tools,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let cache = &builder.folders.cache;
+    let mut environment = BTreeMap::new();
+    let caches = [
+        ("PRONY_CACHE", ""),
+        ("npm_config_cache", "npm"),
+        ("PIP_CACHE_DIR", "pip"),
+        ("PRONY_M2", "m2"),
+        ("CARGO_TARGET_DIR", "cargo-target"),
+        ("GOCACHE", "go-build"),
+        ("GOMODCACHE", "go-mod"),
+    ];
+    for (variable, name) in caches {
+        let folder = if name.is_empty() {
+            cache.clone()
+        } else {
+            cache.join(name)
+        };
+        fs::create_dir_all(&folder).map_err(|error| {
+            Failure::new(Stage::Build, format!("cannot make {}: {error}", folder.display()))
+        })?;
+        environment.insert(variable.to_owned(), folder.display().to_string());
+    }
+    // Go writes its modules read-only, which keeps `rm -r` from removing them.
+    environment.insert("GOFLAGS".to_owned(), "-modcacherw".to_owned());
+    environment.insert(
+        "PRONY_SERVICES".to_owned(),
+        builder.folders.services.display().to_string(),
+    );
+    environment.extend(service.env.clone());
+    environment.extend(tools.environment.clone());
+    Ok(environment)
+}

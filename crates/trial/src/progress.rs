@@ -1,0 +1,69 @@
+//! What happens, for whoever shows it.
+
+use prony_measurement::{Phase, ServiceId, TrialRecord, Warning};
+use std::time::Duration;
+
+/// Something that happened in a run.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// A build begins.
+    Building(ServiceId),
+    /// A build is done; it was found ready where it took no time.
+    Built {
+        /// Of what.
+        service: ServiceId,
+        /// Whether an equal one was already there.
+        cached: bool,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A build failed.
+    NotBuilt {
+        /// Of what.
+        service: ServiceId,
+        /// Why.
+        reason: String,
+    },
+    /// A trial begins.
+    Begins {
+        /// Its number, from 1.
+        number: u32,
+        /// Trials in all.
+        of: u32,
+        /// Its round, from 0.
+        round: u32,
+        /// The service.
+        service: ServiceId,
+        /// The workload.
+        workload: String,
+        /// How long this trial and those after it will take, about.
+        remaining: Duration,
+    },
+    /// A phase of the load begins.
+    Phase(Phase),
+    /// An interval of the load ended.
+    Interval {
+        /// In which phase.
+        phase: Phase,
+        /// Replies per second.
+        throughput_per_s: f64,
+        /// Its 99th percentile, ns.
+        response_time_ns_p99: Option<u64>,
+        /// Requests that failed.
+        errors: u64,
+    },
+    /// A trial ended.
+    Ended(Box<TrialRecord>),
+    /// A trial is repeated.
+    Repeats {
+        /// Why.
+        reason: String,
+    },
+    /// A round is complete.
+    Round {
+        /// Which, from 0.
+        round: u32,
+    },
+    /// Something about the whole run is worth knowing.
+    Warning(Warning),
+}

@@ -1,0 +1,59 @@
+//! What the generator of a trial is told.
+
+use super::Trial;
+use prony_contract::ContractError;
+use prony_host::Split;
+use prony_load::{Check, Job, Phases, Target, TransportChoice, WarmUp};
+use prony_plan::WarmUpChoice;
+
+/// Length of an interval: what steadiness is judged by.
+const INTERVAL_NS: u64 = 100_000_000;
+/// Share of the bodies that are compared where comparing is not cheap.
+const COMPARED: f64 = 0.05;
+/// Wrong replies that are kept.
+const KEPT: u32 = 5;
+/// Time for replies that are still due at the end of the measurement, at most.
+const DRAIN_NS: u64 = 5_000_000_000;
+
+/// A plain target.
+pub fn target_of(host: &str, port: u16) -> Target {
+    Target {
+        url: format!("http://{host}:{port}"),
+        host: host.to_owned(),
+        port,
+        authority: format!("{host}:{port}"),
+        tls: None,
+    }
+}
+
+pub(super) fn job(trial: &Trial<'_>, target: &Target, split: &Split) -> Result<Job, ContractError> {
+    let (group, protocol) = (trial.group(), trial.entry().protocol);
+    let threads = split
+        .generator
+        .len()
+        .clamp(1, group.load.connections().max(1) as usize);
+    Ok(Job {
+        target: target.clone(),
+        protocol,
+        load: group.load.clone(),
+        workload: trial.contract.workload(&group.workload, protocol)?,
+        phases: Phases {
+            warm_up: match group.warm_up {
+                WarmUpChoice::FixedNs(ns) => WarmUp::FixedNs(ns),
+                WarmUpChoice::Steady { most_ns, .. } => WarmUp::UntilTold { limit_ns: most_ns },
+            },
+            measurement_ns: group.duration_ns,
+            drain_ns: group.timeout_ns.min(DRAIN_NS),
+        },
+        timeout_ns: group.timeout_ns,
+        check: Check {
+            share: COMPARED,
+            keep: KEPT,
+        },
+        threads: threads as u32,
+        cpus: split.generator.as_slice().to_vec(),
+        transport: TransportChoice::Auto,
+        interval_ns: INTERVAL_NS,
+        seed: trial.seed(),
+    })
+}

@@ -1,0 +1,189 @@
+//! Starting a service and what it needs.
+
+use super::job::target_of;
+use super::{Bench, Trial};
+use crate::Failure;
+use prony_contract::Contract;
+use prony_host::{Cpus, HostError, Limits, Network, Process, ProcessSpec, Split, Stdio};
+use prony_load::Target;
+use prony_measurement::Stage;
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A started service, where it is reached, and its backend.
+pub struct Subject {
+    /// The service.
+    pub service: Box<dyn Process>,
+    /// Where it listens.
+    pub target: Target,
+    /// Its backend.
+    pub backend: Option<Backend>,
+}
+
+/// A started backend.
+pub struct Backend {
+    /// The process.
+    pub process: Box<dyn Process>,
+    /// Where it listens.
+    pub url: String,
+}
+
+/// Most bytes of a service's log.
+const LOG_BYTES: u64 = 1 << 20;
+/// Most bytes that a service may write to disk: it has no reason to write any.
+const DISK_BYTES: u64 = 1 << 30;
+/// Time between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(5);
+/// Time between two samples.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+/// Tries with another port when the one that was free is taken by the time the process binds it.
+const PORTS: u32 = 3;
+/// Time for the backend to listen.
+const BACKEND_READY: Duration = Duration::from_secs(10);
+
+/// Starts the service of a trial with the backend that it needs.
+pub fn start_service(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    split: &Split,
+    backend: Option<Backend>,
+) -> Result<Subject, Failure> {
+    let failed = |error: HostError| Failure::host(Stage::Start, &error);
+    let port = bench.host.free_port().map_err(failed)?;
+    let spec = spec_of(bench, trial, split, port, backend.as_ref());
+    let service = bench.host.start(&spec).map_err(failed)?;
+    let address = service
+        .address()
+        .unwrap_or_else(|| bench.host.address())
+        .to_owned();
+    Ok(Subject {
+        service,
+        target: target_of(&address, port),
+        backend,
+    })
+}
+
+fn spec_of(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    split: &Split,
+    port: u16,
+    backend: Option<&Backend>,
+) -> ProcessSpec {
+    let (service, plan) = (trial.service, trial.plan);
+    let workers = plan
+        .limits
+        .cpus
+        .map_or(usize::MAX, |cpus| cpus.ceil() as usize)
+        .min(split.service.len())
+        .max(1);
+    let mut environment = trial.built.environment.clone();
+    environment.extend(service.env.clone());
+    environment.insert("HOST".to_owned(), bench.host.address().to_owned());
+    environment.insert("PORT".to_owned(), port.to_string());
+    environment.insert("WORKERS".to_owned(), workers.to_string());
+    if let Some(backend) = backend {
+        environment.insert("BACKEND_URL".to_owned(), backend.url.clone());
+    }
+    ProcessSpec {
+        name: service.label(),
+        command: vec!["sh".to_owned(), "-c".to_owned(), service.run.clone()],
+        folder: trial.built.folder.clone(),
+        environment,
+        cpus: split.service.clone(),
+        supervisor_cpus: split.generator.clone(),
+        limits: Limits {
+            cpus: plan.limits.cpus,
+            memory_bytes: plan.limits.memory_bytes,
+            files: None,
+            disk_bytes: Some(DISK_BYTES),
+        },
+        isolation: bench.options.isolation,
+        network: plan.network.map(|network| Network {
+            delay: Duration::from_nanos(network.delay_ns),
+            rate_bits_per_s: network.rate_bits_per_s,
+        }),
+        stdio: Stdio::Logged,
+        log: bench
+            .options
+            .logs
+            .join(format!("{}-{}.log", service.name, service.variant)),
+        log_bytes: LOG_BYTES,
+        grace: GRACE,
+        sample_every: Some(SAMPLE_EVERY),
+    }
+}
+
+/// Starts the backend that a contract needs and waits until it listens.
+pub fn start_backend(
+    bench: &Bench<'_>,
+    contract: &Contract,
+    split: &Split,
+) -> Result<Option<Backend>, Failure> {
+    let Some(wanted) = &contract.backend else {
+        return Ok(None);
+    };
+    let mut last = Failure::new(Stage::Start, "the backend did not start");
+    for _ in 0..PORTS {
+        match try_backend(bench, wanted.delay, split) {
+            Ok(backend) => return Ok(Some(backend)),
+            Err(failure) if failure.interrupted => return Err(failure),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}
+
+fn try_backend(bench: &Bench<'_>, delay: Duration, split: &Split) -> Result<Backend, Failure> {
+    let failed = |error: HostError| Failure::host(Stage::Start, &error);
+    let address = bench.host.address();
+    let port = bench.host.free_port().map_err(failed)?;
+    let cpus = split.backend.clone().unwrap_or_default();
+    let environment = BTreeMap::from([
+        ("HOST".to_owned(), address.to_owned()),
+        ("PORT".to_owned(), port.to_string()),
+        ("DELAY_MS".to_owned(), delay.as_millis().to_string()),
+        ("WORKERS".to_owned(), cpus.len().max(1).to_string()),
+    ]);
+    let spec = ProcessSpec {
+        name: "the backend".to_owned(),
+        command: bench.options.backend.clone(),
+        folder: bench.options.logs.clone(),
+        environment,
+        cpus,
+        supervisor_cpus: Cpus::clone(&split.generator),
+        limits: Limits::default(),
+        isolation: prony_host::Isolation::WherePossible,
+        network: None,
+        stdio: Stdio::Logged,
+        log: bench.options.logs.join("backend.log"),
+        log_bytes: LOG_BYTES,
+        grace: GRACE,
+        sample_every: None,
+    };
+    let mut process = bench.host.start(&spec).map_err(failed)?;
+    let began = Instant::now();
+    while TcpStream::connect((address, port)).is_err() {
+        if bench.cancel.is_now() {
+            return Err(Failure::interrupted(Stage::Start));
+        }
+        if let Some(ending) = process.ended() {
+            let last = process.log_tail(3).join(" | ");
+            return Err(Failure::new(
+                Stage::Start,
+                format!("the backend {ending}: {last}"),
+            ));
+        }
+        if began.elapsed() > BACKEND_READY {
+            let text = format!("the backend did not listen within {BACKEND_READY:?}");
+            return Err(Failure::new(Stage::Start, text));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(Backend {
+        process,
+        url: format!("http://{address}:{port}"),
+    })
+}
