@@ -10,6 +10,7 @@ mod error;
 mod estimate;
 mod interval;
 mod metric;
+mod plan;
 mod ranking;
 #[cfg(test)]
 mod simulation;
@@ -18,5 +19,9 @@ mod summary;
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
+pub use plan::{
+    Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
+    smallest_difference, variation,
+};
 pub use ranking::{Adjustment, Pair, RankInterval, Verdict};
 pub use summary::{Group, Options, ServiceSummary, Summary, summarise};

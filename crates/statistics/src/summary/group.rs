@@ -15,7 +15,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     let mut rows = services
         .iter()
         .zip(metrics)
-        .map(|(service, metrics)| service::summarise(service, metrics))
+        .map(|(service, metrics)| service::summarise(service, metrics, options))
         .collect::<Result<Vec<_>, _>>()?;
     let order = order(&rows, ranked_by);
     let table = estimates::table(ranked_by, services)?;

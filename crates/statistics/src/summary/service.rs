@@ -1,8 +1,8 @@
 //! One service of a group: what its trials hold together, and the reasons beside it.
 
-use super::ServiceSummary;
 use super::sample::ServiceSample;
-use crate::{Metrics, StatisticsError};
+use super::{Options, ServiceSummary};
+use crate::{Metrics, StatisticsError, Variation, variation};
 use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
 use std::collections::BTreeSet;
 
@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 pub(super) fn summarise(
     service: &ServiceSample<'_>,
     metrics: Metrics,
+    options: &Options,
 ) -> Result<ServiceSummary, StatisticsError> {
     let mut outcomes = Outcomes::default();
     let (mut received, mut completed, mut offered, mut valid) = (0, 0, 0, 0);
@@ -22,6 +23,7 @@ pub(super) fn summarise(
         valid += recording.requests.valid;
     }
     let histogram = merged(service)?;
+    let variation = variation_of(service);
     Ok(ServiceSummary {
         id: service.id.clone(),
         rank: None,
@@ -37,6 +39,10 @@ pub(super) fn summarise(
         trials: service.measured.len() as u32,
         failed_trials: service.failed.len() as u32,
         classification: classification(service),
+        trials_for_precision: variation
+            .as_ref()
+            .and_then(|variation| variation.trials_needed(options.precision, options.confidence)),
+        variation,
         warnings: warnings(service),
         excluded: exclusion(service, valid),
     })
@@ -59,6 +65,24 @@ fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsEr
         }
     }
     Ok(all)
+}
+
+/// Throughput of the intervals of each start; whole ones, since the last may be cut short.
+fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
+    let starts = service.measured.iter().map(|(_, measured)| {
+        let intervals = &measured.recording.intervals;
+        let longest = intervals
+            .iter()
+            .map(|interval| interval.length_s)
+            .fold(0.0, f64::max);
+        let whole = intervals
+            .iter()
+            .filter(|interval| interval.length_s > 0.9 * longest && interval.completed > 0);
+        whole
+            .map(|interval| (interval.completed as f64 / interval.length_s).ln())
+            .collect()
+    });
+    variation(&[starts.collect()]).ok()
 }
 
 /// The most frequent classification; of equally frequent ones the worst.

@@ -1,6 +1,6 @@
 //! What a summary holds: the `groups` of `prony run --json`.
 
-use crate::{Adjustment, Metric, Metrics, Pair, RankInterval, StatisticsError};
+use crate::{Adjustment, Metric, Metrics, Pair, RankInterval, StatisticsError, Variation};
 use prony_measurement::{Classification, Exclusion, Latency, Outcomes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,8 @@ pub struct Options {
     pub rank_by: Option<Metric>,
     /// Seed of the bootstrap.
     pub seed: u64,
+    /// Half-width of an interval that is wished for, 0.02 is ±2 %: for the number of trials that it would take.
+    pub precision: f64,
 }
 
 impl Default for Options {
@@ -25,6 +27,7 @@ impl Default for Options {
             tie_band: 0.01,
             rank_by: None,
             seed: 1,
+            precision: 0.02,
         }
     }
 }
@@ -34,11 +37,13 @@ impl Options {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return Err(StatisticsError::Confidence(self.confidence));
         }
-        if !(0.0..1.0).contains(&self.tie_band) {
-            return Err(StatisticsError::Share {
-                what: "the band of a tie",
-                value: self.tie_band,
-            });
+        for (what, value) in [
+            ("the band of a tie", self.tie_band),
+            ("the precision", self.precision),
+        ] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(StatisticsError::Share { what, value });
+            }
         }
         Ok(())
     }
@@ -111,6 +116,10 @@ pub struct ServiceSummary {
     pub failed_trials: u32,
     /// How throughput went over its trials: the most frequent verdict.
     pub classification: Option<Classification>,
+    /// Where the variation of its throughput comes from: within a start or between starts; `None` with one trial.
+    pub variation: Option<Variation>,
+    /// Trials that the wished precision takes with this variation.
+    pub trials_for_precision: Option<u32>,
     /// Reasons to doubt these numbers.
     pub warnings: Vec<Warning>,
     /// Why it is not ranked.

@@ -1,0 +1,130 @@
+//! After each round: go on, with whom, or stop.
+
+use crate::{Group, Quantity, ServiceSummary, Verdict};
+use prony_measurement::ServiceId;
+use serde::{Deserialize, Serialize};
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopRule {
+    /// Half-width that every interval must fall under, as a share of its point: 0.02 is ±2 %. `None`: run all rounds.
+    pub precision: Option<f64>,
+    /// Rounds before a stop for precision is considered. Fewer than five make intervals that are narrow by luck.
+    pub fewest_rounds: u32,
+    /// Rounds of the plan.
+    pub most_rounds: u32,
+    /// Time for the whole run, s.
+    pub budget_s: Option<f64>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Rounds done.
+    pub rounds: u32,
+    /// Time spent, s.
+    pub spent_s: f64,
+    /// Time that the next round would take with all services, s.
+    pub next_round_s: f64,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// A round with all services.
+    All,
+    /// A round with these services alone, by the index of their group: the others are settled.
+    Only(Vec<(usize, ServiceId)>),
+    /// No further round.
+    Stop(StopReason),
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// Every interval is as narrow as wished.
+    Precision,
+    /// The rounds of the plan are done.
+    Rounds,
+    /// Another round would exceed the budget.
+    Budget,
+    /// No service is left that gives numbers.
+    NothingLeft,
+}
+
+/// Decides after a round, from the groups of [`summarise`](crate::summarise) so far.
+///
+/// Precision alone ends a run, never a difference that was found: looking for significance after each round would find it
+/// where there is none (Armitage, `McPherson` and Rowe 1969), while stopping at a fixed width keeps the confidence nearly
+/// (Chow and Robbins 1965). A service is settled when its interval is narrow enough and its rank is proven; further rounds
+/// leave it out, unless fewer than two services of its group would be left to compare.
+pub fn next_round(groups: &[Group], rule: &StopRule, progress: &Progress) -> Decision {
+    if progress.rounds == 0 {
+        return Decision::All;
+    }
+    let alive = groups.iter().any(|group| measurable(group).next().is_some());
+    if !alive {
+        return Decision::Stop(StopReason::NothingLeft);
+    }
+    if progress.rounds >= rule.most_rounds {
+        return Decision::Stop(StopReason::Rounds);
+    }
+    let all_narrow = rule.precision.is_some_and(|precision| {
+        groups
+            .iter()
+            .all(|group| measurable(group).all(|row| narrow(group, row, precision)))
+    });
+    if all_narrow && progress.rounds >= rule.fewest_rounds {
+        return Decision::Stop(StopReason::Precision);
+    }
+    if rule
+        .budget_s
+        .is_some_and(|budget| progress.spent_s + progress.next_round_s > budget)
+    {
+        return Decision::Stop(StopReason::Budget);
+    }
+    match rule.precision {
+        Some(precision) if progress.rounds >= rule.fewest_rounds => with_open(groups, precision),
+        _ => Decision::All,
+    }
+}
+
+fn with_open(groups: &[Group], precision: f64) -> Decision {
+    let mut open = Vec::new();
+    let mut settled = false;
+    for (index, group) in groups.iter().enumerate() {
+        let rows: Vec<&ServiceSummary> = measurable(group).collect();
+        let is_open = |row: &&ServiceSummary| !narrow(group, row, precision) || !rank_proven(group, row);
+        let left: Vec<&ServiceSummary> = rows.iter().copied().filter(is_open).collect();
+        let chosen = if left.len() == 1 { rows.clone() } else { left };
+        settled |= chosen.len() < rows.len();
+        open.extend(chosen.into_iter().map(|row| (index, row.id.clone())));
+    }
+    if settled {
+        Decision::Only(open)
+    } else {
+        Decision::All
+    }
+}
+
+/// Services that further rounds could tell more about.
+fn measurable(group: &Group) -> impl Iterator<Item = &ServiceSummary> {
+    group
+        .services
+        .iter()
+        .filter(|row| row.excluded.is_none() && row.trials > 0)
+}
+
+fn narrow(group: &Group, row: &ServiceSummary, precision: f64) -> bool {
+    let estimate = row.metrics.get(group.ranked_by).and_then(Quantity::estimate);
+    estimate.is_some_and(|estimate| estimate.half_width() <= precision)
+}
+
+/// Whether no pair with this service is undecided: each differs or is practically the same.
+fn rank_proven(group: &Group, row: &ServiceSummary) -> bool {
+    let name = row.id.to_string();
+    let mut own = group.pairs.iter().filter(|pair| pair.a == name || pair.b == name);
+    own.all(|pair| pair.verdict != Verdict::CannotTell)
+}
