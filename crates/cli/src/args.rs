@@ -21,17 +21,26 @@ pub(crate) struct Arguments {
 // One line a command: its arguments and what it does stand in its own file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Backend(commands::backend::Args),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
     New(commands::new::Args),
+    Report(commands::report::Args),
+    Serve(commands::serve::Args),
+    #[command(hide = true)]
+    Supervise(commands::supervise::Args),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Backend(args) => commands::backend::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
             Self::New(args) => commands::new::run(&args),
+            Self::Report(args) => commands::report::run(&args),
+            Self::Serve(args) => commands::serve::run(&args),
+            Self::Supervise(args) => commands::supervise::run(&args),
         }
     }
 }

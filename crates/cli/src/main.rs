@@ -8,6 +8,7 @@ mod checkout;
 mod commands;
 mod exit;
 mod output;
+mod reporting;
 mod table;
 
 use clap::Parser as _;

@@ -1,5 +1,9 @@
 //! One file a command: its arguments, and `run`.
 
+pub(crate) mod backend;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;
+pub(crate) mod report;
+pub(crate) mod serve;
+pub(crate) mod supervise;

@@ -10,13 +10,7 @@ const SLOT: &str = "type=\"application/json\">null</script>";
 
 /// The page with the report in it: one file that loads nothing else.
 pub fn page(report: &Report) -> Result<String, ReportError> {
-    let mut lean = report.clone();
-    // The page draws from the curves; whole histograms would only make it heavy.
-    for group in &mut lean.groups {
-        for row in &mut group.services {
-            row.summary.histogram = None;
-        }
-    }
+    let lean = report.clone().lean();
     let data = serde_json::to_string(&lean).map_err(|error| write("HTML", &error))?;
     Ok(PAGE.replacen(
         SLOT,

@@ -204,11 +204,11 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
     let plane = Plane::of(&curves);
     let mut body = plane.grid();
     for (index, (name, curve)) in curves.iter().enumerate() {
-        let place = |&(share, ns): &(f64, u64)| {
+        let dot = |&(share, ns): &(f64, u64)| {
             let nines = -(1.0 - share).log10();
             format!("{:.1},{:.1}", Plane::x(nines), plane.y(ns.max(1) as f64))
         };
-        let points: Vec<String> = curve.iter().map(place).collect();
+        let points: Vec<String> = curve.iter().map(dot).collect();
         let style = format!(
             "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
             LINES[index], DASHES[index]

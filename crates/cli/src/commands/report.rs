@@ -1,0 +1,122 @@
+//! `prony report`: a run in any form, from the store, at any time.
+
+use crate::checkout::{Checkout, StoreArgs};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::reporting::{self, Surroundings};
+use anyhow::anyhow;
+use prony_report::{Format, Report, junit, render};
+use prony_store::{Store, StoreError};
+use std::path::{Path, PathBuf};
+
+/// Show a run as text, page, table, chart or metrics
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run: its name, the start or end of it, or `latest`
+    #[arg(default_value = "latest")]
+    run: String,
+    /// What to write
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: Form,
+    /// Where to write: a file, or a folder for `svg` and `all` [default: standard output; `.prony/reports/RUN/` for
+    /// `html`, `svg` and `all`]
+    #[arg(long, short, value_name = "PATH")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Aligned text
+    Terminal,
+    /// One self-contained page with charts
+    Html,
+    /// Markdown for a README or a pull request
+    Md,
+    /// A line per service and metric
+    Csv,
+    /// All of it, for programs
+    Json,
+    /// Each chart as a file
+    Svg,
+    /// The text format of Prometheus
+    Prometheus,
+    /// Metrics of OpenTelemetry as OTLP JSON
+    Otlp,
+    /// The contract checks as `JUnit` XML
+    Junit,
+    /// A folder with all of these
+    All,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let store = open(&args.store)?;
+    let run = store.find_run(&args.run).map_err(usage)?;
+    let report = reporting::report(&store, &run, &Surroundings::read()?)?;
+    let text = match args.format {
+        Form::Html | Form::Svg | Form::All => return files(args, &report),
+        Form::Junit => junit_of(&report)?,
+        Form::Terminal => render(&report, Format::Terminal, reporting::look())?,
+        Form::Md => render(&report, Format::Markdown, reporting::look())?,
+        Form::Csv => render(&report, Format::Csv, reporting::look())?,
+        Form::Json => render(&report, Format::Json, reporting::look())?,
+        Form::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
+        Form::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
+    };
+    match &args.out {
+        None => print(text.trim_end())?,
+        Some(file) => reporting::write(file, &text)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Opens the store for a command that reads.
+pub(crate) fn open(store: &StoreArgs) -> anyhow::Result<Store> {
+    Store::open_existing(&store.path()?).map_err(usage)
+}
+
+/// What the user can mend is bad input; the rest is a failure.
+pub(crate) fn usage(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Missing(_) | StoreError::NoSuchRun { .. } | StoreError::Ambiguous { .. } => {
+            bad_input(error)
+        }
+        other => other.into(),
+    }
+}
+
+/// Forms that are files: says where they are.
+fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let usual =
+        || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
+    let place = match (&args.out, args.format) {
+        (Some(out), _) => out.clone(),
+        (None, Form::Html) => usual()?.join("report.html"),
+        (None, Form::Svg) => usual()?.join("charts"),
+        (None, _) => usual()?,
+    };
+    match args.format {
+        Form::Html => reporting::write(&place, &prony_report::page(report)?)?,
+        Form::Svg => reporting::write_charts(report, &place)?,
+        _ => drop(reporting::write_all(report, &place)?),
+    }
+    print(&shown(&place))?;
+    Ok(Exit::Fine)
+}
+
+fn junit_of(report: &Report) -> anyhow::Result<String> {
+    match &report.checks {
+        Some(checks) => Ok(junit(checks)),
+        None => Err(bad_input(anyhow!(
+            "the run {} has no contract checks: `prony check --junit` makes them",
+            report.run
+        ))),
+    }
+}
+
+/// The path as short as it can be said from here.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).unwrap_or(path).display().to_string()
+}

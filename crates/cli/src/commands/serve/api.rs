@@ -1,0 +1,138 @@
+//! What the page asks for: JSON, made anew from the store for every question.
+
+use super::State as Shared;
+use crate::reporting;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use prony_measurement::ServiceId;
+use prony_report::Report;
+use prony_store::{RunEntry, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a question has no answer, as JSON.
+pub(super) struct Failure(anyhow::Error);
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let absent = matches!(
+            self.0.downcast_ref(),
+            Some(StoreError::NoSuchRun { .. } | StoreError::Ambiguous { .. } | StoreError::Missing(_))
+        );
+        let status = if absent {
+            StatusCode::NOT_FOUND
+        } else {
+            StatusCode::INTERNAL_SERVER_ERROR
+        };
+        (
+            status,
+            Json(serde_json::json!({ "error": format!("{:#}", self.0) })),
+        )
+            .into_response()
+    }
+}
+
+/// Reads the store on a thread that may wait, so that a long report does not hold up other pages.
+pub(super) async fn blocking<T: Send + 'static>(
+    state: &Arc<Shared>,
+    read: impl FnOnce(&Store, &Shared) -> anyhow::Result<T> + Send + 'static,
+) -> Result<T, Failure> {
+    let state = Arc::clone(state);
+    let read = move || read(&Store::open_existing(&state.store)?, &state);
+    Ok(tokio::task::spawn_blocking(read).await??)
+}
+
+pub(super) async fn page() -> Html<&'static str> {
+    Html(prony_report::served_page())
+}
+
+/// A run in the list of runs.
+#[derive(Debug, Serialize)]
+pub(super) struct ListedRun {
+    #[serde(flatten)]
+    entry: RunEntry,
+    running: bool,
+}
+
+pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ListedRun>>, Failure> {
+    let listed = |store: &Store, entry: RunEntry| {
+        let running = entry.ended_at.is_none() && {
+            let last = store.trials(&entry.id)?;
+            reporting::is_running(store, &store.run(&entry.id)?, &last)?
+        };
+        Ok(ListedRun { entry, running })
+    };
+    let all = blocking(&state, move |store, _| {
+        store
+            .runs()?
+            .into_iter()
+            .map(|entry| listed(store, entry))
+            .collect()
+    });
+    Ok(Json(all.await?))
+}
+
+pub(super) async fn run(
+    State(state): State<Arc<Shared>>,
+    Path(run): Path<String>,
+) -> Result<Json<Report>, Failure> {
+    let report = blocking(&state, move |store, state| {
+        let run = store.find_run(&run)?;
+        Ok(reporting::report(store, &run, &state.beside)?.lean())
+    });
+    Ok(Json(report.await?))
+}
+
+/// Two runs to compare.
+#[derive(Debug, Deserialize)]
+pub(super) struct Two {
+    a: String,
+    b: String,
+}
+
+/// Both runs as they stand.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared {
+    a: Report,
+    b: Report,
+}
+
+pub(super) async fn compare(
+    State(state): State<Arc<Shared>>,
+    Query(two): Query<Two>,
+) -> Result<Json<Compared>, Failure> {
+    let both = blocking(&state, move |store, state| {
+        let report = |wanted: &str| {
+            Ok::<_, anyhow::Error>(reporting::report(store, &store.find_run(wanted)?, &state.beside)?.lean())
+        };
+        Ok(Compared {
+            a: report(&two.a)?,
+            b: report(&two.b)?,
+        })
+    });
+    Ok(Json(both.await?))
+}
+
+/// A service that the store has a history of.
+#[derive(Debug, Serialize)]
+pub(super) struct Known {
+    #[serde(flatten)]
+    id: ServiceId,
+    contract: String,
+}
+
+pub(super) async fn services(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Known>>, Failure> {
+    let all = blocking(&state, |store, _| {
+        let known = store.services()?.into_iter();
+        Ok(known.map(|(id, contract)| Known { id, contract }).collect())
+    });
+    Ok(Json(all.await?))
+}

@@ -1,0 +1,110 @@
+//! One service over all runs.
+
+use super::State as Shared;
+use super::api::{Failure, blocking};
+use crate::reporting;
+use axum::Json;
+use axum::extract::{Query, State};
+use prony_measurement::{ServiceId, TrialRecord};
+use prony_report::describe_load;
+use prony_statistics::{Metric, Quantity, ServiceSummary};
+use prony_store::Store;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The metrics that a history follows.
+const FOLLOWED: [Metric; 4] = [
+    Metric::GoodputPerS,
+    Metric::ResponseTimeNsP99,
+    Metric::CpuNsPerRequest,
+    Metric::MemoryBytesPeak,
+];
+
+/// Whose history.
+#[derive(Debug, Deserialize)]
+pub(super) struct Whose {
+    service: String,
+    variant: String,
+    contract: String,
+}
+
+/// A service under one workload and load, run by run.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    workload: String,
+    load_text: String,
+    /// The oldest run first.
+    runs: Vec<Past>,
+}
+
+/// What one run said.
+#[derive(Debug, Serialize)]
+struct Past {
+    run: String,
+    started_at: String,
+    trials: u32,
+    excluded: Option<String>,
+    #[serde(flatten)]
+    metrics: BTreeMap<&'static str, Option<Quantity>>,
+}
+
+pub(super) async fn history(
+    State(state): State<Arc<Shared>>,
+    Query(whose): Query<Whose>,
+) -> Result<Json<Vec<Line>>, Failure> {
+    let lines = blocking(&state, move |store, _| {
+        let service = ServiceId {
+            service: whose.service,
+            variant: whose.variant,
+        };
+        lines(store, &service, &whose.contract)
+    });
+    Ok(Json(lines.await?))
+}
+
+fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<Line>> {
+    let mut by_run: Vec<(String, Vec<TrialRecord>)> = Vec::new();
+    for stored in store.history(service, contract)? {
+        match by_run.iter_mut().find(|(run, _)| *run == stored.run) {
+            Some((_, trials)) => trials.push(stored.trial),
+            None => by_run.push((stored.run, vec![stored.trial])),
+        }
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    for (run, trials) in &by_run {
+        let record = store.run(run)?;
+        for group in reporting::summary(&record, trials)?.groups {
+            let load_text = describe_load(&group.load);
+            let Some(row) = group.services.first() else {
+                continue;
+            };
+            let past = past(run, &record.started_at, row);
+            let same = |line: &&mut Line| line.workload == group.workload && line.load_text == load_text;
+            match lines.iter_mut().find(same) {
+                Some(line) => line.runs.push(past),
+                None => lines.push(Line {
+                    workload: group.workload,
+                    load_text,
+                    runs: vec![past],
+                }),
+            }
+        }
+    }
+    for line in &mut lines {
+        line.runs
+            .sort_by(|left, right| left.started_at.cmp(&right.started_at));
+    }
+    Ok(lines)
+}
+
+fn past(run: &str, started_at: &str, row: &ServiceSummary) -> Past {
+    let metric = |metric: &Metric| (metric.key(), row.metrics.get(*metric).cloned());
+    Past {
+        run: run.to_owned(),
+        started_at: started_at.to_owned(),
+        trials: row.trials,
+        excluded: row.excluded.as_ref().map(|excluded| excluded.reason.clone()),
+        metrics: FOLLOWED.iter().map(metric).collect(),
+    }
+}

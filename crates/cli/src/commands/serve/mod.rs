@@ -1,0 +1,100 @@
+//! `prony serve`: the live page and the history, read-only, from the store.
+//!
+//! The page is the report's own; served, it asks this server for data. Nothing here writes, and no text of a service is
+//! ever sent as HTML: data goes out as JSON, with a policy that lets the page run its own script and no other.
+
+mod api;
+mod guard;
+mod history;
+mod live;
+
+use crate::checkout::StoreArgs;
+use crate::commands::report::usage;
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::reporting::Surroundings;
+use anyhow::{Context as _, anyhow};
+use axum::Router;
+use axum::routing::get;
+use prony_store::Store;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// Show runs, a run in progress and their history in the browser
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address to listen on; beyond loopback everyone who reaches it can read the runs
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    listen: IpAddr,
+    /// Port; 0 takes a free one
+    #[arg(long, default_value_t = 4400)]
+    port: u16,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What every request may read.
+struct State {
+    store: PathBuf,
+    beside: Surroundings,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let store = args.store.path()?;
+    // An unreadable store is told now, not on the first click.
+    drop(Store::open_existing(&store).map_err(usage)?);
+    let state = Arc::new(State {
+        store,
+        beside: Surroundings::read()?,
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the server")?;
+    runtime.block_on(serve(args, state))?;
+    Ok(Exit::Fine)
+}
+
+async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
+    let listener = TcpListener::bind((args.listen, args.port))
+        .await
+        .map_err(|error| {
+            bad_input(anyhow!(
+                "cannot listen on {}: {error}; choose another port with --port, or a free one with --port 0",
+                SocketAddr::new(args.listen, args.port)
+            ))
+        })?;
+    let address = listener.local_addr().context("cannot tell the address")?;
+    print(&format!("http://{address}/"))?;
+    let server = axum::serve(listener, routes(state, args.listen.is_loopback()));
+    tokio::select! {
+        ended = server => ended.context("the server failed"),
+        // Streams to open pages would hold a graceful end up for ever.
+        asked = tokio::signal::ctrl_c() => asked.context("cannot wait for Ctrl-C"),
+    }
+}
+
+fn routes(state: Arc<State>, only_local: bool) -> Router {
+    let pages = [
+        "/",
+        "/run/{run}",
+        "/compare",
+        "/service/{service}/{variant}/{contract}",
+    ];
+    let router = pages
+        .iter()
+        .fold(Router::new(), |router, path| router.route(path, get(api::page)));
+    router
+        .route("/api/runs", get(api::runs))
+        .route("/api/runs/{run}", get(api::run))
+        .route("/api/runs/{run}/events", get(live::events))
+        .route("/api/compare", get(api::compare))
+        .route("/api/services", get(api::services))
+        .route("/api/history", get(history::history))
+        .layer(axum::middleware::from_fn(move |request, next| {
+            guard::guard(only_local, request, next)
+        }))
+        .with_state(state)
+}

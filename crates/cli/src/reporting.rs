@@ -1,0 +1,190 @@
+//! From the store to a report: used by every command that shows a run.
+
+use crate::checkout::Checkout;
+use crate::exit::bad_input;
+use anyhow::Context as _;
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_plan::{Catalogue, Service};
+use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
+use prony_statistics::{Options, Summary, summarise};
+use prony_store::Store;
+use serde_json::Value;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A run that was heard of so long ago, and has no end, was killed.
+const SILENT: Duration = Duration::from_secs(120);
+/// Widest table on a terminal; beyond it the eye loses the row.
+const WIDEST: usize = 150;
+/// Width where there is no terminal.
+const USUAL: usize = 100;
+
+/// What a report needs beside the store: what lies in the checkout, where there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    services: Vec<ServiceInfo>,
+    references: Vec<References>,
+}
+
+impl Surroundings {
+    /// Reads the checkout around the working directory; outside of one there is nothing beside the store.
+    pub(crate) fn read() -> anyhow::Result<Self> {
+        let Ok(checkout) = Checkout::find() else {
+            return Ok(Self::default());
+        };
+        // A report of an old run must not fail because a service file is being edited.
+        let services =
+            Catalogue::read(&checkout.root).map_or_else(|_| Vec::new(), |all| service_infos(&all.services));
+        Ok(Self {
+            services,
+            references: references(&checkout.root.join("reference"))?,
+        })
+    }
+}
+
+/// What a report says of services beside their numbers. A run keeps it as `services` in its plan, so that its report
+/// tells what was run.
+pub(crate) fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
+    let info = |service: &Service| ServiceInfo {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
+        title: service.title.clone(),
+        language: service.language.clone(),
+        framework: service.framework.clone(),
+        class: service.class.word().to_owned(),
+        version: Some(service.version.clone()),
+        workers: Some(service.workers.how.clone()),
+        note: service.note.clone(),
+        era: service.era,
+    };
+    services.iter().map(info).collect()
+}
+
+fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(Vec::new());
+    };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    let read = |file: &PathBuf| {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        References::read(file, &text).map_err(bad_input)
+    };
+    files.iter().map(read).collect()
+}
+
+/// The summary of a run's trials, with the confidence and the band of a tie of its plan.
+pub(crate) fn summary(run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result<Summary> {
+    let usual = Options::default();
+    let options = Options {
+        confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
+        tie_band: run.plan["tie"].as_f64().unwrap_or(usual.tie_band),
+        seed: run.seed,
+        ..usual
+    };
+    summarise(trials, &options).with_context(|| format!("cannot summarise the run {}", run.id))
+}
+
+/// The report of a run as it stands.
+pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
+    let record = store.run(run)?;
+    let trials = store.trials(run)?;
+    let summary = summary(&record, &trials)?;
+    let checks = store.check_matrix(Some(run))?;
+    let kept: Option<Vec<ServiceInfo>> = record
+        .plan
+        .get("services")
+        .and_then(|services| serde_json::from_value(services.clone()).ok());
+    let input = Input {
+        run: &record,
+        trials: &trials,
+        summary: &summary,
+        services: kept.as_ref().unwrap_or(&beside.services),
+        references: &beside.references,
+        checks: checks.as_ref(),
+        running: is_running(store, &record, &trials)?,
+    };
+    Report::new(&input).with_context(|| format!("cannot report the run {run}"))
+}
+
+/// Whether a run without an end is still heard of.
+pub(crate) fn is_running(store: &Store, run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result<bool> {
+    if run.ended_at.is_some() {
+        return Ok(false);
+    }
+    let progress = store.progress(&run.id)?.map(|progress| progress.at);
+    let heard = [
+        Some(&run.started_at),
+        progress.as_ref(),
+        trials.last().map(|trial| &trial.started_at),
+    ];
+    Ok(heard.into_iter().flatten().any(|at| is_recent(at)))
+}
+
+fn is_recent(at: &str) -> bool {
+    humantime::parse_rfc3339_weak(at)
+        .ok()
+        .and_then(|time| SystemTime::now().duration_since(time).ok())
+        .is_some_and(|ago| ago < SILENT)
+}
+
+/// How text looks on this standard output: colours where it is a terminal and nobody forbids them.
+pub(crate) fn look() -> Look {
+    let terminal = std::io::stdout().is_terminal();
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
+    Look {
+        colour: terminal && !forbidden && !dumb,
+        columns: if terminal { columns.min(WIDEST) } else { USUAL },
+    }
+}
+
+/// Writes the report in every form into a folder; gives the page's path.
+pub(crate) fn write_all(report: &Report, folder: &Path) -> anyhow::Result<PathBuf> {
+    let files = [
+        ("report.html", Format::Html),
+        ("report.md", Format::Markdown),
+        ("report.csv", Format::Csv),
+        ("report.json", Format::Json),
+        ("report.prom", Format::Prometheus),
+        ("report.otlp.json", Format::OpenTelemetry),
+    ];
+    for (name, format) in files {
+        write(&folder.join(name), &render(report, format, Look::default())?)?;
+    }
+    write_charts(report, &folder.join("charts"))?;
+    if let Some(checks) = &report.checks {
+        write(&folder.join("checks.junit.xml"), &junit(checks))?;
+    }
+    Ok(folder.join("report.html"))
+}
+
+/// Writes each chart as SVG into a folder.
+pub(crate) fn write_charts(report: &Report, folder: &Path) -> anyhow::Result<()> {
+    charts(report)
+        .iter()
+        .try_for_each(|(name, svg)| write(&folder.join(name).with_extension("svg"), svg))
+}
+
+/// Writes a file and makes the folders above it.
+pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    std::fs::write(file, text)
+        .with_context(|| format!("cannot write {}; name another place with --out", file.display()))
+}
+
+/// The plan as stored: what [`report`] reads from it is written here, so that both stand together.
+pub(crate) fn plan_with_services(plan: Value, services: &[Service]) -> Value {
+    let mut plan = plan;
+    if let Some(object) = plan.as_object_mut() {
+        object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
+    }
+    plan
+}
