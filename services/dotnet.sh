@@ -41,7 +41,7 @@ else
     (flock 9 && fetch_sdk "$home") 9>"$home.lock"
     dotnet="$home/dotnet"
     framework=netcoreapp3.1
-    export DOTNET_ROOT="$home" LD_LIBRARY_PATH="$home/openssl"
+    export DOTNET_ROOT="$home" LD_LIBRARY_PATH="$home/openssl" SSL_CERT_DIR=/etc/ssl/certs
 fi
 
 "$dotnet" build -c Release -o out -p:TargetFramework="$framework" -p:UseAppHost=false -p:UseSharedCompilation=false
