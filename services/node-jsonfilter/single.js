@@ -1,0 +1,4 @@
+'use strict';
+// The relay in one process.
+
+require('./relay').serve();
