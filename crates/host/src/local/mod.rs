@@ -1,5 +1,6 @@
 //! This machine.
 
+mod port;
 mod process;
 
 use crate::supervisor::Machine;
@@ -7,7 +8,6 @@ use crate::{Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology,
 use process::LocalProcess;
 use prony_measurement::Environment;
 use std::ffi::OsString;
-use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
@@ -41,12 +41,10 @@ impl Host for Local {
     }
 
     fn free_port(&self) -> Result<u16, HostError> {
-        let port = TcpListener::bind((ADDRESS, 0)).and_then(|listener| listener.local_addr());
-        let no_port = |error| HostError::NoPort {
+        port::free(ADDRESS).map_err(|error| HostError::NoPort {
             address: ADDRESS.to_owned(),
             error,
-        };
-        port.map(|address| address.port()).map_err(no_port)
+        })
     }
 
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {

@@ -6,7 +6,7 @@ use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::unistd::{Pid, getpid, getppid, pipe2, setpgid};
 use prony_measurement::{Warning, WarningKind};
@@ -16,6 +16,9 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Instant;
+
+/// Open files that a process may have unless it is told otherwise and the machine allows it.
+const ENOUGH_FILES: u64 = 65_536;
 
 /// A process that runs.
 #[derive(Debug)]
@@ -163,10 +166,16 @@ fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
     Ok(set)
 }
 
-/// Limits of a single process, which need no group. The soft one is as high as allowed where it cannot be as asked.
+/// Limits of a single process, which need no group.
 fn limit(limits: &Limits) -> nix::Result<()> {
-    if let Some(files) = limits.files {
-        setrlimit(Resource::RLIMIT_NOFILE, files, files)?;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    match limits.files {
+        Some(files) => setrlimit(Resource::RLIMIT_NOFILE, files, files)?,
+        // Thousands of connections are usual here, and few runtimes raise their own limit.
+        None if soft < ENOUGH_FILES => {
+            setrlimit(Resource::RLIMIT_NOFILE, hard.min(ENOUGH_FILES), hard)?;
+        }
+        None => {}
     }
     if let Some(bytes) = limits.disk_bytes {
         setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes)?;

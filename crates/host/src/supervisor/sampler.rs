@@ -97,16 +97,32 @@ impl Sampler {
 
 fn difference(before: &Counters, after: &Counters) -> Resources {
     let between = |of: fn(&Counters) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
+    let cpu_ns = between(|counters| counters.cpu_ns);
+    let ticks = between(|counters| counters.user_ns).zip(between(|counters| counters.system_ns));
+    let (user, system) = shared(cpu_ns, ticks).unzip();
     Resources {
-        cpu_ns: between(|counters| counters.cpu_ns),
-        cpu_user_ns: between(|counters| counters.user_ns),
-        cpu_system_ns: between(|counters| counters.system_ns),
+        cpu_ns,
+        cpu_user_ns: user,
+        cpu_system_ns: system,
         cpu_throttled_ns: between(|counters| counters.throttled_ns),
         page_faults_minor: between(|counters| counters.faults_minor),
         page_faults_major: between(|counters| counters.faults_major),
         context_switches: Some(before.switches.until(&after.switches)),
         ..Resources::default()
     }
+}
+
+/// The CPU time as user and system time. The kernel measures their sum, but tells them apart by what it finds at each of
+/// its ticks; so, as the kernel itself does for a process, the sum is shared out in that proportion.
+fn shared(cpu_ns: Option<u64>, ticks: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    let (cpu, (user, system)) = cpu_ns.zip(ticks)?;
+    let user_share = u128::from(cpu) * u128::from(user) / u128::from(user + system).max(1);
+    let user_ns = if user + system == 0 {
+        cpu
+    } else {
+        user_share as u64
+    };
+    Some((user_ns, cpu - user_ns))
 }
 
 /// Peaks and means over the samples. A burst between two samples shows in the kernel's own peak of the charge: without
@@ -174,6 +190,13 @@ mod tests {
         assert_eq!(resources.memory_bytes_peak, None);
         assert_eq!(resources.memory_bytes_mean, None);
         assert_eq!(resources.threads_peak, None);
+    }
+
+    #[test]
+    fn user_and_system_time_add_up() {
+        assert_eq!(shared(Some(1_000), Some((10, 30))), Some((250, 750)));
+        assert_eq!(shared(Some(1_000), Some((0, 0))), Some((1_000, 0)));
+        assert_eq!(shared(Some(1_000), None), None);
     }
 
     #[test]

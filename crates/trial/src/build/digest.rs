@@ -32,12 +32,9 @@ pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders) -> String 
     add_tree(&mut digest, &service.folder, true);
     // A shared script may change what a build does; a neighbouring service may not.
     add_tree(&mut digest, &folders.services, false);
-    let hex: String = digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    hex[..DIGITS].to_owned()
+    let bytes = digest.finalize();
+    let first = bytes.first_chunk().expect("invariant: a digest has 32 bytes");
+    format!("{:016x}", u64::from_be_bytes(*first))[..DIGITS].to_owned()
 }
 
 /// Names, executable bits and contents, in the order of the names. `service.toml` and `toolchains.toml` are left out:

@@ -2,9 +2,9 @@
 
 mod noise;
 
+use crate::Progress;
 use crate::build::Built;
 use crate::trial::{Bench, Trial, run_trial};
-use crate::Progress;
 use noise::Repeats;
 use prony_measurement::{Exclusion, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Entry, Plan, PlannedTrial, Service};

@@ -41,6 +41,9 @@ pub(super) struct Segment {
 const OUTLIER: f64 = 5.0;
 /// Values on either side that make a neighbourhood.
 const NEIGHBOURS: usize = 7;
+/// Longest run of outliers that is an event, and values after it that show that it is over.
+const EVENT: usize = 2;
+const SETTLED: usize = 3;
 /// Normal deviate of a trend that is no chance, at 1 % on both sides.
 const TREND: f64 = 2.576;
 
@@ -111,7 +114,10 @@ impl Series {
             return Classification::NoSteadyState;
         };
         let long_enough = ((self.values.len() as f64 * STEADY_SHARE).ceil() as usize).max(STEADY_INTERVALS);
-        if last.end - last.begin < long_enough || self.has_trend(last) {
+        let count = self.values.len();
+        let unsettled = (count.saturating_sub(SETTLED)..count)
+            .any(|index| outlier(&self.values, index, self.same).is_some());
+        if last.end - last.begin < long_enough || unsettled || self.has_trend(last) {
             return Classification::NoSteadyState;
         }
         let improved = |segment: &Segment| match better {
@@ -125,9 +131,14 @@ impl Series {
         }
     }
 
-    /// Whether the last state still rises or falls: by the test of Mann and Kendall, and by more than what counts as equal.
+    /// Whether the last state still rises or falls in its second half: by the test of Mann and Kendall, and by more than
+    /// what counts as equal.
     fn has_trend(&self, last: &Segment) -> bool {
-        let values = &self.values[last.begin..last.end];
+        let half = usize::midpoint(last.begin, last.end);
+        let from = half
+            .min(last.end.saturating_sub(STEADY_INTERVALS))
+            .max(last.begin);
+        let values = &self.values[from..last.end];
         let count = values.len() as f64;
         let pairs = values
             .iter()
@@ -151,27 +162,44 @@ fn sign(difference: f64) -> f64 {
     }
 }
 
-/// Each outlier replaced by the median of its neighbourhood.
+/// Each outlier replaced by the median of its neighbourhood. A run of them is no event but a change, and at the end of the
+/// series nobody knows yet which it is.
 fn without_outliers(values: &[f64], same: Same) -> Vec<f64> {
-    let clean = |index: usize| {
-        let from = index.saturating_sub(NEIGHBOURS);
-        let to = (index + NEIGHBOURS + 1).min(values.len());
-        let middle = median(values[from..to].to_vec());
-        let spread = median(
-            values[from..to]
-                .iter()
-                .map(|value| (value - middle).abs())
-                .collect(),
-        );
-        // 1.4826 makes the median deviation of a normal distribution its standard deviation.
-        let far = OUTLIER * 1.4826 * spread.max(same.at(middle) / 3.0);
-        if (values[index] - middle).abs() > far {
-            middle
-        } else {
-            values[index]
+    let typical: Vec<Option<f64>> = (0..values.len())
+        .map(|index| outlier(values, index, same))
+        .collect();
+    let mut clean = values.to_vec();
+    let mut index = 0;
+    while index < values.len() {
+        let run = typical[index..]
+            .iter()
+            .take_while(|typical| typical.is_some())
+            .count();
+        let settled = index + run + SETTLED <= values.len();
+        if (1..=EVENT).contains(&run) && settled {
+            for (value, typical) in clean[index..index + run].iter_mut().zip(&typical[index..]) {
+                *value = typical.unwrap_or(*value);
+            }
         }
-    };
-    (0..values.len()).map(clean).collect()
+        index += run.max(1);
+    }
+    clean
+}
+
+/// What a value should be, if it is far from its neighbours.
+fn outlier(values: &[f64], index: usize, same: Same) -> Option<f64> {
+    let from = index.saturating_sub(NEIGHBOURS);
+    let to = (index + NEIGHBOURS + 1).min(values.len());
+    let middle = median(values[from..to].to_vec());
+    let spread = median(
+        values[from..to]
+            .iter()
+            .map(|value| (value - middle).abs())
+            .collect(),
+    );
+    // 1.4826 makes the median deviation of a normal distribution its standard deviation.
+    let far = OUTLIER * 1.4826 * spread.max(same.at(middle) / 3.0);
+    ((values[index] - middle).abs() > far).then_some(middle)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -30,20 +30,23 @@ fn series(count: usize, noise: f64, seed: u64, throughput: impl Fn(usize) -> f64
         .collect()
 }
 
-/// Share of 50 seeds that are classified so.
-fn share(wanted: Classification, count: usize, noise: f64, throughput: impl Fn(usize) -> f64 + Copy) -> f64 {
-    let hits = (0..50)
-        .filter(|&seed| classify(&series(count, noise, seed, throughput)) == wanted)
-        .count();
-    hits as f64 / 50.0
+/// At least nine of ten seeds are classified so.
+fn mostly(wanted: Classification, count: usize, noise: f64, throughput: impl Fn(usize) -> f64 + Copy) {
+    let others: Vec<Classification> = (0..50)
+        .map(|seed| classify(&series(count, noise, seed, throughput)))
+        .filter(|&found| found != wanted)
+        .collect();
+    assert!(
+        others.len() <= 5,
+        "{count} intervals with noise {noise}: not {wanted:?} but {others:?}"
+    );
 }
 
 #[test]
 fn noise_alone_is_flat() {
     for noise in [0.005, 0.02, 0.08] {
         for count in [15, 40, 150] {
-            let flat = share(Classification::Flat, count, noise, |_| 50_000.0);
-            assert!(flat >= 0.9, "{flat} of {count} intervals with noise {noise}");
+            mostly(Classification::Flat, count, noise, |_| 50_000.0);
         }
     }
 }
@@ -51,39 +54,39 @@ fn noise_alone_is_flat() {
 #[test]
 fn a_step_up_is_warmed_up() {
     let step = |index| if index < 20 { 20_000.0 } else { 50_000.0 };
-    assert!(share(Classification::WarmedUp, 60, 0.03, step) >= 0.9);
+    mostly(Classification::WarmedUp, 60, 0.03, step);
 }
 
 #[test]
 fn a_compiler_that_gets_better_slowly_is_warmed_up() {
     let curve = |index: usize| 60_000.0 * (1.0 - 0.8 * (-(index as f64) / 10.0).exp());
-    assert!(share(Classification::WarmedUp, 120, 0.03, curve) >= 0.9);
+    mostly(Classification::WarmedUp, 120, 0.03, curve);
     // While it still rises steeply, it is not steady.
-    assert!(share(Classification::NoSteadyState, 14, 0.01, curve) >= 0.9);
+    mostly(Classification::NoSteadyState, 14, 0.01, curve);
 }
 
 #[test]
 fn a_fall_is_slowing_down() {
     let fall = |index| if index < 30 { 50_000.0 } else { 30_000.0 };
-    assert!(share(Classification::SlowingDown, 80, 0.03, fall) >= 0.9);
+    mostly(Classification::SlowingDown, 80, 0.03, fall);
 }
 
 #[test]
 fn a_ramp_without_end_has_no_steady_state() {
     let ramp = |index: usize| 10_000.0 + 500.0 * index as f64;
-    assert!(share(Classification::NoSteadyState, 100, 0.01, ramp) >= 0.9);
+    mostly(Classification::NoSteadyState, 100, 0.01, ramp);
 }
 
 #[test]
 fn a_change_at_the_very_end_has_no_steady_state() {
     let late = |index| if index < 56 { 50_000.0 } else { 30_000.0 };
-    assert!(share(Classification::NoSteadyState, 60, 0.02, late) >= 0.9);
+    mostly(Classification::NoSteadyState, 60, 0.02, late);
 }
 
 #[test]
 fn single_pauses_do_not_count() {
     let pauses = |index| if index % 17 == 9 { 15_000.0 } else { 50_000.0 };
-    assert!(share(Classification::Flat, 80, 0.02, pauses) >= 0.9);
+    mostly(Classification::Flat, 85, 0.02, pauses);
 }
 
 #[test]

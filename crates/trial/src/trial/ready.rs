@@ -34,9 +34,11 @@ pub fn wait(
     };
     let target = request.target;
     wait.until(|| {
-        listens(target)
-            .then_some(Ok(()))
-            .unwrap_or(Err(nobody_listens(target)))
+        if listens(target) {
+            Ok(())
+        } else {
+            Err(nobody_listens(target))
+        }
     })?;
     let listening = wait.service.age();
     let probe = first_case(request);
