@@ -18,7 +18,6 @@ use prony_load::{Body, Request, Template};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// The header in which the backend answers with the digest.
 pub const HEADER: &str = "prony-digest";
@@ -60,8 +59,8 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The headers that count, by name, with the values of one name joined.
-    fn end_to_end(&self) -> BTreeMap<&str, Vec<u8>> {
+    /// The headers that count, by name, those of one name in the order they came.
+    fn end_to_end(&self) -> Vec<(&str, &[u8])> {
         let named: Vec<String> = self
             .headers
             .iter()
@@ -69,43 +68,50 @@ impl Received<'_> {
             .flat_map(|(_, value)| value.split(|&byte| byte == b','))
             .map(|name| String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase())
             .collect();
-        let mut headers: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
-        for (name, value) in self.headers {
-            if is_end_to_end(name) && !named.iter().any(|other| other == name) {
-                let joined = headers.entry(name).or_default();
-                if !joined.is_empty() {
-                    joined.extend_from_slice(b", ");
-                }
-                joined.extend_from_slice(value);
-            }
-        }
+        let counts = |name: &str| is_end_to_end(name) && !named.iter().any(|other| other == name);
+        let mut headers: Vec<(&str, &[u8])> = self
+            .headers
+            .iter()
+            .copied()
+            .filter(|(name, _)| counts(name))
+            .collect();
+        headers.sort_by_key(|(name, _)| *name);
         headers
     }
 
     /// The digest.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
-        for part in [self.method, " ", self.target, "\n"] {
+        for part in [self.method, " ", self.target] {
             hash.update(part);
         }
+        let mut last = "";
         for (name, value) in self.end_to_end() {
-            hash.update(name);
-            hash.update(": ");
+            if name == last {
+                hash.update(", ");
+            } else {
+                for part in ["\n", name, ": "] {
+                    hash.update(part);
+                }
+                last = name;
+            }
             hash.update(value);
-            hash.update("\n");
         }
-        hash.update("\n");
+        hash.update("\n\n");
         hash.update(self.body);
         hex(&hash.finalize())
     }
 
     /// What was received, in words: method, target, headers, length and SHA-256 of the body.
     pub fn description(&self) -> Value {
-        let headers: BTreeMap<&str, String> = self
-            .end_to_end()
-            .into_iter()
-            .map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned()))
-            .collect();
+        let mut headers: BTreeMap<&str, String> = BTreeMap::new();
+        for (name, value) in self.end_to_end() {
+            let joined = headers.entry(name).or_default();
+            if !joined.is_empty() {
+                joined.push_str(", ");
+            }
+            joined.push_str(&String::from_utf8_lossy(value));
+        }
         json!({
             "method": self.method,
             "target": self.target,
@@ -117,10 +123,12 @@ impl Received<'_> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|half| char::from(DIGITS[usize::from(half)]))
+        .collect()
 }
 
 /// The canonical form of a request that is to be sent, with its places.

@@ -72,6 +72,7 @@ impl Call<'_> {
             grpc_status: None,
             headers: self.header_rules(expect, filling)?,
             body: self.body_rules(expect, filling)?,
+            messages: None,
         };
         if let Some(line) = &expect.header_lines {
             expectation.body.extend(header_lines(line.get_ref(), request));
@@ -229,6 +230,7 @@ impl Call<'_> {
             grpc_status: Some(status as u32),
             headers: Vec::new(),
             body,
+            messages: None,
         })
     }
 }
