@@ -5,8 +5,8 @@ use crate::suspicion::{Evidence, LoadKind};
 use crate::worker::{End, Sample};
 use prony_load::{Job, Load, Protocol};
 use prony_measurement::{
-    Connections, Generator, Histogram, Interval, OperationRecording, Outcomes, Recording, Requests, SCHEMA,
-    WrongReply,
+    Connections, Generator, Histogram, Interval, Messages, OperationRecording, Outcomes, Recording, Requests,
+    SCHEMA, WrongReply,
 };
 use std::collections::BTreeMap;
 
@@ -61,6 +61,12 @@ pub(crate) fn recording(job: &Job, material: Material) -> Recording {
         connect_time_ns: connect.summary(),
         tls_time_ns: tls.summary(),
         sequence_time_ns: part.sequence.as_deref().and_then(Histogram::summary),
+        messages: part.messages.as_ref().map(|messages| Messages {
+            received: messages.count,
+            per_s: per_second(messages.count, duration_s),
+            first_ns: messages.first.summary(),
+            last_ns: messages.last.summary(),
+        }),
         sequences_per_s: part
             .sequence
             .as_ref()
@@ -253,6 +259,8 @@ fn evidence(job: &Job, part: &Part, ends: &[End], duration_s: f64) -> Evidence {
         connections_established: connections.established,
         in_flight: u64::from(in_flight),
         connect_error: ends.iter().find_map(|end| end.totals.connect_error.clone()),
+        sent_again: ends.iter().map(|end| end.totals.sent_again).sum(),
+        violation: ends.iter().find_map(|end| end.totals.violation),
         closed_by_server: ends.iter().map(|end| end.totals.closed_by_server).sum(),
         busiest_thread: largest(&mut ends.iter().map(|end| {
             share(

@@ -90,11 +90,23 @@ pub(crate) struct Part {
     pub(crate) first_byte_split: Option<Box<Histogram>>,
     /// Times of whole sequences, where the workload is one.
     pub(crate) sequence: Option<Box<Histogram>>,
+    /// Where calls stream.
+    pub(crate) messages: Option<Box<MessageTimes>>,
     pub(crate) statuses: Vec<u64>,
     pub(crate) grpc_statuses: Vec<u64>,
     pub(crate) window: Window,
     /// Arrivals that became due (a sequence is one).
     pub(crate) arrivals: u64,
+}
+
+/// The messages of streams.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MessageTimes {
+    pub(crate) count: u64,
+    /// From the actual send to the end of the first message.
+    pub(crate) first: Histogram,
+    /// From the actual send to the end of the last message.
+    pub(crate) last: Histogram,
 }
 
 /// Times that only a load with intended times has.
@@ -120,6 +132,7 @@ impl Part {
             open: shape.paced.then(Box::default),
             first_byte_split: None,
             sequence: shape.sequence.then(Box::default),
+            messages: None,
             statuses: vec![0; STATUSES],
             grpc_statuses: vec![0; GRPC_STATUSES],
             window: Window::default(),
@@ -143,6 +156,12 @@ impl Part {
         }
         merge_option(&mut self.first_byte_split, other.first_byte_split.as_deref());
         merge_option(&mut self.sequence, other.sequence.as_deref());
+        if let Some(theirs) = &other.messages {
+            let ours = self.messages.get_or_insert_default();
+            ours.count += theirs.count;
+            ours.first.merge(&theirs.first);
+            ours.last.merge(&theirs.last);
+        }
         let statuses = self.statuses.iter_mut().chain(&mut self.grpc_statuses);
         for (ours, theirs) in statuses.zip(other.statuses.iter().chain(&other.grpc_statuses)) {
             *ours += theirs;
@@ -167,6 +186,11 @@ impl Part {
             .flatten()
         {
             histogram.clear();
+        }
+        if let Some(messages) = &mut self.messages {
+            messages.count = 0;
+            messages.first.clear();
+            messages.last.clear();
         }
         self.statuses.fill(0);
         self.grpc_statuses.fill(0);
@@ -283,6 +307,16 @@ impl Recorder {
             if let Some(code) = grpc_status {
                 self.part.grpc_statuses[(code as usize).min(GRPC_STATUSES - 1)] += 1;
             }
+        }
+    }
+
+    /// A stream of so many messages is complete; the first and the last came so many ns after the request was sent.
+    pub(crate) fn messages(&mut self, epoch: Epoch, count: u32, first_ns: u64, last_ns: u64) {
+        if epoch == self.epoch {
+            let messages = self.part.messages.get_or_insert_default();
+            messages.count += u64::from(count);
+            messages.first.record(first_ns);
+            messages.last.record(last_ns);
         }
     }
 

@@ -22,6 +22,9 @@ pub(crate) struct Evidence {
     pub(crate) in_flight: u64,
     pub(crate) connect_error: Option<String>,
     pub(crate) closed_by_server: u64,
+    pub(crate) sent_again: u64,
+    /// How the server broke the protocol, the first time.
+    pub(crate) violation: Option<&'static str>,
     /// The busiest thread's share of its CPU, without the time it only looked for something to do.
     pub(crate) busiest_thread: f64,
     /// The most starved thread's share of the time in which it waited for a CPU.
@@ -62,6 +65,8 @@ impl Evidence {
             self.littles_law(),
             self.errors(),
             self.closing(),
+            self.resending(),
+            self.violations(),
         ]
         .into_iter()
         .flatten()
@@ -200,6 +205,27 @@ impl Evidence {
                 ),
             )
         })
+    }
+
+    fn resending(&self) -> Option<Warning> {
+        (self.sent_again > 0).then(|| {
+            Warning::new(
+                WarningKind::Note,
+                format!(
+                    "{} requests were sent again: the server ended their connections (GOAWAY) or refused them before it \
+                     began with them; their response times count from the first time",
+                    self.sent_again
+                ),
+            )
+        })
+    }
+
+    fn violations(&self) -> Option<Warning> {
+        let violation = self.violation?;
+        Some(Warning::new(
+            WarningKind::Errors,
+            format!("connections ended because the server broke the protocol: {violation}"),
+        ))
     }
 
     fn closing(&self) -> Option<Warning> {

@@ -18,8 +18,8 @@ mod written;
 pub use arrival::{Arrival, Profile, Schedule, Spacing};
 pub use bytes::Bytes;
 pub use expectation::{
-    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, HeaderValue, Mismatch, Reply,
-    Series, excerpt,
+    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, HeaderValue, MessageCount,
+    Mismatch, Reply, Series, excerpt,
 };
 pub use job::{Check, Job, Phases, Protocol, Target, Tls, TransportChoice, WarmUp};
 pub use load::Load;

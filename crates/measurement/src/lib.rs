@@ -21,8 +21,8 @@ pub use event::{Command, Event, Phase};
 pub use histogram::{Histogram, HistogramError};
 pub use outcome::{Outcome, Outcomes};
 pub use recording::{
-    BytesMoved, Connections, Generator, Interval, Latency, OperationRecording, Recording, Requests, SCHEMA,
-    WrongReply,
+    BytesMoved, Connections, Generator, Interval, Latency, Messages, OperationRecording, Recording, Requests,
+    SCHEMA, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{

@@ -53,6 +53,9 @@ pub struct Recording {
     /// Whole sequences per second, where the workload is a sequence.
     #[serde(default)]
     pub sequences_per_s: Option<f64>,
+    /// The messages of server-streaming gRPC calls, where there were any.
+    #[serde(default)]
+    pub messages: Option<Messages>,
     /// The same per operation, in the workload's order.
     #[serde(default)]
     pub operations: Vec<OperationRecording>,
@@ -69,6 +72,19 @@ pub struct Recording {
     pub wrong_replies: Vec<WrongReply>,
     /// Reasons to doubt these numbers.
     pub warnings: Vec<Warning>,
+}
+
+/// The messages of server-streaming gRPC calls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    /// How many came in complete replies.
+    pub received: u64,
+    /// How many of them per second.
+    pub per_s: f64,
+    /// From the actual send to the end of the first message, ns.
+    pub first_ns: Option<Latency>,
+    /// From the actual send to the end of the last message, ns.
+    pub last_ns: Option<Latency>,
 }
 
 /// How many requests.

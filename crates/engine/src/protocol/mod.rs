@@ -55,8 +55,11 @@ pub struct End {
 pub enum Failure {
     /// The reply is not well-formed; what was wrong, for the user.
     Malformed(&'static str),
-    /// The peer gave the request up (`RST_STREAM`, or a stream that GOAWAY left out).
+    /// The peer gave the request up (`RST_STREAM`).
     Reset,
+    /// The peer says that it has not begun with the request, so that it may be sent again (a stream that GOAWAY left out
+    /// or that was refused: RFC 9113, section 8.7).
+    Unprocessed,
 }
 
 /// Where the parts of replies go, in this order for each token: `first_byte`, `head`, `data` (never, once or more often),

@@ -265,7 +265,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.want_connection(number);
             }
             Mode::Users(_) => self.user_left(number),
-            Mode::Closed if !self.is_loading() => {}
+            Mode::Closed if !self.is_loading() && self.again.is_empty() => {}
             Mode::Closed | Mode::Open(_) => self.reconnect(number, now),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::sample::Sample;
+use super::send::Due;
 use super::slots::Slots;
 use super::users::Users;
 use crate::layer::Layer;
@@ -58,6 +59,10 @@ pub(crate) struct Totals {
     pub(crate) closed_by_server: u64,
     pub(crate) connects_failed: u64,
     pub(crate) connect_error: Option<String>,
+    /// How often requests were sent again that the server had left unprocessed.
+    pub(crate) sent_again: u64,
+    /// How the server broke the protocol, the first time.
+    pub(crate) violation: Option<&'static str>,
     /// Connections that were open at once, at most.
     pub(crate) most_open: u32,
     pub(crate) sample: Sample,
@@ -107,6 +112,8 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) resting: u32,
     /// Places whose request has its outcome.
     pub(super) finished: Vec<u32>,
+    /// Requests that the server left unprocessed, to be sent again before others.
+    pub(super) again: VecDeque<Due>,
     pub(super) actions: Vec<Action>,
     /// Bytes for the wire; those from `out_done` on belong to no action yet.
     pub(super) out: Vec<u8>,
@@ -148,6 +155,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 closed_by_server: 0,
                 connects_failed: 0,
                 connect_error: None,
+                sent_again: 0,
+                violation: None,
                 most_open: 0,
                 sample: Sample::new(job.check.keep, job.seed, place.thread),
             },
@@ -164,6 +173,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             open: 0,
             resting: 0,
             finished: Vec::with_capacity(depth as usize),
+            again: VecDeque::new(),
             actions: Vec::with_capacity(64),
             out: Vec::with_capacity(16 * 1024),
             out_done: 0,
@@ -240,6 +250,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.user_failed(number, Outcome::NotSent);
             }
         }
+        while let Some(due) = self.again.pop_front() {
+            self.drop_unprocessed(due, now);
+        }
         let Some(pacer) = self.mode.pacer() else { return };
         while let Some(intended) = pacer.take() {
             lose(&mut self.recorder, &mut self.chooser, intended);
@@ -253,7 +266,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             Mode::Open(pacer) => pacer.is_waiting(),
             Mode::Users(_) => self.slots.active() == 0 && self.connections.iter().any(|one| one.user.is_new),
         };
-        self.slots.active() == 0 && !waiting
+        self.slots.active() == 0 && !waiting && self.again.is_empty()
     }
 }
 

@@ -6,6 +6,7 @@ use super::sink::Sink;
 use super::slots::BodyCheck;
 use crate::layer::Layer;
 use crate::protocol::{Call, Protocol, Token};
+use crate::recorder::{Epoch, Finished};
 use prony_measurement::Outcome;
 
 /// A request that is due.
@@ -19,6 +20,15 @@ pub(super) struct Due {
     pub(super) intended: u64,
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
+    /// Where it was sent before and left unprocessed.
+    pub(super) again: Option<Again>,
+}
+
+/// What a request keeps when it is sent again: it is counted as sent once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Again {
+    pub(super) epoch: Epoch,
+    pub(super) refusals: u8,
 }
 
 impl<P: Protocol, L: Layer> Core<P, L> {
@@ -32,7 +42,41 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             number,
             intended,
             sequence_begin: intended,
+            again: None,
         }
+    }
+
+    /// The request in a place that the peer left unprocessed.
+    pub(super) fn unprocessed(&mut self, place: u32) -> Due {
+        let slot = self.slots.get(place);
+        slot.send_again = false;
+        self.totals.sent_again += 1;
+        Due {
+            operation: slot.operation,
+            step: slot.step,
+            number: slot.number,
+            intended: slot.intended,
+            sequence_begin: slot.sequence_begin,
+            again: Some(Again {
+                epoch: slot.epoch,
+                refusals: slot.refusals,
+            }),
+        }
+    }
+
+    /// A request that was to be sent again and cannot be any more.
+    pub(super) fn drop_unprocessed(&mut self, due: Due, now: u64) {
+        let epoch = due.again.map(|again| again.epoch).unwrap_or_default();
+        let request = Finished {
+            epoch,
+            operation: due.operation,
+            intended: due.intended,
+            sent: due.intended,
+            first_byte: 0,
+            end: now,
+            outcome: Outcome::Reset,
+        };
+        self.recorder.finished(&request, false);
     }
 
     /// Serialises a request into the connection's output.
@@ -41,7 +85,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let sampled =
             self.check_all || crate::parameters::mix(self.check_key ^ due.number) < self.check_below;
         let slot = self.slots.get(place);
-        slot.epoch = self.recorder.sent(due.operation, due.intended);
+        (slot.epoch, slot.refusals) = match due.again {
+            None => (self.recorder.sent(due.operation, due.intended), 0),
+            Some(Again { epoch, refusals }) => (epoch, refusals),
+        };
+        slot.messages = 0;
         slot.intended = due.intended;
         slot.sent = now;
         slot.number = due.number;
@@ -57,6 +105,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         };
         if let Some(kept) = &mut slot.kept {
             kept.body.clear();
+            kept.grpc_message.clear();
             kept.headers.clear();
         }
         let call = Call {
@@ -173,6 +222,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 }
             };
         }
+        if let Err(error) = &result {
+            self.totals.violation.get_or_insert(error.0);
+        }
         let over = result.is_err() || speaking.protocol.is_spent();
         connection.answered |= !self.finished.is_empty();
         if over {
@@ -226,6 +278,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 number,
                 intended: now,
                 sequence_begin: begin,
+                again: None,
             }),
             Some(_) => None,
             None => {
@@ -238,10 +291,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Frees the places of requests that have their outcome, on a connection that takes no more.
     fn settle(&mut self, number: u32, now: u64) {
         while let Some(place) = self.finished.pop() {
+            let again = self.slots.get(place).send_again.then(|| self.unprocessed(place));
             let next = self.next_step(place, now);
             self.slots.give_back(place);
-            if self.mode.is_users() {
-                self.user_answered(number, next, now);
+            match (again, self.mode.is_users()) {
+                (Some(due), true) => self.user_tries_again(number, due),
+                (Some(due), false) => self.again.push_back(due),
+                (None, true) => self.user_answered(number, next, now),
+                (None, false) => {}
             }
         }
     }
@@ -255,6 +312,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         for index in 0..self.finished.len() {
             let place = self.finished[index];
+            if self.slots.get(place).send_again {
+                let due = self.unprocessed(place);
+                self.again.push_back(due);
+            }
             match self.next_step(place, now) {
                 Some(due) if self.places(number) > 0 => self.start(number, place, due, now),
                 _ => self.slots.give_back(place),
@@ -262,16 +323,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         self.finished.clear();
         match &self.mode {
-            Mode::Closed if self.is_loading() => {
-                while self.places(number) > 0
+            Mode::Closed => {
+                while (self.is_loading() || !self.again.is_empty())
+                    && self.places(number) > 0
                     && let Some(place) = self.slots.take(number)
                 {
-                    let due = self.arrival(now);
+                    let due = match self.again.pop_front() {
+                        Some(due) => due,
+                        None => self.arrival(now),
+                    };
                     self.start(number, place, due, now);
                 }
             }
             Mode::Open(_) => self.queue_idle(number),
-            _ => {}
+            Mode::Users(_) => {}
         }
         self.flush(number, now);
         if matches!(self.mode, Mode::Open(_)) {
@@ -301,7 +366,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn send_waiting(&mut self, now: u64) {
         loop {
             let Mode::Open(pacer) = &mut self.mode else { return };
-            if !pacer.is_waiting() {
+            if !pacer.is_waiting() && self.again.is_empty() {
                 return;
             }
             let Some(number) = self.idle.pop_front() else {
@@ -315,8 +380,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 continue;
             };
             let Mode::Open(pacer) = &mut self.mode else { return };
-            let intended = pacer.take().expect("invariant: an arrival waits");
-            let due = self.arrival(intended);
+            let due = if let Some(due) = self.again.pop_front() {
+                due
+            } else {
+                let intended = pacer.take().expect("invariant: an arrival waits");
+                self.arrival(intended)
+            };
             self.start(number, place, due, now);
             self.queue_idle(number);
             self.flush(number, now);

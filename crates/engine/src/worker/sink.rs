@@ -9,6 +9,9 @@ use crate::workload::PreparedOperation;
 use prony_load::{Mismatch, Reply};
 use prony_measurement::Outcome;
 
+/// How often a request is sent again that the peer leaves unprocessed.
+const MOST_REFUSALS: u8 = 8;
+
 /// Bytes of a body that are kept to be shown where they are not needed for the verdict.
 const SHOWN: usize = 512;
 
@@ -78,6 +81,49 @@ impl<P: Protocol> Sink<'_, P> {
             .judge(&reply, |index, out| values.append(index, out))
     }
 
+    /// Says what the service said about its `grpc-status`.
+    fn add_grpc_message(&mut self, number: u32, mismatch: &mut Mismatch) {
+        let kept = self.slots.get(number).kept.as_deref();
+        let text = kept.map_or(&[][..], |kept| kept.grpc_message.as_slice());
+        if !text.is_empty() {
+            let text = percent_decoded(text);
+            mismatch.got = format!("{} ({})", mismatch.got, prony_load::excerpt(&text));
+        }
+    }
+
+    /// Leaves a request to be sent again, unless that was done often enough.
+    fn try_again(&mut self, number: u32) -> bool {
+        let slot = self.slots.get(number);
+        if slot.refusals == MOST_REFUSALS {
+            return false;
+        }
+        slot.refusals += 1;
+        slot.send_again = true;
+        slot.went_well = false;
+        self.slots.deactivate(number);
+        self.finished.push(number);
+        true
+    }
+
+    /// Whether a gRPC reply holds as many messages as it must; records when those of a stream came.
+    fn check_messages(&mut self, number: u32) -> bool {
+        let slot = self.slots.get(number);
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        if expectation.is_stream() && slot.messages > 0 {
+            let first = slot.first_message.saturating_sub(slot.sent);
+            let last = slot.last_message.saturating_sub(slot.sent);
+            self.recorder.messages(slot.epoch, slot.messages, first, last);
+        }
+        match expectation.judge_messages(slot.messages) {
+            Ok(()) => true,
+            Err(mismatch) => {
+                let operation = slot.operation;
+                self.show(operation, || mismatch);
+                false
+            }
+        }
+    }
+
     fn verdict(&mut self, number: u32, end: End) -> Outcome {
         let slot = self.slots.get(number);
         let (index, check, headers) = (slot.operation, slot.check, slot.wants_headers);
@@ -88,11 +134,17 @@ impl<P: Protocol> Sink<'_, P> {
         let wrong_status = !operation.expectation.accepts_status(slot.status);
         if wrong_grpc || wrong_status {
             if let Some(key) = self.sample.draw()
-                && let Err(mismatch) = self.judge(number, end.grpc_status)
+                && let Err(mut mismatch) = self.judge(number, end.grpc_status)
             {
+                if wrong_grpc {
+                    self.add_grpc_message(number, &mut mismatch);
+                }
                 self.sample.keep(key, index, mismatch);
             }
             return Outcome::Status;
+        }
+        if end.grpc_status == Some(0) && !self.check_messages(number) {
+            return Outcome::WrongReply;
         }
         let equal_to_the_end = match (check, &operation.constant_body) {
             (BodyCheck::Ignore, _) => true,
@@ -162,6 +214,24 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     }
 
     #[inline]
+    fn message(&mut self, token: Token) {
+        let slot = self.slots.get(token.0);
+        if slot.messages == 0 {
+            slot.first_message = self.seen;
+        }
+        slot.messages += 1;
+        slot.last_message = self.seen;
+    }
+
+    fn grpc_message(&mut self, token: Token, text: &[u8]) {
+        let slot = self.slots.get(token.0);
+        let kept = slot.kept.get_or_insert_default();
+        kept.grpc_message.clear();
+        kept.grpc_message
+            .extend_from_slice(&text[..text.len().min(SHOWN)]);
+    }
+
+    #[inline]
     fn end(&mut self, token: Token, end: End) {
         let slot = self.slots.get(token.0);
         let (epoch, status) = (slot.epoch, slot.status);
@@ -172,7 +242,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
 
     fn failed(&mut self, token: Token, failure: Failure) {
         let outcome = match failure {
-            Failure::Reset => Outcome::Reset,
+            Failure::Unprocessed if self.try_again(token.0) => return,
+            Failure::Reset | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
                 let operation = self.slots.get(token.0).operation;
                 self.show(operation, || {
@@ -183,6 +254,23 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         };
         self.finish(token.0, outcome, false);
     }
+}
+
+/// Undoes the coding of `grpc-message`; what is no code stays as it is.
+fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
+            decoded.push((high * 16 + low) as u8);
+            at += 3;
+        } else {
+            decoded.push(byte);
+            at += 1;
+        }
+    }
+    decoded
 }
 
 fn keep<P: Protocol>(slot: &mut Slot, operation: &PreparedOperation<P>, piece: &[u8]) {

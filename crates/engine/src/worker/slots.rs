@@ -14,10 +14,18 @@ pub(super) struct Slot {
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
     pub(super) epoch: Epoch,
+    /// When the first and the last message of a gRPC reply were complete.
+    pub(super) first_message: u64,
+    pub(super) last_message: u64,
+    pub(super) messages: u32,
     pub(super) operation: u16,
     /// Step of its sequence.
     pub(super) step: u16,
     pub(super) status: u16,
+    /// How often the peer left it unprocessed so far.
+    pub(super) refusals: u8,
+    /// Whether the peer left it unprocessed just now, so that it is to be sent again.
+    pub(super) send_again: bool,
     pub(super) active: bool,
     /// Whether the last request in this place had a valid reply, so that its sequence goes on.
     pub(super) went_well: bool,
@@ -45,6 +53,7 @@ pub(super) enum BodyCheck {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) body: Vec<u8>,
+    pub(super) grpc_message: Vec<u8>,
     pub(super) headers: Vec<(Vec<u8>, Vec<u8>)>,
 }
 

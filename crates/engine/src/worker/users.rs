@@ -2,7 +2,7 @@
 
 use super::connection::State;
 use super::core::{Core, Mode};
-use super::send::Due;
+use super::send::{Again, Due};
 use crate::layer::Layer;
 use crate::pacer::Pacer;
 use crate::protocol::Protocol;
@@ -33,6 +33,8 @@ pub(super) struct User {
     step: u16,
     number: u64,
     sequence_begin: u64,
+    /// Where the next request was sent before and left unprocessed.
+    again: Option<Again>,
 }
 
 impl Users {
@@ -74,6 +76,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 step: 0,
                 number: visit,
                 sequence_begin: arrived,
+                again: None,
             };
             self.want_connection(number);
         }
@@ -105,6 +108,17 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if user.left > 0 && users.think > 0 {
             users.thinking.push_back((user.due, number));
         }
+    }
+
+    /// A user's request was left unprocessed: it is the next one again, on a connection that is still to be made.
+    pub(super) fn user_tries_again(&mut self, number: u32, due: Due) {
+        let user = &mut self.connections[number as usize].user;
+        user.left += 1;
+        user.due = due.intended;
+        user.step = due.step;
+        user.number = due.number;
+        user.sequence_begin = due.sequence_begin;
+        user.again = due.again;
     }
 
     /// Sends the user's next request, if it is its time, or says goodbye.
@@ -150,6 +164,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         user.left -= 1;
         user.is_new = false;
+        let again = user.again.take();
         let user = *user;
         let operation = self
             .chooser
@@ -161,6 +176,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             number: user.number,
             intended: user.due,
             sequence_begin: user.sequence_begin,
+            again,
         };
         self.start(number, place, due, now);
     }

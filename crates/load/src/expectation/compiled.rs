@@ -2,7 +2,7 @@
 
 use super::body::CompiledRule;
 use super::header::CompiledValue;
-use super::{Expectation, ExpectationError, Mismatch, Reply, excerpt};
+use super::{Expectation, ExpectationError, MessageCount, Mismatch, Reply, excerpt};
 use regex::bytes::Regex;
 
 /// An [`Expectation`] with its regular expressions and schemas compiled.
@@ -12,6 +12,7 @@ pub struct CompiledExpectation {
     grpc_status: u32,
     headers: Vec<(String, CompiledValue)>,
     body: Vec<CompiledRule>,
+    messages: Option<MessageCount>,
 }
 
 impl Expectation {
@@ -37,6 +38,7 @@ impl Expectation {
             grpc_status: self.grpc_status.unwrap_or(0),
             headers,
             body,
+            messages: self.messages,
         })
     }
 }
@@ -69,6 +71,28 @@ impl CompiledExpectation {
     /// The `grpc-status` that is right.
     pub const fn grpc_status(&self) -> u32 {
         self.grpc_status
+    }
+
+    /// Whether the call streams: any number of messages may be right.
+    pub const fn is_stream(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// Judges how many messages a gRPC reply with status 0 holds.
+    pub fn judge_messages(&self, count: u32) -> Result<(), Mismatch> {
+        let (at_least, at_most) = match self.messages {
+            None => (1, Some(1)),
+            Some(MessageCount { at_least, at_most }) => (at_least, at_most),
+        };
+        if count >= at_least && at_most.is_none_or(|most| count <= most) {
+            return Ok(());
+        }
+        let expected = match at_most {
+            Some(most) if most == at_least => at_least.to_string(),
+            Some(most) => format!("{at_least} to {most}"),
+            None => format!("at least {at_least}"),
+        };
+        Err(Mismatch::new("number of messages", expected, count.to_string()))
     }
 
     /// The only body that is right, where there is just one whatever the parameters are.

@@ -33,6 +33,20 @@ pub struct Expectation {
     /// What the body must be; all rules must hold.
     #[serde(default)]
     pub body: Vec<BodyRule>,
+    /// How many messages a gRPC reply must hold where its status is 0; absent: one, as of a unary call.
+    #[serde(default)]
+    pub messages: Option<MessageCount>,
+}
+
+/// How many messages a server-streaming call must give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageCount {
+    /// At least so many.
+    pub at_least: u32,
+    /// At most so many; absent: no limit.
+    #[serde(default)]
+    pub at_most: Option<u32>,
 }
 
 /// What a header must say. Names are compared without regard to case.

@@ -298,3 +298,24 @@ fn an_expectation_travels_as_json() {
         expectation
     );
 }
+
+#[test]
+fn a_call_gives_one_message_unless_it_streams() {
+    let judge = |messages: Option<MessageCount>, count| {
+        let expectation = Expectation {
+            messages,
+            ..Expectation::default()
+        };
+        let compiled = expectation.compile().expect("valid");
+        compiled
+            .judge_messages(count)
+            .map_err(|mismatch| mismatch.expected)
+    };
+    assert_eq!(judge(None, 1), Ok(()));
+    assert_eq!(judge(None, 0), Err("1".into()));
+    assert_eq!(judge(None, 2), Err("1".into()));
+    let some = |at_least, at_most| Some(MessageCount { at_least, at_most });
+    assert_eq!(judge(some(0, None), 0), Ok(()));
+    assert_eq!(judge(some(2, None), 1), Err("at least 2".into()));
+    assert_eq!(judge(some(2, Some(3)), 4), Err("2 to 3".into()));
+}

@@ -336,6 +336,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         tls_time_ns: None,
         sequence_time_ns: None,
         sequences_per_s: None,
+        messages: None,
         operations: vec![OperationRecording {
             name: "hello".to_owned(),
             requests,

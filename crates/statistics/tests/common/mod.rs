@@ -130,6 +130,7 @@ fn recording(load: &serde_json::Value, throughput: f64) -> Recording {
         tls_time_ns: None,
         sequence_time_ns: None,
         sequences_per_s: None,
+        messages: None,
         operations: vec![],
         connections: Connections {
             asked: 64,

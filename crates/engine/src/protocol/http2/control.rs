@@ -2,7 +2,7 @@
 
 use super::Semantics;
 use super::connection::Connection;
-use super::frame::{self, FrameHeader, Violation, flag, kind, number, setting};
+use super::frame::{self, ErrorCode, FrameHeader, Violation, flag, kind, number, setting};
 use crate::protocol::{Failure, ReplySink};
 
 impl<M: Semantics> Connection<M> {
@@ -123,7 +123,12 @@ impl<M: Semantics> Connection<M> {
         }
         if let Some(slot) = self.streams.find(header.stream) {
             let token = self.close(slot);
-            sink.failed(token, Failure::Reset);
+            let failure = if number(payload) == ErrorCode::RefusedStream as u32 {
+                Failure::Unprocessed
+            } else {
+                Failure::Reset
+            };
+            sink.failed(token, failure);
         }
         Ok(())
     }
@@ -146,7 +151,7 @@ impl<M: Semantics> Connection<M> {
         for slot in self.streams.slots() {
             if self.streams.get(slot).id > last {
                 let token = self.close(slot);
-                sink.failed(token, Failure::Reset);
+                sink.failed(token, Failure::Unprocessed);
             }
         }
         Ok(())
