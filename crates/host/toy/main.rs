@@ -19,11 +19,16 @@ fn main() -> ExitCode {
         ["background", children] => background(children.parse().expect("a number")),
         ["hold", mebibytes] => hold(mebibytes.parse().expect("MiB")),
         ["burn", milliseconds] => burn(Duration::from_millis(milliseconds.parse().expect("ms"))),
+        ["burn-on-word", milliseconds] => {
+            await_word();
+            burn(Duration::from_millis(milliseconds.parse().expect("ms")));
+        }
         ["spin", milliseconds] => spin(Duration::from_millis(milliseconds.parse().expect("ms"))),
         ["burn-in-children", milliseconds] => burn_in_children(milliseconds),
         ["write", mebibytes] => write_file(mebibytes.parse().expect("MiB")),
         ["cpus"] => println!("{}", allowed_cpus()),
         ["echo"] => echo(),
+        ["drive", mark] => drive(mark),
         ["tree"] => tree(),
         _ => panic!("unknown: {words:?}"),
     }
@@ -100,6 +105,14 @@ fn hold(mebibytes: usize) {
     park();
 }
 
+/// Waits for a file in its folder, almost without using CPU time.
+fn await_word() {
+    println!("waiting");
+    while !std::path::Path::new("word").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Uses so much CPU time, says so, and waits.
 fn burn(time: Duration) {
     spin(time);
@@ -121,6 +134,7 @@ fn spin(time: Duration) {
 
 /// Two children that use the time one after the other and end, so that nobody is left to be asked.
 fn burn_in_children(milliseconds: &str) {
+    await_word();
     let own = std::env::current_exe().expect("a path");
     for _ in 0..2 {
         std::process::Command::new(&own)
@@ -158,5 +172,32 @@ fn echo() {
         assert!(Instant::now() < deadline, "nobody closes the input");
         std::io::stdout().write_all(&bytes[..length]).expect("written");
         std::io::stdout().flush().expect("written");
+    }
+}
+
+/// A caller of supervisors: starts trees and stops them, until it is killed.
+fn drive(mark: &str) {
+    let own = std::env::current_exe().expect("a path");
+    let host = prony_host::Local::new(vec![own.clone().into(), "supervise".into()]);
+    loop {
+        let spec = prony_host::ProcessSpec {
+            name: "tree".to_owned(),
+            command: vec![own.display().to_string(), "tree".to_owned()],
+            folder: mark.into(),
+            environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),
+            cpus: prony_host::Cpus::default(),
+            supervisor_cpus: prony_host::Cpus::default(),
+            limits: prony_host::Limits::default(),
+            isolation: prony_host::Isolation::WherePossible,
+            network: None,
+            stdio: prony_host::Stdio::Logged,
+            log: std::path::Path::new(mark).join("log"),
+            log_bytes: 4_096,
+            grace: Duration::from_millis(50),
+            sample_every: Some(Duration::from_millis(10)),
+        };
+        let process = prony_host::Host::start(&host, &spec).expect("started");
+        std::thread::sleep(Duration::from_millis(200));
+        drop(process);
     }
 }

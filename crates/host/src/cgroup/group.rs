@@ -65,6 +65,23 @@ impl Group {
         }
     }
 
+    /// The group of this name, wherever it was made.
+    pub(super) fn found(hierarchies: &Hierarchies, name: &str, bases: &[PathBuf]) -> Self {
+        let v1 = hierarchies
+            .v1
+            .iter()
+            .map(|(controller, own)| (controller.clone(), own.join(name)));
+        let mount = hierarchies.unified.as_ref().map(|unified| &unified.mount);
+        let unified = bases
+            .iter()
+            .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
+        Self {
+            unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
+            unified_rules: false,
+            v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
+        }
+    }
+
     /// Sets limits and CPUs; says what could not be set. The CPUs are set by affinity besides, so that they hold without
     /// a group; the group keeps a service from choosing others.
     pub(crate) fn limit(&self, limits: &Limits, cpus: &Cpus) -> Vec<Problem> {

@@ -4,6 +4,7 @@
 mod discover;
 mod group;
 mod read;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod v2;
@@ -11,6 +12,7 @@ mod v2;
 pub(crate) use discover::Hierarchies;
 pub(crate) use group::{Group, Problem};
 pub(crate) use read::Peak;
+pub(crate) use sweep::{clear, name, sweep};
 
 /// Whether this process may make a group with limits.
 pub(crate) fn may_limit() -> bool {

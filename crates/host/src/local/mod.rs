@@ -19,15 +19,26 @@ const ADDRESS: &str = "127.0.0.1";
 pub struct Local {
     topology: Topology,
     supervisor: Vec<OsString>,
+    groups: bool,
 }
 
 impl Local {
     /// This machine. `supervisor` is the command (program and arguments) that ends up in [`crate::supervise`].
+    /// Ends what a run that was killed together with its supervisors may have left.
     pub fn new(supervisor: Vec<OsString>) -> Self {
+        crate::cgroup::sweep();
         Self {
             topology: Topology::of_this_machine(),
             supervisor,
+            groups: true,
         }
+    }
+
+    /// The same without control groups, as for a user who may not make any: no limits, and resources from `/proc`.
+    #[must_use]
+    pub const fn without_groups(mut self) -> Self {
+        self.groups = false;
+        self
     }
 }
 
@@ -48,7 +59,11 @@ impl Host for Local {
     }
 
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
-        Ok(Box::new(LocalProcess::start(&self.supervisor, spec)?))
+        Ok(Box::new(LocalProcess::start(
+            &self.supervisor,
+            self.groups,
+            spec,
+        )?))
     }
 
     fn environment(&self) -> Environment {

@@ -39,7 +39,11 @@ pub(super) struct LocalProcess {
 }
 
 impl LocalProcess {
-    pub(super) fn start(supervisor: &[OsString], spec: &ProcessSpec) -> Result<Self, HostError> {
+    pub(super) fn start(
+        supervisor: &[OsString],
+        groups: bool,
+        spec: &ProcessSpec,
+    ) -> Result<Self, HostError> {
         if let Some(folder) = spec.log.parent() {
             let failed = |error| HostError::File {
                 what: "make",
@@ -56,6 +60,7 @@ impl LocalProcess {
         let start = Start {
             spec: spec.clone(),
             pipes: pipes.theirs(),
+            groups,
         };
         let line = serde_json::to_string(&start).expect("invariant: a spec is plain data");
         let said =
@@ -215,6 +220,12 @@ impl Process for LocalProcess {
             let _ = self.supervisor.kill();
         }
         let _ = self.supervisor.wait();
+        if ending.is_err() {
+            crate::cgroup::clear(&crate::cgroup::name(
+                std::process::id() as i32,
+                self.supervisor.id() as i32,
+            ));
+        }
         let ending = ending?;
         self.stopped = Some(ending.clone());
         Ok(ending)

@@ -44,8 +44,11 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
     let pipes = start
         .pipes
         .map(|(input, output)| (inherited(input), inherited(output)));
-    let name = format!("prony-{}-{}", getppid(), getpid());
-    let mut group = Group::make(&Hierarchies::of_this_process(), &name);
+    let name = crate::cgroup::name(getppid().as_raw(), getpid().as_raw());
+    let mut group = start
+        .groups
+        .then(|| Group::make(&Hierarchies::of_this_process(), &name))
+        .flatten();
     let problems = match &group {
         Some(group) => group.limit(&spec.limits, &spec.cpus),
         None => Problem::without_group(&spec.limits),

@@ -13,6 +13,8 @@ pub(crate) struct Start {
     pub(crate) spec: ProcessSpec,
     /// File descriptors, inherited by the supervisor, that become the standard input and output of the process.
     pub(crate) pipes: Option<(i32, i32)>,
+    /// Whether control groups are used.
+    pub(crate) groups: bool,
 }
 
 /// What a supervisor is told then.

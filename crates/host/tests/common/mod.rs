@@ -21,6 +21,14 @@ impl Toy {
         }
     }
 
+    pub(crate) fn without_groups() -> Self {
+        let Self { host, folder } = Self::new();
+        Self {
+            host: host.without_groups(),
+            folder,
+        }
+    }
+
     pub(crate) fn log(&self) -> std::path::PathBuf {
         self.folder.path().join("log/toy.log")
     }
@@ -44,6 +52,11 @@ impl Toy {
             grace: Duration::from_secs(5),
             sample_every: Some(Duration::from_millis(100)),
         }
+    }
+
+    /// What a toy waits for that burns on word.
+    pub(crate) fn give_word(&self) {
+        std::fs::write(self.folder.path().join("word"), "").expect("written");
     }
 
     pub(crate) fn start(&self, words: &[&str]) -> Box<dyn Process> {
@@ -87,4 +100,15 @@ pub(crate) fn until_within(time: Duration, what: &str, mut condition: impl FnMut
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+pub(crate) fn parent(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
+}
+
+pub(crate) fn children(pid: u32) -> Vec<i32> {
+    let pids = std::fs::read_dir("/proc").expect("there").flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|&child| parent(child) == Some(pid as i32)).collect()
 }

@@ -1,0 +1,241 @@
+//! What is counted is what a toy uses on purpose; what is limited holds.
+
+mod common;
+
+use common::{Toy, until};
+use prony_host::{Host as _, Isolation, Limits, Why};
+use prony_measurement::WarningKind;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+fn within(what: &str, got: Option<u64>, wanted: u64, share: f64) {
+    let got = got.unwrap_or_else(|| panic!("{what} is not known"));
+    let off = got as f64 / wanted as f64 - 1.0;
+    assert!(
+        off.abs() <= share,
+        "{what}: {got} instead of {wanted}, {:+.1} %",
+        off * 100.0
+    );
+}
+
+/// Limits of half a CPU and 64 MiB, which hold here or stop the test.
+fn narrow(toy: &Toy, words: &[&str]) -> prony_host::ProcessSpec {
+    let mut spec = toy.spec(words);
+    spec.limits = Limits {
+        cpus: Some(0.5),
+        memory_bytes: Some(64 * MIB),
+        ..Limits::default()
+    };
+    spec.isolation = Isolation::Required;
+    spec
+}
+
+#[test]
+fn cpu_time_under_a_limit_is_counted_exactly() {
+    let toy = Toy::new();
+    let mut process = toy
+        .host
+        .start(&narrow(&toy, &["burn-on-word", "600"]))
+        .expect("limits need control groups");
+    until("it waits", || process.log_tail(1) == ["waiting"]);
+    process.begin_window().expect("begun");
+    toy.give_word();
+    until("it has burnt", || process.log_tail(1) == ["burnt"]);
+    let usage = process.end_window().expect("ended");
+    let resources = usage.resources;
+    within("CPU time", resources.cpu_ns, 600_000_000, 0.05);
+    assert_eq!(
+        resources
+            .cpu_user_ns
+            .zip(resources.cpu_system_ns)
+            .map(|(u, s)| u + s),
+        resources.cpu_ns
+    );
+    // Half a CPU takes twice as long, but for the first period and the last.
+    assert!(resources.window_ns >= 1_000_000_000, "{} ns", resources.window_ns);
+    assert!(
+        resources.cpu_throttled_ns.is_some_and(|ns| ns > 100_000_000),
+        "{resources:?}"
+    );
+    assert!(resources.source.starts_with("cgroup"), "{}", resources.source);
+    assert!(
+        resources.samples.len() >= 8,
+        "{} samples",
+        resources.samples.len()
+    );
+    assert!(
+        resources
+            .samples
+            .windows(2)
+            .all(|pair| pair[0].cpu_ns <= pair[1].cpu_ns)
+    );
+    assert!(usage.before.iter().all(|sample| sample.at_s < 0.0));
+}
+
+#[test]
+fn cpu_time_of_children_that_have_ended_is_counted() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["burn-in-children", "200"]);
+    until("it waits", || process.log_tail(1) == ["waiting"]);
+    process.begin_window().expect("begun");
+    toy.give_word();
+    until("both have ended", || process.log_tail(1) == ["burnt"]);
+    let usage = process.end_window().expect("ended");
+    // Starting two processes costs some milliseconds on top.
+    within("CPU time", usage.resources.cpu_ns, 400_000_000, 0.08);
+    assert!(usage.resources.context_switches.is_some_and(|count| count > 0));
+}
+
+#[test]
+fn memory_under_a_limit_is_counted() {
+    let toy = Toy::new();
+    let mut process = toy
+        .host
+        .start(&narrow(&toy, &["hold", "40"]))
+        .expect("limits need control groups");
+    until("it holds", || {
+        process
+            .log_tail(1)
+            .first()
+            .is_some_and(|line| line.starts_with("holding"))
+    });
+    process.begin_window().expect("begun");
+    let usage = process.end_window().expect("ended");
+    let resources = usage.resources;
+    within("peak memory", resources.memory_bytes_peak, 40 * MIB, 0.05);
+    within("mean memory", resources.memory_bytes_mean, 40 * MIB, 0.05);
+    within("anonymous memory", resources.anon_bytes_peak, 40 * MIB, 0.05);
+    assert!(
+        resources.rss_bytes_peak > Some(40 * MIB) && resources.pss_bytes_peak > Some(40 * MIB),
+        "{resources:?}"
+    );
+    assert_eq!(
+        (resources.threads_peak, resources.processes_peak),
+        (Some(1), Some(1))
+    );
+    assert!(
+        resources.files_peak.is_some_and(|files| (3..20).contains(&files)),
+        "{:?}",
+        resources.files_peak
+    );
+    within("memory now", process.memory_bytes(), 40 * MIB, 0.05);
+}
+
+#[test]
+fn needing_more_memory_than_allowed_is_named() {
+    let toy = Toy::new();
+    let mut process = toy
+        .host
+        .start(&narrow(&toy, &["hold", "100"]))
+        .expect("limits need control groups");
+    until("it has ended", || process.ended().is_some());
+    let ending = process.ended().expect("ended");
+    assert_eq!(
+        ending.why,
+        Some(Why::OutOfMemory {
+            limit_bytes: Some(64 * MIB)
+        }),
+        "{ending:?}"
+    );
+    assert!(ending.to_string().contains("64 MiB of memory (OOM)"), "{ending}");
+}
+
+#[test]
+fn a_window_is_only_what_lies_in_it() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["burn", "300"]);
+    until("it has burnt", || process.log_tail(1) == ["burnt"]);
+    process.begin_window().expect("begun");
+    std::thread::sleep(Duration::from_millis(100));
+    let usage = process.end_window().expect("ended");
+    assert!(
+        usage.resources.cpu_ns < Some(5_000_000),
+        "{:?}",
+        usage.resources.cpu_ns
+    );
+    let machine = usage.machine.expect("Linux counts it");
+    assert!(
+        machine.window_ns >= 100_000_000 && machine.cpus > 0,
+        "{machine:?}"
+    );
+}
+
+#[test]
+fn without_a_group_the_same_is_read_from_proc() {
+    let toy = Toy::without_groups();
+    let mut process = toy.start(&["burn-in-children", "200"]);
+    until("it waits", || process.log_tail(1) == ["waiting"]);
+    process.begin_window().expect("begun");
+    toy.give_word();
+    until("both have ended", || process.log_tail(1) == ["burnt"]);
+    let resources = process.end_window().expect("ended").resources;
+    assert_eq!(resources.source, "proc");
+    within("CPU time", resources.cpu_ns, 400_000_000, 0.08);
+    assert_eq!(resources.cpu_throttled_ns, None);
+    assert!(
+        resources.processes_peak.is_some_and(|processes| processes >= 2),
+        "{resources:?}"
+    );
+    assert!(
+        resources.page_faults_minor.is_some_and(|faults| faults > 50),
+        "{resources:?}"
+    );
+    let mut process = toy.start(&["hold", "40"]);
+    until("it holds", || {
+        process
+            .log_tail(1)
+            .first()
+            .is_some_and(|line| line.starts_with("holding"))
+    });
+    process.begin_window().expect("begun");
+    let resources = process.end_window().expect("ended").resources;
+    // The resident set holds the pages of the program itself, too.
+    within("peak memory", resources.memory_bytes_peak, 40 * MIB, 0.08);
+    within("anonymous memory", resources.anon_bytes_peak, 40 * MIB, 0.05);
+}
+
+#[test]
+fn without_a_group_limits_are_warnings_or_errors() {
+    let toy = Toy::without_groups();
+    let mut spec = narrow(&toy, &["wait"]);
+    let error = toy.host.start(&spec).err().expect("refused").to_string();
+    assert!(
+        error.contains("cannot be isolated as required") && error.contains("systemd-run"),
+        "{error}"
+    );
+    spec.isolation = Isolation::WherePossible;
+    let process = toy.host.start(&spec).expect("started");
+    let kinds: Vec<_> = process.warnings().iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [WarningKind::NotIsolated; 2]);
+}
+
+#[test]
+fn without_a_group_a_whole_tree_is_ended() {
+    let toy = Toy::without_groups();
+    let mut spec = toy.spec(&["tree"]);
+    spec.grace = Duration::from_millis(50);
+    let mut process = toy.host.start(&spec).expect("started");
+    until("four processes run", || toy.leftovers().len() >= 4);
+    process.stop().expect("stopped");
+    assert_eq!(toy.leftovers(), Vec::<i32>::new());
+}
+
+#[test]
+fn looking_is_cheap() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["hold", "20"]);
+    until("it holds", || {
+        process
+            .log_tail(1)
+            .first()
+            .is_some_and(|line| line.starts_with("holding"))
+    });
+    process.begin_window().expect("begun");
+    std::thread::sleep(Duration::from_secs(2));
+    let usage = process.end_window().expect("ended");
+    let share = usage.supervisor_cpu_ns as f64 / usage.resources.window_ns as f64;
+    println!("the supervisor used {:.3} % of a CPU", share * 100.0);
+    // In an unoptimised build on a busy machine; `make bench` measures the real one.
+    assert!(share < 0.03, "{share}");
+}
