@@ -291,6 +291,7 @@ fn an_expectation_travels_as_json() {
                 equals: Template::default(),
             },
         ],
+        messages: None,
     };
     let json = serde_json::to_string(&expectation).expect("JSON");
     assert_eq!(
