@@ -1,5 +1,6 @@
 //! A point with its interval, and what stands where there is none.
 
+use crate::distribution::student_two_sided;
 use serde::{Deserialize, Serialize};
 
 /// A point and its confidence interval, which never travel apart.
@@ -81,6 +82,8 @@ pub struct Estimated {
     pub trials: u32,
     /// How the interval was found.
     pub method: Method,
+    /// Degrees of freedom of the interval.
+    pub degrees_of_freedom: f64,
     /// Median of the trials with the interval between two order statistics; `None` with too few trials for one.
     pub median: Option<Estimate>,
     /// The same mean with a bootstrap interval; `None` with too few trials for one.
@@ -109,6 +112,23 @@ pub struct TooFewTrials {
     pub observed: Vec<f64>,
     /// Trials that an interval needs.
     pub trials_needed: u32,
+}
+
+impl Estimated {
+    /// Standard error on the log scale, from the interval and its degrees of freedom; `None` where the interval is on the
+    /// scale of the values themselves.
+    pub fn log_error(&self) -> Option<f64> {
+        let Estimate {
+            point,
+            high,
+            confidence,
+            ..
+        } = self.estimate;
+        if self.method == Method::Linear || point <= 0.0 {
+            return None;
+        }
+        Some((high / point).ln() / student_two_sided(confidence, self.degrees_of_freedom))
+    }
 }
 
 impl Quantity {

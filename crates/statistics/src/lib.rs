@@ -4,8 +4,11 @@
 //! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
 //! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
 
+mod calibration;
+mod change;
 mod design;
 mod distribution;
+mod duet;
 mod error;
 mod estimate;
 mod interval;
@@ -16,6 +19,14 @@ mod ranking;
 mod simulation;
 mod summary;
 
+pub use calibration::{
+    Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, same_twice, stalled_quantile,
+};
+pub use change::{
+    Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange, ServiceChange,
+    change_points, compare, compare_in_run, generators, mismatches,
+};
+pub use duet::{Duet, DuetRound, DuetSample, consecutive, duet, synchronous};
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};

@@ -11,9 +11,9 @@ const POOLING_LEVEL: f64 = 0.25;
 /// the others all the same: leaving out what looks large would make the pool too small.
 const APART_LEVEL: f64 = 0.05;
 
-/// The services' estimates, on the log scale, with the variance pooled over those whose variances agree; `None` for the
-/// others.
-pub(crate) fn pooled_means(logs: &Table, confidence: f64) -> Vec<Option<Estimate>> {
+/// The services' estimates on the log scale and their degrees of freedom, with the variance pooled over those whose
+/// variances agree; `None` for the others.
+pub(crate) fn pooled_means(logs: &Table, confidence: f64) -> Vec<Option<(Estimate, f64)>> {
     let mut found = vec![None; logs.len()];
     let usable: Vec<usize> = (0..logs.len()).filter(|&index| !logs[index].is_empty()).collect();
     let samples: Vec<Vec<f64>> = usable.iter().map(|&index| values(&logs[index])).collect();
@@ -28,7 +28,10 @@ pub(crate) fn pooled_means(logs: &Table, confidence: f64) -> Vec<Option<Estimate
     for (place, (&index, larger)) in usable.iter().zip(larger).enumerate() {
         if larger > APART_LEVEL {
             let (error, freedom) = model.mean_error(place);
-            found[index] = Some(mean::around(model.means[place], error, freedom, confidence));
+            found[index] = Some((
+                mean::around(model.means[place], error, freedom, confidence),
+                freedom,
+            ));
         }
     }
     found

@@ -1,7 +1,7 @@
 //! Which service is better: all pairs, and what follows from them.
 
 mod difference;
-mod holm;
+pub(crate) mod holm;
 pub(crate) mod letters;
 mod pair;
 pub(crate) mod place;

@@ -18,7 +18,7 @@ fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
     let pooled = pooled_means(board, confidence);
     let alone = |row| mean::mean_interval(&values(row), confidence).expect("two values or more");
     let rows = board.iter().zip(pooled);
-    rows.map(|(row, pooled)| pooled.unwrap_or_else(|| alone(row)))
+    rows.map(|(row, pooled)| pooled.map_or_else(|| alone(row), |(estimate, _)| estimate))
         .collect()
 }
 

@@ -10,7 +10,7 @@ use crate::{Estimate, Estimated, Method, Metric, Quantity, Score, StatisticsErro
 const JMH_CONFIDENCE: f64 = 0.999;
 
 /// What the trials gave of a metric; trials that cannot tell are left out.
-pub(super) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
+pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
     let rows = services.iter().map(|service| {
         let values = service
             .measured
@@ -39,7 +39,7 @@ fn finite(
 }
 
 /// Logarithms of the rows that have them: two values or more, all above zero; others are left empty.
-pub(super) fn logarithms(table: &Table) -> Table {
+pub(crate) fn logarithms(table: &Table) -> Table {
     let usable = |row: &Vec<(u32, f64)>| row.len() >= 2 && row.iter().all(|&(_, value)| value > 0.0);
     let logs = |row: &Vec<(u32, f64)>| row.iter().map(|&(round, value)| (round, value.ln())).collect();
     let rows = table
@@ -49,7 +49,7 @@ pub(super) fn logarithms(table: &Table) -> Table {
 }
 
 /// The metric of each service; `None` where no trial tells.
-pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
+pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
     let logs = logarithms(table);
     let pooled = pooled_means(&logs, options.confidence);
     let rows = table.iter().zip(&logs).zip(pooled).enumerate();
@@ -68,14 +68,20 @@ pub(super) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
 }
 
 /// A service's estimate and its companions; on the log scale where it exists.
-fn estimated(raw: &[f64], logs: &[f64], pooled: Option<Estimate>, options: &Options, index: u64) -> Quantity {
+fn estimated(
+    raw: &[f64],
+    logs: &[f64],
+    pooled: Option<(Estimate, f64)>,
+    options: &Options,
+    index: u64,
+) -> Quantity {
     let confidence = options.confidence;
     let linear = logs.is_empty();
     let scaled = if linear { raw } else { logs };
     let own = mean::mean_interval(scaled, confidence).expect("invariant: two values or more");
     let bootstrap = bootstrap::mean_interval(scaled, confidence, options.seed.wrapping_add(index));
     let median = median::median_interval(scaled, confidence);
-    let estimate = pooled.unwrap_or(own);
+    let (estimate, degrees_of_freedom) = pooled.unwrap_or((own, raw.len() as f64 - 1.0));
     let companions = [bootstrap, median];
     let back = |estimate: Estimate| if linear { estimate } else { estimate.map(f64::exp) };
     Quantity::Estimated(Box::new(Estimated {
@@ -86,6 +92,7 @@ fn estimated(raw: &[f64], logs: &[f64], pooled: Option<Estimate>, options: &Opti
             (false, true) => Method::Pooled,
             (false, false) => Method::PerService,
         },
+        degrees_of_freedom,
         median: median.map(back),
         bootstrap: bootstrap.map(back),
         methods_disagree: companions

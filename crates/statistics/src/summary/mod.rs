@@ -3,10 +3,11 @@
 mod compare;
 mod estimates;
 mod group;
-mod sample;
+pub(crate) mod sample;
 mod service;
 mod shape;
 
+pub(crate) use estimates::table;
 pub use shape::{Group, Options, ServiceSummary, Summary};
 
 use crate::StatisticsError;

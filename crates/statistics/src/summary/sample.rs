@@ -3,22 +3,22 @@
 use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord};
 
 /// The trials of one contract × workload × load.
-pub(super) struct GroupSample<'a> {
-    pub(super) first: &'a TrialRecord,
-    pub(super) services: Vec<ServiceSample<'a>>,
+pub(crate) struct GroupSample<'a> {
+    pub(crate) first: &'a TrialRecord,
+    pub(crate) services: Vec<ServiceSample<'a>>,
 }
 
 /// The trials of one service in a group.
-pub(super) struct ServiceSample<'a> {
-    pub(super) id: &'a ServiceId,
+pub(crate) struct ServiceSample<'a> {
+    pub(crate) id: &'a ServiceId,
     /// Those that gave numbers, with their round, in the order of rounds.
-    pub(super) measured: Vec<(u32, &'a Measurement)>,
+    pub(crate) measured: Vec<(u32, &'a Measurement)>,
     /// Those that did not.
-    pub(super) failed: Vec<&'a Exclusion>,
+    pub(crate) failed: Vec<&'a Exclusion>,
 }
 
 /// Groups and services in the order of the plan, each trial once: the last one of its place.
-pub(super) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
+pub(crate) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
     let mut groups: Vec<GroupSample<'_>> = Vec::new();
     for trial in last_of_each_place(trials) {
         let position = groups.iter().position(|group| same_group(group.first, trial));

@@ -1,0 +1,159 @@
+//! What a calibration found: whether the instrument tells the truth on this machine, and how small a difference it can show.
+
+use crate::design::{Cells, Table};
+use crate::summary::{Options, sample, summarise, table};
+use crate::{Metric, Pair, StatisticsError, Verdict, smallest_difference};
+use prony_measurement::TrialRecord;
+use serde::{Deserialize, Serialize};
+
+/// Rounds for which the smallest difference is told.
+const ROUNDS: [u32; 5] = [3, 5, 10, 20, 30];
+/// Probability with which a smallest difference is seen.
+const POWER: f64 = 0.8;
+
+/// The result of `prony calibrate`, as it is stored and cited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Version of this record.
+    pub schema: u32,
+    /// Version of prony.
+    pub prony: String,
+    /// The machine.
+    pub machine: String,
+    /// When, RFC 3339 in UTC.
+    pub calibrated_at: String,
+    /// How long it took, s.
+    pub took_s: f64,
+    /// What was compared with a known truth.
+    pub checks: Vec<TruthCheck>,
+    /// One service entered twice.
+    pub same_twice: SameTwice,
+    /// How much trials vary here, and what follows.
+    pub noise: NoiseFloor,
+    /// CPU time of the generator per request, ns.
+    pub generator_cpu_ns_per_request: Option<f64>,
+    /// Whether every check passed and the service tied with itself.
+    pub passed: bool,
+}
+
+/// A number beside its known truth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TruthCheck {
+    /// What was measured.
+    pub what: String,
+    /// Its unit.
+    pub unit: String,
+    /// What it must be.
+    pub expected: f64,
+    /// What it was.
+    pub measured: f64,
+    /// Deviation that is allowed, as a share of the truth.
+    pub allowed: f64,
+    /// Whether it lies within.
+    pub passed: bool,
+}
+
+impl TruthCheck {
+    /// Judges a measured number.
+    ///
+    /// ```
+    /// let check = prony_statistics::TruthCheck::new("p99 of a stall", "ms", 190.0, 190.4, 0.01);
+    /// assert!(check.passed);
+    /// ```
+    pub fn new(what: impl Into<String>, unit: &str, expected: f64, measured: f64, allowed: f64) -> Self {
+        Self {
+            what: what.into(),
+            unit: unit.to_owned(),
+            expected,
+            measured,
+            allowed,
+            passed: (measured / expected - 1.0).abs() <= allowed,
+        }
+    }
+}
+
+/// One service entered twice: any difference is the instrument's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SameTwice {
+    /// The comparison; `None` where there were too few trials.
+    pub pair: Option<Pair>,
+    /// Rounds behind it.
+    pub rounds: u32,
+    /// Whether they tie.
+    pub ties: bool,
+}
+
+/// How much trials of the same service vary on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// Standard deviation of a trial around its round, on the log scale (0.01 is about 1 %).
+    pub trial_deviation: f64,
+    /// Standard deviation of the ratio of two services in one round.
+    pub ratio_deviation: f64,
+    /// The smallest difference of two services that is seen with 80 % probability, by rounds.
+    pub smallest_differences: Vec<SmallestDifference>,
+}
+
+/// The smallest difference that a number of rounds shows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SmallestDifference {
+    /// Rounds.
+    pub rounds: u32,
+    /// Relative difference: 0.02 is 2 %.
+    pub difference: f64,
+}
+
+/// The quantile (0 to 1) of the response time, s, of a server that is instant but freezes `stall_s` in every `period_s`,
+/// under requests due at equal distances, where response time counts from the due time.
+///
+/// A request due t before the end of a freeze waits t, so a share t/period waits longer than stall − t: the quantile is
+/// stall − (1 − quantile)·period, and 0 where that is negative.
+///
+/// ```
+/// assert!((prony_statistics::stalled_quantile(0.2, 1.0, 0.99) - 0.19).abs() < 1e-12);
+/// ```
+pub fn stalled_quantile(stall_s: f64, period_s: f64, quantile: f64) -> f64 {
+    (stall_s - (1.0 - quantile) * period_s).max(0.0)
+}
+
+/// What trials of one service entered twice say of the machine: the tie, and the noise floor of throughput.
+pub fn same_twice(
+    trials: &[TrialRecord],
+    options: &Options,
+) -> Result<(SameTwice, NoiseFloor), StatisticsError> {
+    let summary = summarise(trials, options)?;
+    let too_few = |got| StatisticsError::TooFew {
+        what: "the noise floor",
+        needed: 2,
+        got,
+    };
+    let group = summary.groups.first().ok_or_else(|| too_few(0))?;
+    let pair = group.pairs.first().cloned();
+    let samples = sample::groups(trials);
+    let values = table(Metric::ThroughputPerS, &samples[0].services)?;
+    let logs: Table = values
+        .iter()
+        .map(|row| row.iter().map(|&(round, value)| (round, value.ln())).collect())
+        .collect();
+    let model = Cells::new(&logs)
+        .fit()
+        .ok_or_else(|| too_few(group.rounds as usize))?;
+    let trial_deviation = model.rest_variance.sqrt();
+    let ratio_deviation = std::f64::consts::SQRT_2 * trial_deviation;
+    let differences = ROUNDS.iter().filter_map(|&rounds| {
+        let difference = smallest_difference(ratio_deviation, rounds, options.confidence, POWER)?;
+        Some(SmallestDifference { rounds, difference })
+    });
+    let noise = NoiseFloor {
+        trial_deviation,
+        ratio_deviation,
+        smallest_differences: differences.collect(),
+    };
+    let tied = |pair: &Pair| matches!(pair.verdict, Verdict::Same | Verdict::CannotTell);
+    let same = SameTwice {
+        ties: pair.as_ref().is_some_and(tied),
+        pair,
+        rounds: group.rounds,
+    };
+    Ok((same, noise))
+}

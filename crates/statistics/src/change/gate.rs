@@ -1,0 +1,315 @@
+//! Two runs compared, service by service and metric by metric: the regression gate.
+
+use crate::distribution::{student_beyond, student_two_sided};
+use crate::ranking::{holm, judge};
+use crate::{
+    Better, Estimate, Estimated, Group, Metric, Quantity, ServiceSummary, StatisticsError, Summary, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeOptions {
+    /// Confidence of all intervals together, 0 to 1.
+    pub confidence: f64,
+    /// Band of practical equivalence: 0.01 is 1 %.
+    pub tie_band: f64,
+    /// Metrics to compare; those that a group is ranked by are always among them.
+    pub metrics: Vec<Metric>,
+    /// Metrics that may fail the comparison; those that a group is ranked by always may.
+    pub gate: Vec<Metric>,
+    /// What a gated metric may lose: 0.03 lets a service become 3 % worse.
+    pub max_slowdown: f64,
+}
+
+impl Default for ChangeOptions {
+    fn default() -> Self {
+        Self {
+            confidence: 0.95,
+            tie_band: 0.01,
+            metrics: vec![
+                Metric::ResponseTimeNsP50,
+                Metric::ResponseTimeNsP99,
+                Metric::CpuNsPerRequest,
+                Metric::MemoryBytesPeak,
+            ],
+            gate: Vec::new(),
+            max_slowdown: 0.0,
+        }
+    }
+}
+
+/// What changed from one run to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunChange {
+    /// Group by group, those that both runs have.
+    pub groups: Vec<GroupChange>,
+    /// What only one of the two has, or has numbers of.
+    pub missing: Vec<String>,
+    /// Whether a gated metric became worse by more than it may.
+    pub regressed: bool,
+}
+
+/// What changed in a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupChange {
+    /// The contract.
+    pub contract: String,
+    /// The workload.
+    pub workload: String,
+    /// The load, as the load crate writes it.
+    pub load: serde_json::Value,
+    /// The services.
+    pub services: Vec<ServiceChange>,
+}
+
+/// What changed in a service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServiceChange {
+    /// `service/variant`; for two revisions the one of the new.
+    pub service: String,
+    /// Its metrics.
+    pub changes: Vec<Change>,
+}
+
+/// What changed in a metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The metric.
+    pub metric: Metric,
+    /// What it was.
+    pub base: Estimate,
+    /// What it is.
+    pub new: Estimate,
+    /// New over base. All ratios of a comparison hold together with the stated confidence.
+    pub ratio: Estimate,
+    /// p-value of "no change", adjusted for the number of ratios.
+    pub p_adjusted: f64,
+    /// What follows for the new: faster means better.
+    pub verdict: Verdict,
+    /// Whether it may fail the comparison.
+    pub gated: bool,
+    /// Whether it does.
+    pub regressed: bool,
+}
+
+/// A ratio before the number of comparisons is known.
+pub(super) struct Raw {
+    pub(super) point: f64,
+    pub(super) error: f64,
+    pub(super) freedom: f64,
+}
+
+/// Compares two runs that were made at different times: ratios by Welch's t on the log scale from the estimates of each,
+/// with their degrees of freedom; decisions by Holm, intervals by Bonferroni, over everything that is compared.
+pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result<RunChange, StatisticsError> {
+    check(options)?;
+    let mut missing = Vec::new();
+    let mut groups = Vec::new();
+    let mut raws = Vec::new();
+    for now in &new.groups {
+        let Some(then) = base.groups.iter().find(|group| same_work(group, now)) else {
+            missing.push(format!("{} under this load is only in the new run", named(now)));
+            continue;
+        };
+        groups.push(group(then, now, options, &mut raws, &mut missing));
+    }
+    for then in &base.groups {
+        if !new.groups.iter().any(|now| same_work(then, now)) {
+            missing.push(format!("{} under this load is only in the base", named(then)));
+        }
+    }
+    let mut change = RunChange {
+        groups,
+        missing,
+        regressed: false,
+    };
+    adjust(&mut change, &raws, options);
+    Ok(change)
+}
+
+pub(super) fn check(options: &ChangeOptions) -> Result<(), StatisticsError> {
+    if !(options.confidence > 0.0 && options.confidence < 1.0) {
+        return Err(StatisticsError::Confidence(options.confidence));
+    }
+    for (what, value) in [
+        ("the band of a tie", options.tie_band),
+        ("the allowed slowdown", options.max_slowdown),
+    ] {
+        if !(0.0..1.0).contains(&value) {
+            return Err(StatisticsError::Share { what, value });
+        }
+    }
+    Ok(())
+}
+
+fn same_work(one: &Group, other: &Group) -> bool {
+    one.contract == other.contract && one.workload == other.workload && one.load == other.load
+}
+
+fn named(group: &Group) -> String {
+    format!("{} · {}", group.contract, group.workload)
+}
+
+fn group(
+    then: &Group,
+    now: &Group,
+    options: &ChangeOptions,
+    raws: &mut Vec<Raw>,
+    missing: &mut Vec<String>,
+) -> GroupChange {
+    let mut services = Vec::new();
+    for row in &now.services {
+        let name = row.id.to_string();
+        let Some(old) = then.services.iter().find(|old| old.id == row.id) else {
+            missing.push(format!("{name} in {} is only in the new run", named(now)));
+            continue;
+        };
+        let changes = service(old, row, now.ranked_by, options, raws);
+        if changes.is_empty() {
+            missing.push(format!("{name} in {} {}", named(now), why_nothing(old, row)));
+        } else {
+            services.push(ServiceChange {
+                service: name,
+                changes,
+            });
+        }
+    }
+    for old in &then.services {
+        if !now.services.iter().any(|row| row.id == old.id) {
+            missing.push(format!("{} in {} is only in the base", old.id, named(now)));
+        }
+    }
+    GroupChange {
+        contract: now.contract.clone(),
+        workload: now.workload.clone(),
+        load: now.load.clone(),
+        services,
+    }
+}
+
+fn why_nothing(old: &ServiceSummary, new: &ServiceSummary) -> String {
+    match (&old.excluded, &new.excluded) {
+        (_, Some(exclusion)) => format!("gave no numbers in the new run: {}", exclusion.reason),
+        (Some(exclusion), None) => format!("gave no numbers in the base: {}", exclusion.reason),
+        (None, None) => "has fewer than two trials in one of the runs: no interval, no comparison".to_owned(),
+    }
+}
+
+fn service(
+    old: &ServiceSummary,
+    new: &ServiceSummary,
+    ranked_by: Metric,
+    options: &ChangeOptions,
+    raws: &mut Vec<Raw>,
+) -> Vec<Change> {
+    if old.excluded.is_some() || new.excluded.is_some() {
+        return Vec::new();
+    }
+    let mut changes = Vec::new();
+    for metric in options.wanted(ranked_by) {
+        let (Some(then), Some(now)) = (estimated(old, metric), estimated(new, metric)) else {
+            continue;
+        };
+        let Some(raw) = welch(then, now) else { continue };
+        changes.push(Change::open(metric, then, now, options.gated(metric, ranked_by)));
+        raws.push(raw);
+    }
+    changes
+}
+
+/// The estimate of a metric with its companions.
+pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&Estimated> {
+    row.metrics.get(metric).and_then(Quantity::estimated)
+}
+
+impl ChangeOptions {
+    /// Metrics to compare in a group that is ranked by this one.
+    pub(super) fn wanted(&self, ranked_by: Metric) -> impl Iterator<Item = Metric> + '_ {
+        let listed = move |metric: &Metric| {
+            *metric == ranked_by || self.metrics.contains(metric) || self.gate.contains(metric)
+        };
+        Metric::ALL.iter().copied().filter(listed)
+    }
+
+    pub(super) fn gated(&self, metric: Metric, ranked_by: Metric) -> bool {
+        metric == ranked_by || self.gate.contains(&metric)
+    }
+}
+
+impl Change {
+    /// A change that [`adjust`] is still to judge.
+    pub(super) fn open(metric: Metric, base: &Estimated, new: &Estimated, gated: bool) -> Self {
+        Self {
+            metric,
+            base: base.estimate,
+            new: new.estimate,
+            ratio: new.estimate,
+            p_adjusted: 1.0,
+            verdict: Verdict::CannotTell,
+            gated,
+            regressed: false,
+        }
+    }
+}
+
+/// The difference of two independent means with the degrees of freedom of Welch (1947).
+fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
+    let (old, now) = (base.log_error()?.powi(2), new.log_error()?.powi(2));
+    let sum = old + now;
+    let freedom =
+        sum.powi(2) / (old.powi(2) / base.degrees_of_freedom + now.powi(2) / new.degrees_of_freedom);
+    Some(Raw {
+        point: (new.estimate.point / base.estimate.point).ln(),
+        error: sum.sqrt(),
+        freedom: if sum > 0.0 {
+            freedom
+        } else {
+            base.degrees_of_freedom.min(new.degrees_of_freedom)
+        },
+    })
+}
+
+/// Intervals, p-values and verdicts, now that the number of comparisons is known.
+pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptions) {
+    let level = 1.0 - (1.0 - options.confidence) / raws.len().max(1) as f64;
+    let p_value = |raw: &Raw| {
+        if raw.point == 0.0 {
+            1.0
+        } else {
+            student_beyond(raw.point / raw.error, raw.freedom)
+        }
+    };
+    let adjusted = holm::adjust(&raws.iter().map(p_value).collect::<Vec<_>>());
+    let services = change.groups.iter_mut().flat_map(|group| &mut group.services);
+    let changes = services.flat_map(|service| &mut service.changes);
+    for ((found, raw), p_adjusted) in changes.zip(raws).zip(adjusted) {
+        let reach = if raw.error > 0.0 {
+            student_two_sided(level, raw.freedom) * raw.error
+        } else {
+            0.0
+        };
+        found.ratio = Estimate {
+            point: raw.point.exp(),
+            low: (raw.point - reach).exp(),
+            high: (raw.point + reach).exp(),
+            confidence: options.confidence,
+        };
+        found.p_adjusted = p_adjusted;
+        let differs = p_adjusted <= 1.0 - options.confidence;
+        found.verdict = judge(&found.ratio, differs, options.tie_band, found.metric.better());
+        found.regressed = found.gated
+            && found.verdict == Verdict::Slower
+            && loss(&found.ratio, found.metric.better()) > options.max_slowdown;
+        change.regressed |= found.regressed;
+    }
+}
+
+/// By how much the new is worse, as a share of the base.
+fn loss(ratio: &Estimate, better: Better) -> f64 {
+    match better {
+        Better::Higher => 1.0 - ratio.point,
+        Better::Lower => ratio.point - 1.0,
+        Better::Neither => 0.0,
+    }
+}

@@ -1,0 +1,300 @@
+//! Duets: two services loaded at once, compared window by window.
+//!
+//! What disturbs the machine disturbs both sides of a synchronous window, so that their ratio keeps what the values lose
+//! (Bulej and others 2020). What a side of the machine (its CPU, the order of starts) adds to one service is cancelled by
+//! swapping sides from round to round.
+
+use crate::interval::mean::{self, mean, squares};
+use crate::{Estimate, StatisticsError};
+use prony_measurement::Interval;
+use serde::{Deserialize, Serialize};
+
+/// Largest share of a window's deviation that may still be there in the next one.
+const MOST_MEMORY: f64 = 0.9;
+/// Rounds of each placement from which rounds, not windows, are the sample.
+const ROUNDS_EACH: usize = 3;
+
+/// One round of a duet: both services in fresh processes, loaded at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DuetRound {
+    /// Whether the first service had the second side of the machine.
+    pub swapped: bool,
+    /// First over second for each synchronous window; all above 0.
+    pub ratios: Vec<f64>,
+}
+
+/// What a duet says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Duet {
+    /// First over second, free of the side's effect.
+    pub ratio: Estimate,
+    /// The sample behind its interval.
+    pub sample: DuetSample,
+    /// What the first side of the machine is worth: first side over second; `None` where no round was swapped.
+    pub side: Option<Estimate>,
+    /// Rounds.
+    pub rounds: u32,
+    /// Synchronous windows.
+    pub windows: u32,
+}
+
+/// The unit of a duet's interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuetSample {
+    /// Rounds: holds for fresh starts of both services.
+    Rounds,
+    /// Windows: holds for these starts alone, since there were too few rounds for more.
+    Windows,
+}
+
+/// First over second of the windows that both sides have whole, matched by their begin. A window without a reply on a side
+/// is left out: a ratio cannot hold it.
+pub fn synchronous(first: &[Interval], second: &[Interval]) -> Vec<f64> {
+    let rate = |interval: &Interval| interval.valid as f64 / interval.length_s;
+    let longest = first.iter().map(|interval| interval.length_s).fold(0.0, f64::max);
+    let whole = |interval: &&Interval| interval.valid > 0 && interval.length_s > 0.9 * longest;
+    let pairs = first.iter().filter(whole).filter_map(|one| {
+        let near = |other: &&Interval| (other.start_s - one.start_s).abs() < 0.5 * longest;
+        let other = second.iter().filter(whole).find(near)?;
+        Some(rate(one) / rate(other))
+    });
+    pairs.collect()
+}
+
+/// The ratio of two services from their duet.
+///
+/// With three rounds of each placement the unit is the round: mean log ratios of each placement, averaged; pooled variance,
+/// Student's t with two degrees of freedom less than rounds. With fewer, windows are the unit, and their number is cut to
+/// n·(1−r)/(1+r) for the correlation r of neighbours (Bayley and Hammersley 1946).
+pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsError> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return Err(StatisticsError::Confidence(confidence));
+    }
+    let logs = logarithms(rounds)?;
+    let windows: usize = logs.iter().map(|(_, logs)| logs.len()).sum();
+    let side_of = |wanted: bool| -> Vec<&Vec<f64>> {
+        logs.iter()
+            .filter(|(swapped, _)| *swapped == wanted)
+            .map(|(_, logs)| logs)
+            .collect()
+    };
+    let (straight, swapped) = (side_of(false), side_of(true));
+    let by_rounds = straight.len() >= ROUNDS_EACH && swapped.len() >= ROUNDS_EACH;
+    let parts: Vec<Part> = [&straight, &swapped]
+        .into_iter()
+        .filter(|rounds| !rounds.is_empty())
+        .map(|rounds| {
+            if by_rounds {
+                Part::of_rounds(rounds)
+            } else {
+                Part::of_windows(rounds)
+            }
+        })
+        .collect();
+    let freedom: f64 = parts.iter().map(|part| part.freedom).sum();
+    if freedom < 1.0 {
+        return Err(StatisticsError::TooFew {
+            what: "a duet",
+            needed: 3,
+            got: windows,
+        });
+    }
+    let variance = parts.iter().map(|part| part.squares).sum::<f64>() / freedom;
+    let count = parts.len() as f64;
+    let point = parts.iter().map(|part| part.mean).sum::<f64>() / count;
+    let error = (variance * parts.iter().map(|part| 1.0 / part.count).sum::<f64>()).sqrt() / count;
+    let side = |[first, second]: &[Part; 2]| {
+        mean::around(0.5 * (first.mean - second.mean), error, freedom, confidence).map(f64::exp)
+    };
+    Ok(Duet {
+        ratio: mean::around(point, error, freedom, confidence).map(f64::exp),
+        sample: if by_rounds {
+            DuetSample::Rounds
+        } else {
+            DuetSample::Windows
+        },
+        side: <[Part; 2]>::try_from(parts).ok().as_ref().map(side),
+        rounds: rounds.len() as u32,
+        windows: windows as u32,
+    })
+}
+
+/// The ratio of two runs that came one after the other, from their windows: what a duet is measured against. Welch's t on
+/// the logarithms, the number of windows cut as for a duet.
+pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Estimate, StatisticsError> {
+    let round = |values: &[f64]| DuetRound {
+        swapped: false,
+        ratios: values.to_vec(),
+    };
+    let logs = logarithms(&[round(first), round(second)])?;
+    let parts = [Part::of_windows(&[&logs[0].1]), Part::of_windows(&[&logs[1].1])];
+    let [one, other] = &parts;
+    if one.freedom < 1.0 || other.freedom < 1.0 {
+        return Err(StatisticsError::TooFew {
+            what: "a comparison of two runs",
+            needed: 3,
+            got: first.len().min(second.len()),
+        });
+    }
+    let part = |part: &Part| part.squares / part.freedom / part.count;
+    let error = (part(one) + part(other)).sqrt();
+    let freedom = one.freedom.min(other.freedom);
+    Ok(mean::around(one.mean - other.mean, error, freedom, confidence).map(f64::exp))
+}
+
+fn logarithms(rounds: &[DuetRound]) -> Result<Vec<(bool, Vec<f64>)>, StatisticsError> {
+    let log = |&value: &f64| match value {
+        value if !value.is_finite() => Err(StatisticsError::NotFinite {
+            what: "a duet".to_owned(),
+            value,
+        }),
+        value if value <= 0.0 => Err(StatisticsError::NotPositive {
+            what: "a duet".to_owned(),
+            value,
+        }),
+        value => Ok(value.ln()),
+    };
+    let with_windows = rounds.iter().filter(|round| !round.ratios.is_empty());
+    with_windows
+        .map(|round| {
+            Ok((
+                round.swapped,
+                round.ratios.iter().map(log).collect::<Result<_, _>>()?,
+            ))
+        })
+        .collect()
+}
+
+/// A placement's share of the evidence.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    mean: f64,
+    squares: f64,
+    count: f64,
+    freedom: f64,
+}
+
+impl Part {
+    fn of_rounds(rounds: &[&Vec<f64>]) -> Self {
+        let means: Vec<f64> = rounds.iter().map(|round| mean(round)).collect();
+        let count = means.len() as f64;
+        Self {
+            mean: mean(&means),
+            squares: squares(&means),
+            count,
+            freedom: count - 1.0,
+        }
+    }
+
+    fn of_windows(rounds: &[&Vec<f64>]) -> Self {
+        let all: Vec<f64> = rounds.iter().copied().flatten().copied().collect();
+        let count = all.len() as f64;
+        let memory = memory(rounds, mean(&all));
+        let effective = (count * (1.0 - memory) / (1.0 + memory)).max(1.0);
+        let freedom = (effective - 1.0).max(0.0);
+        let variance = if count > 1.0 {
+            squares(&all) / (count - 1.0)
+        } else {
+            0.0
+        };
+        Self {
+            mean: mean(&all),
+            squares: variance * freedom,
+            count: effective,
+            freedom,
+        }
+    }
+}
+
+/// Correlation of neighbouring windows, from 0 to [`MOST_MEMORY`].
+fn memory(rounds: &[&Vec<f64>], centre: f64) -> f64 {
+    let product = |pair: &[f64]| (pair[0] - centre) * (pair[1] - centre);
+    let neighbours: f64 = rounds
+        .iter()
+        .flat_map(|round| round.windows(2))
+        .map(product)
+        .sum();
+    let all: f64 = rounds
+        .iter()
+        .copied()
+        .flatten()
+        .map(|value| (value - centre).powi(2))
+        .sum();
+    if all > 0.0 {
+        (neighbours / all).clamp(0.0, MOST_MEMORY)
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(swapped: bool, ratios: &[f64]) -> DuetRound {
+        DuetRound {
+            swapped,
+            ratios: ratios.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_side_cancels() {
+        let rounds: Vec<DuetRound> = (0..6)
+            .map(|index| {
+                let swapped = index % 2 == 1;
+                let side = if swapped { 1.0 / 1.2 } else { 1.2 };
+                round(swapped, &[1.5 * side, 1.5 * side * 1.001])
+            })
+            .collect();
+        let found = duet(&rounds, 0.95).expect("six rounds");
+        assert_eq!(found.sample, DuetSample::Rounds);
+        assert!((found.ratio.point - 1.5).abs() < 0.002);
+        assert!((found.side.expect("both placements").point - 1.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn few_rounds_fall_back_to_windows() {
+        let found = duet(&[round(false, &[1.0, 1.1, 0.9, 1.05])], 0.95).expect("four windows");
+        assert_eq!((found.sample, found.side), (DuetSample::Windows, None));
+        assert!(found.ratio.contains(1.0));
+    }
+
+    #[test]
+    fn nothing_to_say_is_an_error() {
+        assert!(matches!(duet(&[], 0.95), Err(StatisticsError::TooFew { .. })));
+        assert!(matches!(
+            duet(&[round(false, &[1.0])], 0.95),
+            Err(StatisticsError::TooFew { .. })
+        ));
+        assert!(matches!(
+            duet(&[round(false, &[1.0, f64::NAN])], 0.95),
+            Err(StatisticsError::NotFinite { .. })
+        ));
+    }
+
+    #[test]
+    fn windows_match_by_their_begin() {
+        let interval = |start_s: f64, length_s: f64, valid: u64| Interval {
+            start_s,
+            length_s,
+            completed: valid,
+            valid,
+            errors: 0,
+            response_time_ns_p50: None,
+            response_time_ns_p99: None,
+        };
+        let first = [
+            interval(0.0, 1.0, 100),
+            interval(1.0, 1.0, 200),
+            interval(2.0, 0.2, 9),
+        ];
+        let second = [
+            interval(0.01, 1.0, 50),
+            interval(1.01, 1.0, 0),
+            interval(2.01, 0.2, 9),
+        ];
+        assert_eq!(synchronous(&first, &second), [2.0]);
+    }
+}
