@@ -261,8 +261,10 @@ fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
 }
 
 fn with_many_headers(call: &mut WrittenCall) -> bool {
-    // The request has a Host, and perhaps a Content-Length, of its own.
-    for number in call.headers.len() + 3..=HEADERS {
+    // Beside its own the request has a Host, and with a body a Content-Length, and with JSON a Content-Type.
+    let body = call.json.is_some() || call.text.is_some() || call.file.is_some();
+    let own = call.headers.len() + 1 + usize::from(body) + usize::from(call.json.is_some());
+    for number in own + 1..=HEADERS {
         let value = HeaderText::Texts(vec![format!("value {number}")]);
         call.headers
             .insert(format!("X-Header-{number}"), Spanned::new(0..0, value));

@@ -11,6 +11,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -39,7 +40,7 @@ impl Backend {
                 let work = serve((Ipv4Addr::LOCALHOST, 0).into(), delay, |address| {
                     let _ = ready.send(Ok(address));
                 });
-                let ended = block_on(async {
+                let ended = block_on(1, async {
                     tokio::select! {
                         ended = work => ended,
                         _ = stopped => Ok(()),
@@ -74,16 +75,33 @@ impl Drop for Backend {
     }
 }
 
-/// Serves on this thread alone until the process ends. `ready` is told where it listens; port 0 asks for a free one.
-pub fn run(address: SocketAddr, delay: Duration, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {
-    block_on(serve(address, delay, ready))
+/// Serves with so many threads until the process ends or SIGTERM comes. `ready` is told where it listens; port 0 asks for a
+/// free one.
+pub fn run(
+    address: SocketAddr,
+    delay: Duration,
+    workers: usize,
+    ready: impl FnOnce(SocketAddr),
+) -> std::io::Result<()> {
+    block_on(workers, async {
+        let mut terminated = signal(SignalKind::terminate())?;
+        tokio::select! {
+            ended = serve(address, delay, ready) => ended,
+            _ = terminated.recv() => Ok(()),
+        }
+    })
 }
 
-fn block_on(work: impl Future<Output = std::io::Result<()>>) -> std::io::Result<()> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(work)
+fn block_on(workers: usize, work: impl Future<Output = std::io::Result<()>>) -> std::io::Result<()> {
+    let mut builder = if workers > 1 {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    if workers > 1 {
+        builder.worker_threads(workers);
+    }
+    builder.enable_all().build()?.block_on(work)
 }
 
 async fn serve(address: SocketAddr, delay: Duration, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {

@@ -4,7 +4,7 @@ use super::exchange::{Answer, Fault, judge};
 use super::report::{CaseReport, Failure};
 use super::{PATIENCE, http1, http2};
 use prony_contract::{Case, Delivery, Exchange};
-use prony_load::{Protocol, Target};
+use prony_load::{HeaderValue, Protocol, Target};
 use prony_measurement::{Warning, WarningKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ struct Traits {
 
 impl Traits {
     /// Looks at a reply that is a success: errors may end the connection.
-    fn see(&mut self, answer: &Answer, protocol: Protocol) {
+    fn see(&mut self, exchange: &Exchange, answer: &Answer, protocol: Protocol) {
         if !(200..300).contains(&answer.status) || protocol == Protocol::Grpc {
             return;
         }
@@ -120,7 +120,13 @@ impl Traits {
             .map(<[u8]>::to_ascii_lowercase)
             .unwrap_or_default();
         let charset = text.windows(8).any(|window| window == b"charset=");
-        self.without_charset += usize::from(text.starts_with(b"text/") && !charset);
+        // Where the contract names no type, it is not the service that chose it.
+        let own = exchange
+            .expect
+            .headers
+            .iter()
+            .any(|rule| matches!(rule.value, HeaderValue::MediaType(_)));
+        self.without_charset += usize::from(own && text.starts_with(b"text/") && !charset);
     }
 
     fn merge(&mut self, other: &Self) {
@@ -260,7 +266,7 @@ impl Client {
             result = self.answer(line, exchange, delivery).await;
         }
         let answer = result.map_err(|fault| unanswered(&fault))?;
-        traits.see(&answer, self.protocol);
+        traits.see(exchange, &answer, self.protocol);
         let took = started.elapsed();
         if answer.closes {
             *line = None;
@@ -367,7 +373,7 @@ impl Client {
                 .receive(&exchange.request.method)
                 .await
                 .map_err(|fault| (place, fault))?;
-            tally.traits.see(&answer, self.protocol);
+            tally.traits.see(exchange, &answer, self.protocol);
             tally.record(exchange, judged(exchange, &answer));
             // What closes after a reply cannot answer the next request: that is told as a warning.
             if answer.closes {
