@@ -1,5 +1,6 @@
 import { start } from './cluster.js';
 import { answer, count, fib } from './sequence.js';
+import { snoop } from './snoop.js';
 
 // What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
@@ -13,6 +14,7 @@ start(() => {
     // Otherwise a connection that is quiet for ten seconds is closed.
     idleTimeout: 0,
     routes: {
+      '/': { GET: snoop },
       '/api/test': { GET: hello },
       '/api/count/:n': { GET: (request) => answer(count, request.params.n) },
       '/api/fib/:n': { GET: (request) => answer(fib, request.params.n) },

@@ -1,5 +1,6 @@
 import { start } from './cluster.js';
 import { answer, count, fib } from './sequence.js';
+import { snoop } from './snoop.js';
 
 // What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
@@ -23,6 +24,7 @@ function fetch(request) {
   if (request.method !== 'GET' && request.method !== 'HEAD') return text('only GET', 405);
   const path = decoded(new URL(request.url).pathname);
   if (path === '/api/test') return text('Hello, World!');
+  if (path === '/') return snoop(request);
   const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);
   if (sequence !== null) return answer(sequence[1] === 'fib' ? fib : count, sequence[2]);
   return text('no such path', 404);
