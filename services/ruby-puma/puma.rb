@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+require "etc"
+
+environment "production"
+bind "tcp://#{ENV.fetch("HOST", "127.0.0.1")}:#{ENV.fetch("PORT", "8080")}?backlog=4096"
+workers Integer(ENV.fetch("WORKERS", Etc.nprocessors))
+# Ruby runs one thread of a process at a time; more of them help only those that wait.
+threads 5, 5
+preload_app!
+# Seconds; the default of 20 closes the connections of a slow load.
+persistent_timeout 75
+# Seconds; a request that is left half-sent does not hold up the stop for longer.
+force_shutdown_after 5
+# A stop by signal is no failure.
+raise_exception_on_sigterm false
+log_requests false
