@@ -27,6 +27,7 @@ pub(crate) enum Command {
     New(commands::new::Args),
     Report(commands::report::Args),
     Serve(commands::serve::Args),
+    Run(Box<commands::run::Args>),
     #[command(hide = true)]
     Supervise(commands::supervise::Args),
 }
@@ -40,6 +41,7 @@ impl Command {
             Self::New(args) => commands::new::run(&args),
             Self::Report(args) => commands::report::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
+            Self::Run(args) => commands::run::run(&args),
             Self::Supervise(args) => commands::supervise::run(&args),
         }
     }

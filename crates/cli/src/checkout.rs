@@ -3,6 +3,7 @@
 use crate::exit::bad_input;
 use anyhow::{Context as _, anyhow};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The checkout: the folder with `services/` and `contracts/`.
 #[derive(Debug, Clone)]
@@ -34,6 +35,25 @@ impl Checkout {
                 here.display()
             ))),
         }
+    }
+
+    /// The commit that the checkout is at, with `+dirty` where it has changes; `None` where git does not say.
+    pub(crate) fn commit(&self) -> Option<String> {
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git")
+                .arg("-C")
+                .arg(&self.root)
+                .args(arguments)
+                .output()
+                .ok()?;
+            output
+                .status
+                .success()
+                .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+        let clean = git(&["status", "--porcelain"])?.is_empty();
+        Some(if clean { commit } else { format!("{commit}+dirty") })
     }
 
     /// The state folder, `.prony/`.

@@ -5,5 +5,6 @@ pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod supervise;

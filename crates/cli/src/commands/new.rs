@@ -44,20 +44,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(language) => *language,
         None => language_of(name).ok_or_else(|| {
             let known = "go, java, node, python or rust";
-            bad_input(anyhow!("`{name}` begins with no language that there is a template for: give --language {known}"))
+            bad_input(anyhow!(
+                "`{name}` begins with no language that there is a template for: give --language {known}"
+            ))
         })?,
     };
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if !name.chars().all(plain) || !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
-        return Err(bad_input(anyhow!("`{name}`: a name is lower-case letters, digits and hyphens, as in `go-chi`")));
+        return Err(bad_input(anyhow!(
+            "`{name}`: a name is lower-case letters, digits and hyphens, as in `go-chi`"
+        )));
     }
     let folder = Checkout::find()?.root.join("services").join(name);
     if folder.exists() {
-        return Err(bad_input(anyhow!("{} is there already: choose another name", folder.display())));
+        return Err(bad_input(anyhow!(
+            "{} is there already: choose another name",
+            folder.display()
+        )));
     }
-    let template = TEMPLATES.get_dir(language.folder()).context("a template is missing from this build")?;
+    let template = TEMPLATES
+        .get_dir(language.folder())
+        .context("a template is missing from this build")?;
     write(template, template, &folder, name)?;
-    print(&format!("{}: passes `prony check {name}` as it is; docs/SERVICES.md says what comes next", folder.display()))?;
+    print(&format!(
+        "{}: passes `prony check {name}` as it is; docs/SERVICES.md says what comes next",
+        folder.display()
+    ))?;
     Ok(Exit::Fine)
 }
 
@@ -75,7 +87,13 @@ impl Language {
 
 fn language_of(name: &str) -> Option<Language> {
     let first = name.split('-').next()?;
-    let all = [Language::Go, Language::Java, Language::Node, Language::Python, Language::Rust];
+    let all = [
+        Language::Go,
+        Language::Java,
+        Language::Node,
+        Language::Python,
+        Language::Rust,
+    ];
     all.into_iter().find(|language| language.folder() == first)
 }
 
@@ -84,8 +102,13 @@ fn write(template: &Dir<'_>, root: &Dir<'_>, folder: &std::path::Path, name: &st
         let path = folder.join(file.path().strip_prefix(root.path())?);
         let parent = path.parent().context("a file lies in a folder")?;
         std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
-        let text = file.contents_utf8().context("a template is text")?.replace(PLACEHOLDER, name);
+        let text = file
+            .contents_utf8()
+            .context("a template is text")?
+            .replace(PLACEHOLDER, name);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    template.dirs().try_for_each(|below| write(below, root, folder, name))
+    template
+        .dirs()
+        .try_for_each(|below| write(below, root, folder, name))
 }

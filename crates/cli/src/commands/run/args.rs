@@ -1,0 +1,95 @@
+//! The arguments of `prony run`.
+
+use crate::checkout::StoreArgs;
+use prony_load::WrittenDuration;
+use prony_plan::Wishes;
+use std::path::PathBuf;
+
+/// Build, start, check, load and rank the services of a suite
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The suite: a name in suites/ or a file
+    #[arg(default_value = "quick")]
+    pub(super) suite: String,
+    /// The profile of the suite: how long everything takes (`smoke`, `quick`, `full`, where it has them)
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// Only services that this names: `go-*`, `java-netty/epoll`; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    service: Vec<String>,
+    /// Rounds, at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Stop when every interval is this tight: `2%` is ±2 %
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    precision: Option<f64>,
+    /// Confidence of the intervals: `95%`
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    confidence: Option<f64>,
+    /// Differences below this count as none: `1%`
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    tie: Option<f64>,
+    /// Begin no round after this time: `10m`
+    #[arg(long, value_name = "TIME")]
+    budget: Option<WrittenDuration>,
+    /// Length of each measurement: `5s`
+    #[arg(long, short, value_name = "TIME")]
+    duration: Option<WrittenDuration>,
+    /// Length of each warm-up, instead of until it is steady: `2s`
+    #[arg(long, value_name = "TIME")]
+    warmup: Option<WrittenDuration>,
+    /// Decides the order of the trials and every random choice [default: a new one, which is printed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Continue a run that was ended early: its name, or the latest one
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds"])]
+    pub(super) resume: Option<String>,
+    /// End with code 3 when a service gave no number or a wrong reply
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// Refuse to run where the limits of the suite cannot be enforced
+    #[arg(long)]
+    pub(super) require_isolation: bool,
+    /// Repeat no trial that others disturbed
+    #[arg(long)]
+    pub(super) keep_disturbed: bool,
+    /// Show the plan and how long it takes, and stop
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Where the report goes [default: .prony/reports/RUN/ of the checkout]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(super) out: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
+}
+
+impl Args {
+    /// What the user wishes otherwise than the suite.
+    pub(super) fn wishes(&self) -> Wishes {
+        let time = |duration: Option<WrittenDuration>| duration.map(|duration| duration.0);
+        Wishes {
+            services: self.service.clone(),
+            rounds: self.rounds,
+            precision: self.precision,
+            confidence: self.confidence,
+            budget: time(self.budget),
+            duration: time(self.duration),
+            warm_up: time(self.warmup),
+            tie: self.tie,
+            seed: self.seed.unwrap_or_else(rand::random),
+        }
+    }
+}
+
+/// Reads `2%` or `0.02`.
+fn share(text: &str) -> Result<f64, String> {
+    let read = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    let inside = read.ok().filter(|share| *share > 0.0 && *share < 1.0);
+    inside.ok_or_else(|| "give a share between 0 and 1, as `2%` or `0.02`".to_owned())
+}

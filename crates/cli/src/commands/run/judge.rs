@@ -1,0 +1,65 @@
+//! The verdict of `--strict`: did every service give numbers, and only right replies?
+
+use prony_measurement::{Stage, TrialRecord};
+use prony_plan::Catalogue;
+use std::collections::BTreeMap;
+
+/// What `--strict` found.
+pub(super) struct Verdict {
+    /// Services that passed, counted for each workload.
+    pub(super) passed: usize,
+    /// What is wrong with the others.
+    pub(super) faults: Vec<String>,
+}
+
+/// Judges each service under each workload by its last trial. A service that says of itself that its build needs something
+/// that not every machine reaches is no fault where it cannot be built.
+pub(super) fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
+    let mut last: BTreeMap<(String, &str, &str), &TrialRecord> = BTreeMap::new();
+    for trial in trials {
+        last.insert(
+            (trial.service.to_string(), &trial.contract, &trial.workload),
+            trial,
+        );
+    }
+    let mut verdict = Verdict {
+        passed: 0,
+        faults: Vec::new(),
+    };
+    for ((service, contract, workload), trial) in last {
+        let fault = match &trial.result {
+            Ok(measurement) if measurement.recording.outcomes.wrong_reply > 0 => Some(format!(
+                "{} wrong replies under load",
+                measurement.recording.outcomes.wrong_reply
+            )),
+            Ok(_) => None,
+            Err(excluded)
+                if matches!(excluded.stage, Stage::Toolchain | Stage::Build)
+                    && is_optional(catalogue, trial) =>
+            {
+                continue;
+            }
+            Err(excluded) => Some(format!("{}{}", excluded.reason, tail(&excluded.log_tail))),
+        };
+        match fault {
+            None => verdict.passed += 1,
+            Some(fault) => verdict
+                .faults
+                .push(format!("FAILED {service} {contract}/{workload}: {fault}")),
+        }
+    }
+    verdict
+}
+
+fn is_optional(catalogue: &Catalogue, trial: &TrialRecord) -> bool {
+    let (name, variant) = (&trial.service.service, &trial.service.variant);
+    let found = catalogue
+        .services
+        .iter()
+        .find(|service| &service.name == name && &service.variant == variant);
+    found.is_some_and(|service| service.unavailable_hint.is_some())
+}
+
+fn tail(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n    {line}")).collect()
+}

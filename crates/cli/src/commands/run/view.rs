@@ -1,0 +1,236 @@
+//! What a user sees while a run goes on: bars on a terminal, a line per trial elsewhere. All of it on standard error.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use prony_measurement::{Exclusion, Phase, ServiceId, TrialRecord};
+use prony_plan::Plan;
+use prony_trial::{Built, Progress};
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+/// Intervals in the sparkline.
+const SPARKS: usize = 30;
+
+pub(super) struct View {
+    bars: MultiProgress,
+    /// How far the run is.
+    whole: ProgressBar,
+    /// What happens now.
+    now: ProgressBar,
+    current: String,
+    position: String,
+    recent: Vec<f64>,
+}
+
+impl View {
+    /// Where standard error is no terminal there are plain lines instead of bars.
+    pub(super) fn new() -> Self {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bars = MultiProgress::with_draw_target(target);
+        Self {
+            now: bars.add(ProgressBar::new_spinner()),
+            whole: bars.add(ProgressBar::hidden()),
+            bars,
+            current: String::new(),
+            position: String::new(),
+            recent: Vec::with_capacity(SPARKS),
+        }
+    }
+
+    /// A line that stays.
+    fn line(&self, text: &str) {
+        if self.bars.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            // A terminal that is gone is no reason to stop measuring.
+            let _ = self.bars.println(text);
+        }
+    }
+
+    /// What is going to happen, before it does.
+    pub(super) fn announce(&self, plan: &Plan, resumed: Option<&str>) {
+        let profile = plan
+            .profile
+            .as_ref()
+            .map(|profile| format!(" ({profile})"))
+            .unwrap_or_default();
+        self.line(&format!("{}{profile}", plan.title));
+        if let Some(run) = resumed {
+            self.line(&format!("continues {run}"));
+        }
+        let services = plan.entries.len();
+        let entries = if services == 1 { "entry" } else { "entries" };
+        self.line(&format!(
+            "{services} {entries} × {} rounds = {} trials, about {}; seed {}",
+            plan.rounds,
+            plan.len(),
+            minutes(plan.expected()),
+            plan.seed
+        ));
+    }
+
+    pub(super) fn building(&self, progress: &Progress) {
+        match progress {
+            Progress::Building(service) => self.now.set_message(format!("building {service}")),
+            Progress::Built {
+                service,
+                cached: false,
+                took,
+            } => {
+                self.line(&format!("built {service} in {:.0} s", took.as_secs_f64()));
+            }
+            Progress::NotBuilt { service, reason } => self.line(&format!("not built: {service}: {reason}")),
+            _ => {}
+        }
+        self.now.tick();
+    }
+
+    pub(super) fn built(&self, built: &BTreeMap<ServiceId, Result<Built, Exclusion>>) {
+        let good = built.values().filter(|result| result.is_ok()).count();
+        self.line(&format!("{good} of {} builds are ready", built.len()));
+    }
+
+    pub(super) fn saw(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Begins {
+                number,
+                of,
+                round,
+                service,
+                workload,
+                remaining,
+            } => {
+                self.current = format!("{service} {workload}");
+                let width = of.to_string().len();
+                self.position = format!("[{number:>width$}/{of}]");
+                self.recent.clear();
+                self.whole(*number, *of, *round, *remaining);
+                self.now.set_message(format!("{}: starting", self.current));
+                self.now.enable_steady_tick(Duration::from_millis(200));
+            }
+            Progress::Interval {
+                phase,
+                throughput_per_s,
+                response_time_ns_p99,
+                errors,
+            } => {
+                self.interval(*phase, *throughput_per_s, *response_time_ns_p99, *errors);
+            }
+            Progress::Ended(record) => self.ended(record),
+            Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
+            Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
+            _ => {}
+        }
+    }
+
+    fn whole(&mut self, number: u32, of: u32, round: u32, remaining: Duration) {
+        if self.whole.is_hidden() && !self.bars.is_hidden() {
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
+                .expect("invariant: a valid template");
+            self.bars.remove(&self.whole);
+            self.whole = self.bars.add(ProgressBar::new(u64::from(of)).with_style(style));
+        }
+        self.whole.set_position(u64::from(number.saturating_sub(1)));
+        self.whole
+            .set_message(format!("round {}, {} left", round + 1, minutes(remaining)));
+    }
+
+    fn interval(&mut self, phase: Phase, rate: f64, p99: Option<u64>, errors: u64) {
+        if self.recent.len() == SPARKS {
+            self.recent.remove(0);
+        }
+        self.recent.push(rate);
+        let name = match phase {
+            Phase::WarmUp => "warming up",
+            Phase::Measurement => "measuring",
+            Phase::Drain => "draining",
+        };
+        let p99 = p99.map_or_else(|| "-".to_owned(), duration);
+        let errors = if errors > 0 {
+            format!(" {errors} errors")
+        } else {
+            String::new()
+        };
+        let sparks = sparkline(&self.recent);
+        self.now.set_message(format!(
+            "{}: {name} {sparks} {}/s p99 {p99}{errors}",
+            self.current,
+            thousands(rate)
+        ));
+    }
+
+    fn ended(&mut self, record: &TrialRecord) {
+        self.whole.inc(1);
+        let text = match &record.result {
+            Ok(measurement) => {
+                let recording = &measurement.recording;
+                let p99 = recording
+                    .response_time_ns
+                    .map_or_else(|| "-".to_owned(), |time| duration(time.p99));
+                let errors = recording.outcomes.errors();
+                let errors = if errors > 0 {
+                    format!(", {errors} errors")
+                } else {
+                    String::new()
+                };
+                format!("{}/s, p99 {p99}{errors}", thousands(recording.throughput_per_s))
+            }
+            Err(excluded) => format!("excluded: {}", excluded.reason),
+        };
+        self.line(&format!(
+            "{} {} {}: {text}",
+            self.position, record.service, record.workload
+        ));
+    }
+
+    pub(super) fn done(&mut self) {
+        self.now.finish_and_clear();
+        self.whole.finish_and_clear();
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    humantime::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64)).to_string()
+}
+
+/// A count with thousands apart.
+fn thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or(""))
+        .collect();
+    groups.join(",")
+}
+
+/// A duration in ns, to three digits.
+fn duration(ns: u64) -> String {
+    let ns = ns as f64;
+    match ns {
+        _ if ns < 1e3 => format!("{ns:.0} ns"),
+        _ if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        _ if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+fn sparkline(values: &[f64]) -> String {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let highest = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    values
+        .iter()
+        .map(|value| LEVELS[((value / highest * 7.0).round() as usize).min(7)])
+        .collect()
+}
