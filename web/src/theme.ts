@@ -45,7 +45,7 @@ const DARK: Theme = {
 };
 
 export const DASHES: ("solid" | "dashed" | "dotted" | [number, number])[] = ["solid", "solid", "solid", "solid", "dashed", "dashed", "dashed", "dashed"];
-export const SYMBOLS = ["circle", "triangle", "rect", "diamond", "emptyCircle", "emptyTriangle", "emptyRect", "emptyDiamond"];
+export const SYMBOLS = ["circle", "triangle", "rect", "diamond", "circle", "triangle", "rect", "diamond"];
 
 /** Lines that one chart shows at most: more cannot be told apart. */
 export const MOST_LINES = 8;

@@ -71,3 +71,14 @@ export async function drawAll(page: Page): Promise<void> {
     await figure.locator("[data-drawn] canvas").first().waitFor();
   }
 }
+
+/** Asks until the answer is the wanted one, ten seconds at most. */
+export async function eventually<T>(question: () => Promise<T>, wanted: T): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  let answer = await question();
+  while (JSON.stringify(answer) !== JSON.stringify(wanted)) {
+    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(answer)}, not ${JSON.stringify(wanted)}`);
+    await new Promise((done) => setTimeout(done, 50));
+    answer = await question();
+  }
+}

@@ -5,6 +5,7 @@ import {
   GridComponent,
   LegendComponent,
   MarkAreaComponent,
+  MarkLineComponent,
   RadarComponent,
   TooltipComponent,
 } from "echarts/components";
@@ -23,6 +24,7 @@ use([
   LabelLayout,
   LineChart,
   MarkAreaComponent,
+  MarkLineComponent,
   RadarChart,
   RadarComponent,
   SVGRenderer,

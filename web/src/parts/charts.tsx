@@ -12,8 +12,9 @@ import { MOST_LINES } from "../theme.ts";
 import { Figure } from "./figure.tsx";
 
 const BAR_METRICS: Metric[] = [
-  "throughput_per_s",
   "goodput_per_s",
+  "throughput_per_s",
+  "sequences_per_s",
   "response_time_ns_p50",
   "response_time_ns_p99",
   "response_time_ns_p99_9",
@@ -30,8 +31,9 @@ interface Props {
 }
 
 function Bars(props: Props) {
-  const [metric, setMetric] = useState<Metric>("throughput_per_s");
-  const { rows, services } = props;
+  const { group, rows, services } = props;
+  const [chosen, setMetric] = useState<Metric | null>(null);
+  const metric = chosen ?? group.ranked_by;
   const chart = useMemo(() => bars(rows, metric, services), [rows, metric, services]);
   if (!chart) return null;
   return (

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { idOf, Services, type Group, type Report, type Row } from "../data.ts";
+import { Services, type Group, type Report, type Row } from "../data.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
@@ -41,7 +41,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
       <a class="skip" href="#main">
         Skip to the report
       </a>
-      <div class="bar">
+      <header class="bar">
         <div class="bar-inner">
           <span class="mark">prony</span>
           {props.back}
@@ -54,7 +54,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
             </select>
           </label>
         </div>
-      </div>
+      </header>
       <main id="main">{props.children}</main>
     </ThemeContext.Provider>
   );
@@ -99,6 +99,16 @@ function GroupChoice(props: { groups: Group[]; chosen: number; choose: (index: n
   );
 }
 
+/** The same value one frame later: the table answers a click at once, the charts follow. */
+function useAfterPaint<T>(value: T): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setTimeout(() => setLater(value)));
+    return () => cancelAnimationFrame(frame);
+  }, [value]);
+  return later;
+}
+
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
   const services = useMemo(() => new Services(report.services), [report.services]);
@@ -110,6 +120,7 @@ export function ReportPage(props: { report: Report }) {
     () => (group ? sortRows(group.services.filter((row) => passes(row, filter, services)), sort, services) : []),
     [group, filter, sort, services],
   );
+  const charted = useAfterPaint(rows);
   return (
     <>
       <Masthead report={report} />
@@ -122,8 +133,8 @@ export function ReportPage(props: { report: Report }) {
             <Filters rows={group.services} services={services} filter={filter} change={setFilter} shown={rows.length} />
             <Ranking group={group} rows={rows} services={services} sort={sort} change={setSort} confidence={report.confidence} />
           </section>
-          <Charts report={report} group={group} rows={rows} services={services} />
-          <Pairs group={group} shown={new Set(rows.map(idOf))} services={services} confidence={report.confidence} />
+          <Charts report={report} group={group} rows={charted} services={services} />
+          <Pairs group={group} rows={charted} services={services} confidence={report.confidence} />
         </>
       ) : (
         <p class="answer">No trial has ended yet.</p>

@@ -1,7 +1,7 @@
 // Every two services side by side: "A is 1.32–1.41 × B".
 
 import { useState } from "preact/hooks";
-import { idOf, type Group, type Pair, type Services, type Verdict } from "../data.ts";
+import { idOf, type Group, type Pair, type Row, type Services, type Verdict } from "../data.ts";
 import { percent, ratio } from "../format.ts";
 import { METRIC } from "../metrics.ts";
 
@@ -26,12 +26,13 @@ function sides(pairs: Pair[]): Map<string, Side> {
   return found;
 }
 
-export function Pairs(props: { group: Group; shown: Set<string>; services: Services; confidence: number }) {
+export function Pairs(props: { group: Group; rows: Row[]; services: Services; confidence: number }) {
   const { group, services } = props;
   const [all, setAll] = useState(false);
   if (group.pairs.length === 0) return null;
   const known = sides(group.pairs);
-  const ranked = group.services.filter((row) => row.rank !== null && props.shown.has(idOf(row))).map(idOf);
+  const shown = new Set(props.rows.map(idOf));
+  const ranked = group.services.filter((row) => row.rank !== null && shown.has(idOf(row))).map(idOf);
   if (ranked.length < 2) return null;
   const ids = all ? ranked : ranked.slice(0, AT_FIRST);
   const metric = METRIC[group.ranked_by]?.title.toLowerCase() ?? group.ranked_by;

@@ -14,7 +14,6 @@ export interface Sort {
 
 /** Columns by importance: a narrow screen drops them from the end, into the details of the row. */
 const COLUMNS: { metric: Metric; from: "phone" | "tablet" | "wide" }[] = [
-  { metric: "throughput_per_s", from: "phone" },
   { metric: "response_time_ns_p50", from: "tablet" },
   { metric: "response_time_ns_p99", from: "phone" },
   { metric: "cpu_ns_per_request", from: "tablet" },
@@ -25,18 +24,20 @@ const COLUMNS: { metric: Metric; from: "phone" | "tablet" | "wide" }[] = [
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
 
-/** The columns that fit the screen. */
-function useColumns(): Metric[] {
-  const count = () => COLUMNS.filter(({ from }) => from === "phone" || (from === "tablet" ? TABLET.matches : WIDE.matches)).map(({ metric }) => metric);
-  const [columns, setColumns] = useState(count);
+const columnsThatFit = (): Metric[] =>
+  COLUMNS.filter(({ from }) => from === "phone" || (from === "tablet" ? TABLET.matches : WIDE.matches)).map(({ metric }) => metric);
+
+/** The rate that the group is ranked by, or goodput, and the columns that fit the screen. */
+function useColumns(group: Group): Metric[] {
+  const [columns, setColumns] = useState(columnsThatFit);
   useEffect(() => {
-    const changed = () => setColumns(count());
+    const changed = () => setColumns(columnsThatFit());
     for (const query of [TABLET, WIDE]) query.addEventListener("change", changed);
     return () => {
       for (const query of [TABLET, WIDE]) query.removeEventListener("change", changed);
     };
   }, []);
-  return columns;
+  return [METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s", ...columns];
 }
 
 /** Sorted rows; what has no value comes last, whichever way the rest goes. */
@@ -128,7 +129,12 @@ function Rank(props: { row: Row }) {
   return (
     <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}${range}` : `Rank ${row.rank}${range}`}>
       {row.rank}
-      {tied && <small class="tie">tie</small>}
+      {tied && (
+        <>
+          {" "}
+          <small class="tie">tie</small>
+        </>
+      )}
     </span>
   );
 }
@@ -161,7 +167,7 @@ export function Ranking(props: {
     if (!next.delete(id)) next.add(id);
     setOpen(next);
   };
-  const columns = useColumns();
+  const columns = useColumns(group);
   const scales = columns.map((metric) => scaleOf(group.services, metric));
   return (
     <div class="table-frame">

@@ -1,0 +1,100 @@
+// One metric of one service over all runs, each with its interval.
+
+import { isEstimate, positionOf } from "../data.ts";
+import { inUnit, ratio, unitFor, when, withUnit } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
+import type { Line, Past } from "../served/api.ts";
+import { axis, base, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+
+export type Followed = "goodput_per_s" | "response_time_ns_p99" | "cpu_ns_per_request" | "memory_bytes_peak";
+
+interface Api {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
+}
+
+export function overRuns(line: Line, metric: Followed): Chart | null {
+  const known = line.runs.flatMap((past: Past) => {
+    const quantity = past[metric];
+    const position = positionOf(quantity);
+    if (position === null || quantity == null) return [];
+    const estimate = isEstimate(quantity) ? quantity : null;
+    return [{ past, value: toBase(metric, position), low: estimate?.low ?? null, high: estimate?.high ?? null }];
+  });
+  if (known.length === 0) return null;
+  const { title, dimension, better } = METRIC[metric];
+  const unit = unitFor(dimension, known.map((one) => one.value));
+  const changes = line.changes.filter((change) => change.metric === metric && known.some((one) => one.past.run === change.run));
+  const name = metric.startsWith("response_time") ? `Response time, ${title}` : title;
+  return {
+    id: `history-${metric}`,
+    title: `${name}, ${unit.symbol}, run by run`,
+    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line stands where the level changed" : ""}.`,
+    height: 280,
+    table: {
+      head: ["Run", "Begun", `${name}, ${unit.symbol}`, "low", "high"],
+      rows: known.map((one) => [
+        one.past.run,
+        when(one.past.started_at),
+        inUnit(one.value, unit),
+        one.low === null ? "one trial" : inUnit(one.low, unit),
+        one.high === null ? "one trial" : inUnit(one.high, unit),
+      ]),
+    },
+    option: (theme) => ({
+      ...base(theme),
+      grid: { left: 72, right: 20, top: 26, bottom: 32 },
+      tooltip: {
+        ...tooltip(theme),
+        trigger: "axis",
+        formatter: (hovered: Hovered[]) => {
+          const one = known[hovered[0]?.dataIndex ?? 0];
+          if (!one) return "";
+          const lines: [string, string][] = [[name, withUnit(one.value, unit)]];
+          if (one.low !== null && one.high !== null) lines.push(["interval", `${inUnit(one.low, unit)} – ${withUnit(one.high, unit)}`]);
+          return tip(one.past.run, lines);
+        },
+      },
+      xAxis: { ...axis(theme, ""), type: "category", data: known.map((one) => when(one.past.started_at)), boundaryGap: true },
+      yAxis: { ...axis(theme, ""), type: "value", scale: true },
+      series: [
+        {
+          type: "line",
+          symbol: "circle",
+          symbolSize: 8,
+          color: theme.accent,
+          lineStyle: { width: 1.5 },
+          data: known.map((one) => one.value / unit.factor),
+          markLine: {
+            silent: true,
+            symbol: "none",
+            lineStyle: { color: theme.lines[1], type: "dashed" },
+            label: { color: theme.text, formatter: "{b}" },
+            data: changes.map((change) => ({
+              name: change.ratio ? `× ${ratio(change.ratio.low)}–${ratio(change.ratio.high)}` : "changed",
+              xAxis: known.findIndex((one) => one.past.run === change.run),
+            })),
+          },
+        },
+        {
+          type: "custom",
+          silent: true,
+          encode: { x: 0, y: [1, 2] },
+          data: known.flatMap((one, index) =>
+            one.low === null || one.high === null ? [] : [[index, one.low / unit.factor, one.high / unit.factor]],
+          ),
+          renderItem: (_: unknown, api: Api) => {
+            const [x, low] = api.coord([api.value(0), api.value(1)]);
+            const [, high] = api.coord([api.value(0), api.value(2)]);
+            const mark = (x1: number, y1: number, x2: number, y2: number) => ({
+              type: "line",
+              shape: { x1, y1, x2, y2 },
+              style: { stroke: theme.whisker, lineWidth: 1.5 },
+            });
+            return { type: "group", children: [mark(x, low, x, high), mark(x - 4, low, x + 4, low), mark(x - 4, high, x + 4, high)] };
+          },
+        },
+      ],
+    }),
+  };
+}

@@ -1,0 +1,129 @@
+// Two runs side by side: what changed, with its interval.
+
+import { Services } from "../data.ts";
+import { percent, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
+import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
+import { Shown, useAnswer } from "./served.tsx";
+
+const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
+
+function Cells(props: { change: Change }) {
+  const { change } = props;
+  const info = METRIC[change.metric] ?? { title: change.metric, dimension: "count" };
+  const base = toBase(change.metric, change.base.point);
+  const unit: Unit = unitFor(info.dimension, [base]);
+  const name = change.metric.startsWith("response_time") ? `Response time, ${info.title}` : info.title;
+  return (
+    <>
+      <td class="metric">{name}</td>
+      <td>{withUnit(base, unit)}</td>
+      <td>{withUnit(toBase(change.metric, change.new.point), unit)}</td>
+      <td class={change.verdict}>
+        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} ×<small>{SAID[change.verdict]}</small>
+      </td>
+    </>
+  );
+}
+
+function GroupTable(props: { group: GroupChange; load: string; services: Services }) {
+  const { group, services } = props;
+  return (
+    <section>
+      <h2>
+        {group.workload === group.contract ? group.contract : `${group.contract} · ${group.workload}`} <span class="kicker">· {props.load}</span>
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}`}>
+        <table class="plain changes">
+          <thead>
+            <tr>
+              {["Service", "Metric", "Base", "New", "New ÷ base"].map((head) => (
+                <th key={head} scope="col">
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {group.services.map(({ service, changes }) =>
+              changes.map((change, index) => (
+                <tr key={`${service} ${change.metric}`} class={index === 0 ? "first" : ""}>
+                  {index === 0 && (
+                    <th scope="rowgroup" rowSpan={changes.length}>
+                      {services.name(service)}
+                    </th>
+                  )}
+                  <Cells change={change} />
+                </tr>
+              )),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function RunLink(props: { label: string; run: ComparedRun }) {
+  return (
+    <span>
+      {props.label} <a href={runPath(props.run.id)}>{props.run.id}</a> of {when(props.run.started_at)}
+    </span>
+  );
+}
+
+function tally(compared: Compared): string {
+  const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
+  const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
+  return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} that the data cannot tell, of ${changes.length} figures.`;
+}
+
+export function Comparison(props: { a: string; b: string }) {
+  const asked = new URLSearchParams({ a: props.a, b: props.b }).toString();
+  const answer = useAnswer(() => ask<Compared>(`/api/compare?${asked}`), asked);
+  return (
+    <Shown answer={answer}>
+      {(compared) => (
+        <>
+          <h1>What changed</h1>
+          <p class="facts">
+            <RunLink label="Base" run={compared.base} />
+            <RunLink label="New" run={compared.new} />
+          </p>
+          <div class="answer">
+            <p>{tally(compared)}</p>
+            <p class="quiet">
+              All ratios hold together with {percent(compared.confidence)} confidence. The runs were made at different times, so what the machine did
+              meanwhile is part of the difference.
+            </p>
+          </div>
+          {compared.mismatches.length > 0 && (
+            <ul class="warnings">
+              {compared.mismatches.map((mismatch) => (
+                <li key={mismatch}>
+                  <span class="sign" aria-hidden="true">
+                    ⚠
+                  </span>
+                  <span>These runs are not of one kind: {mismatch}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+          {compared.groups.map((group, index) => (
+            <GroupTable key={index} group={group} load={compared.load_texts[index] ?? ""} services={new Services(compared.services)} />
+          ))}
+          {compared.missing.length > 0 && (
+            <section>
+              <h2>Not compared</h2>
+              <ul class="prose">
+                {compared.missing.map((text) => (
+                  <li key={text}>{text}</li>
+                ))}
+              </ul>
+            </section>
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}

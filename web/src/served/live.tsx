@@ -1,0 +1,89 @@
+// One run: its report, and while it goes on, what happens now.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Report } from "../data.ts";
+import { howLong, human, words } from "../format.ts";
+import { ReportPage } from "../parts/page.tsx";
+import { ask, type News } from "./api.ts";
+import { Shown, useAnswer } from "./served.tsx";
+
+/** Points of a sparkline: a minute or so. */
+const KEPT = 60;
+
+/** Hears how the run goes, until it ends. */
+function useNews(run: string): News | null {
+  const [news, setNews] = useState<News | null>(null);
+  useEffect(() => {
+    const source = new EventSource(`/api/runs/${encodeURIComponent(run)}/events`);
+    source.addEventListener("progress", (event) => {
+      const heard = JSON.parse((event as MessageEvent<string>).data) as News;
+      setNews(heard);
+      if (!heard.running) source.close();
+    });
+    return () => source.close();
+  }, [run]);
+  return news;
+}
+
+function Sparkline(props: { values: number[]; label: string; text: string }) {
+  const { values } = props;
+  const most = Math.max(...values, 1e-9);
+  const points = values.map((value, index) => `${(index / Math.max(1, KEPT - 1)) * 160},${36 - (value / most) * 32}`).join(" ");
+  return (
+    <div class="spark">
+      <span class="quiet">{props.label}</span>
+      <b>{props.text}</b>
+      <svg viewBox="0 0 160 38" width="160" height="38" aria-hidden="true">
+        <polyline points={points} fill="none" stroke="currentColor" stroke-width="2" />
+      </svg>
+    </div>
+  );
+}
+
+function Now(props: { news: News; planned: number }) {
+  const { progress, trials } = props.news;
+  const [seen, setSeen] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
+  const last = useRef("");
+  useEffect(() => {
+    if (!progress || progress.at === last.current) return;
+    last.current = progress.at;
+    const add = (values: number[], value: number | null) => (value === null ? values : [...values, value].slice(-KEPT));
+    setSeen({ throughput: add(seen.throughput, progress.throughput_per_s), p99: add(seen.p99, progress.response_time_ns_p99) });
+  }, [progress]);
+  const now = progress?.service ? `${progress.service.service}/${progress.service.variant}` : null;
+  const doing = [now, progress?.contract, progress?.step ? words(progress.step) : null].filter(Boolean).join(" · ");
+  return (
+    <section class="now" aria-label="What happens now">
+      <div>
+        <p role="status">
+          <b>
+            {trials} of {props.planned} trials
+          </b>
+          {progress?.eta_s != null && <span class="quiet"> about {howLong(progress.eta_s)} left</span>}
+        </p>
+        <progress max={props.planned} value={trials} aria-label="Trials that ended" />
+        <p class="quiet">{doing || "between two trials"}</p>
+      </div>
+      {progress?.throughput_per_s != null && <Sparkline values={seen.throughput} label="Throughput" text={human(progress.throughput_per_s, "rate")} />}
+      {progress?.response_time_ns_p99 != null && <Sparkline values={seen.p99} label="p99" text={human(progress.response_time_ns_p99, "time")} />}
+    </section>
+  );
+}
+
+export function LiveRun(props: { run: string }) {
+  const { run } = props;
+  const news = useNews(run);
+  // A trial that ended, and the end itself, change the report.
+  const key = news ? `${news.sequence} ${news.running}` : "";
+  const answer = useAnswer(() => ask<Report>(`/api/runs/${encodeURIComponent(run)}`), `${run} ${key}`);
+  return (
+    <Shown answer={answer}>
+      {(report) => (
+        <>
+          {news?.running && <Now news={news} planned={report.planned_trials} />}
+          <ReportPage report={report} />
+        </>
+      )}
+    </Shown>
+  );
+}

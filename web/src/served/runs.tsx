@@ -1,0 +1,97 @@
+// All runs, and the way to compare two of them or to follow one service.
+
+import { useState } from "preact/hooks";
+import { plural, when } from "../format.ts";
+import { ask, runPath, servicePath, type Known, type ListedRun } from "./api.ts";
+import { Shown, useAnswer } from "./served.tsx";
+
+function stateOf(run: ListedRun): string {
+  if (run.running) return "running";
+  return run.ended_at === null ? "unfinished" : "ended";
+}
+
+function RunTable(props: { runs: ListedRun[] }) {
+  const [marked, setMarked] = useState<string[]>([]);
+  // The last two marked count: a third takes the place of the first.
+  const mark = (id: string) => setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
+  const [a, b] = props.runs.filter((run) => marked.includes(run.id)).map((run) => run.id).reverse();
+  return (
+    <>
+      <table class="plain runs">
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            <th scope="col">Begun</th>
+            <th scope="col">Trials</th>
+            <th scope="col">State</th>
+            <th scope="col">Compare</th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.runs.map((run) => (
+            <tr key={run.id}>
+              <th scope="row">
+                <a href={runPath(run.id)}>{run.id}</a>
+                <span class="about">{run.suite}</span>
+              </th>
+              <td>{when(run.started_at)}</td>
+              <td>
+                {run.trials} of {run.planned_trials}
+                {run.excluded_trials > 0 && <small> {plural(run.excluded_trials, "failed", "failed")}</small>}
+              </td>
+              <td class={run.running ? "state" : ""}>{stateOf(run)}</td>
+              <td>
+                <input type="checkbox" aria-label={`Compare ${run.id}`} checked={marked.includes(run.id)} onChange={() => mark(run.id)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p>
+        {a && b ? (
+          <a class="plain-button" href={`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`}>
+            Compare {a} with {b}
+          </a>
+        ) : (
+          <span class="quiet">Mark two runs to compare them.</span>
+        )}
+      </p>
+    </>
+  );
+}
+
+function ServiceList(props: { services: Known[] }) {
+  const contracts = [...new Set(props.services.map((known) => known.contract))];
+  return (
+    <section aria-labelledby="services">
+      <h2 id="services">History of a service</h2>
+      {contracts.map((contract) => (
+        <p key={contract} class="links">
+          <b>{contract}</b>
+          {props.services
+            .filter((known) => known.contract === contract)
+            .map((known) => (
+              <a key={servicePath(known)} href={servicePath(known)}>
+                {known.service}/{known.variant}
+              </a>
+            ))}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+export function Runs() {
+  const answer = useAnswer(() => Promise.all([ask<ListedRun[]>("/api/runs"), ask<Known[]>("/api/services")]), 0);
+  return (
+    <Shown answer={answer}>
+      {([runs, services]) => (
+        <>
+          <h1>Runs</h1>
+          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} />}
+          {services.length > 0 && <ServiceList services={services} />}
+        </>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,278 @@
+// The report page in a real browser: what a reader sees and does.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import axe from "axe-core";
+import type { Report } from "../src/data.ts";
+import { Browser, drawAll, eventually } from "./browser.ts";
+import { synthetic } from "./synthetic.ts";
+
+const SMALL = { services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] };
+
+/** What prony itself writes for a made-up run; a Rust test keeps it current. */
+const written = JSON.parse(readFileSync(new URL("sample.json", import.meta.url), "utf8")) as Report;
+
+let browser: Browser;
+
+before(async () => {
+  browser = await Browser.start();
+});
+
+after(() => browser.stop());
+
+const names = (page: Page): Promise<string[]> => page.locator(".ranking > tbody > tr[data-service] .name").allInnerTexts();
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const found = await (window as unknown as { axe: typeof axe }).axe.run(document);
+    return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`);
+  });
+}
+
+/** Different colours in the canvas of a figure, a pixel in four. */
+const colours = (page: Page, figure: string): Promise<number> =>
+  page.locator(`${figure} canvas`).evaluate((canvas: HTMLCanvasElement) => {
+    const pixels = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height).data;
+    const seen = new Set<number>();
+    for (let at = 0; at < pixels.length; at += 16) seen.add((pixels[at]! << 16) | (pixels[at + 1]! << 8) | pixels[at + 2]!);
+    return seen.size;
+  });
+
+/** Bars that a vertical line just right of the axis crosses. */
+const barCount = (page: Page): Promise<number> =>
+  page.locator("#chart-bars-throughput_per_s canvas").evaluate((canvas: HTMLCanvasElement) => {
+    let skipped = 0;
+    const { data, width, height } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    for (let x = 0; x < width; x += 1) {
+      let bars = 0;
+      let inside = false;
+      for (let y = 0; y < height; y += 1) {
+        const at = (y * width + x) * 4;
+        const now = data[at] === 0x2f && data[at + 1] === 0x7d && data[at + 2] === 0xbd;
+        if (now && !inside) bars += 1;
+        inside = now;
+      }
+      // The axis is where the first bar begins; its own column may be blended with the axis line.
+      if (bars > 0 && x + 5 < width && skipped++ > 4) return bars;
+    }
+    return 0;
+  });
+
+describe("the report", () => {
+  test("opens from disk without network, errors or requests", async () => {
+    await browser.context.setOffline(true);
+    const { page, said } = await browser.open(synthetic(SMALL));
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await drawAll(page);
+    await browser.context.setOffline(false);
+    assert.deepEqual(said, []);
+    assert.deepEqual(asked, []);
+    assert.match(await page.locator(".answer").innerText(), /rust-axum is fastest/);
+    await page.close();
+  });
+
+  test("shows ties as one rank and excluded services with their reason", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    const ranks = await page.locator(".ranking > tbody > tr[data-service] > td.rank").allInnerTexts();
+    assert.deepEqual(ranks.map((rank) => rank.replace(/\s+/g, " ").trim()), ["1", "2", "3", "4 tie", "4 tie", "6", "7", "8", "–"]);
+    assert.match(await page.locator("tr.excluded").innerText(), /Excluded at check: .*12 bytes/s);
+    await page.close();
+  });
+
+  test("sorts by a click and by the keyboard, absent values last", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    const byService = page.getByRole("button", { name: "Service" });
+    await byService.click();
+    const sorted = await names(page);
+    assert.deepEqual(sorted, sorted.slice().sort((left, right) => left.localeCompare(right)));
+    await byService.focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await names(page), sorted.slice().reverse());
+    assert.equal(await page.locator('th[aria-sort="descending"]').innerText().then((text) => text.includes("Service")), true);
+    await page.getByRole("button", { name: /^Memory/ }).click();
+    const memory = await page.locator(".ranking > tbody > tr[data-service]").evaluateAll((rows) =>
+      rows.map((row) => Number.parseFloat(row.querySelectorAll("td.figure")[4]?.textContent ?? "Infinity")),
+    );
+    assert.deepEqual(memory, memory.slice().sort((left, right) => left - right));
+    await page.close();
+  });
+
+  test("filters the table and the charts under it", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    await page.getByLabel("Language").selectOption("Go");
+    assert.deepEqual(await names(page), ["Go net/http", "gorilla/mux"]);
+    await drawAll(page);
+    await eventually(() => barCount(page), 2);
+    await page.getByLabel("Language").selectOption("");
+    await page.getByLabel("Find").fill("netty");
+    assert.deepEqual(await names(page), ["Netty"]);
+    assert.equal(await page.getByText("1 of 9 services").count(), 1);
+    await page.close();
+  });
+
+  test("draws every chart, with as many bars as services", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    await drawAll(page);
+    const figures = await page.locator("figure.chart").evaluateAll((all) => all.map((one) => one.id));
+    assert.deepEqual(figures, [
+      "chart-bars-throughput_per_s",
+      "chart-percentiles",
+      "chart-density",
+      "chart-capacity",
+      "chart-cost",
+      "chart-radar",
+      "chart-over-time",
+      "chart-published",
+    ]);
+    for (const figure of figures) assert.ok((await colours(page, `#${figure}`)) > 8, `${figure} is blank`);
+    await eventually(() => barCount(page), 8);
+    await page.close();
+  });
+
+  test("shows a radar of workloads, and another group by choice", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    await page.getByLabel("Contract, workload and load").selectOption({ label: "person · getPerson" });
+    await drawAll(page);
+    const radar = page.locator("#chart-radar");
+    await radar.getByText("The same as a table").click();
+    await radar.locator("tbody tr").first().waitFor();
+    assert.deepEqual(await radar.locator("thead th").allInnerTexts(), ["Service", "getPerson", "listPersons", "createPerson"]);
+    await page.close();
+  });
+
+  test("opens details with warnings and each trial", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    const row = page.locator('tr[data-service="go-gorilla/current"]');
+    assert.match(await row.locator(".more").innerText(), /1 warning/);
+    await row.getByRole("button").click();
+    const details = page.locator(".detail-row");
+    assert.match(await details.innerText(), /schedule lag/);
+    assert.equal(await details.locator(".plain tbody tr").count(), 5);
+    await page.close();
+  });
+
+  test("exports a chart as PNG and as SVG", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    await drawAll(page);
+    const save = async (kind: string) => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.locator("#chart-percentiles").getByRole("button", { name: `as ${kind}` }).click(),
+      ]);
+      return readFileSync(await download.path());
+    };
+    assert.equal((await save("PNG")).subarray(1, 4).toString(), "PNG");
+    const svg = (await save("SVG")).toString();
+    assert.match(svg, /^<svg/);
+    assert.match(svg, /Go net\/http/);
+    await page.close();
+  });
+
+  test("is dark where the system is, and where the reader wants it", async () => {
+    const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const { page } = await browser.open(synthetic(SMALL), { dark: true });
+    assert.equal(await background(page), "rgb(23, 27, 32)");
+    await drawAll(page);
+    const corner = await page.locator("#chart-percentiles canvas").evaluate((canvas: HTMLCanvasElement) => [...canvas.getContext("2d")!.getImageData(2, canvas.height - 2, 1, 1).data]);
+    assert.deepEqual(corner, [23, 27, 32, 255]);
+    await page.getByLabel("Colours").selectOption("light");
+    await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)");
+    await page.getByLabel("Colours").selectOption("auto");
+    await page.close();
+  });
+
+  test("fits a phone of 380 px", async () => {
+    const { page } = await browser.open(synthetic(SMALL), { width: 380 });
+    await drawAll(page);
+    await page.locator(".ranking .more button").nth(2).click();
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 380, `the page is ${width} px wide`);
+    await page.close();
+  });
+
+  test("prints light, without controls", async () => {
+    const { page } = await browser.open(synthetic(SMALL), { dark: true });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.locator('#chart-published [data-drawn="light"] canvas').waitFor();
+    assert.equal(await page.locator(".filters").isVisible(), false);
+    await page.close();
+  });
+
+  test("says with one trial that there is no interval", async () => {
+    const report = synthetic({ services: 3, contracts: ["hello"] });
+    for (const row of report.groups[0]!.services) if (row.excluded === null) row.goodput_per_s = row.throughput_per_s = { observed: [1000] };
+    const { page, said } = await browser.open(report);
+    assert.match(await page.locator(".ranking > tbody").innerText(), /1,000 1 trial/);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+});
+
+describe("what prony writes", () => {
+  test("is drawn in full", async () => {
+    const { page, said } = await browser.open(written);
+    await drawAll(page);
+    assert.deepEqual(said, []);
+    for (const figure of await page.locator("figure.chart").evaluateAll((all) => all.map((one) => one.id)))
+      assert.ok((await colours(page, `#${figure}`)) > 8, `${figure} is blank`);
+    assert.match(await page.locator(".answer").innerText(), /axum is fastest: 72,125 valid replies per second/);
+    await page.close();
+  });
+
+  test("shows hostile names, reasons and log lines as text", async () => {
+    const { page } = await browser.open(written);
+    await drawAll(page);
+    await page.locator("tr.excluded .more button").click();
+    await page.locator('tr[data-service="go-gorilla/current"] .more button').click();
+    await page.locator("#chart-bars-goodput_per_s canvas").hover({ position: { x: 400, y: 45 } });
+    await page.locator(".tip").waitFor();
+    assert.equal(await page.title(), "sample – prony");
+    assert.equal(await page.locator("main script, .tip script").count(), 0);
+    assert.match(await page.locator(".log pre").innerText(), /<script>document\.title='harmed'<\/script>/);
+    assert.ok((await names(page)).some((name) => name.startsWith("<script>")));
+    await page.close();
+  });
+});
+
+describe("accessibility", () => {
+  for (const look of [{ dark: false, width: 1280 }, { dark: true, width: 1280 }, { dark: false, width: 380 }]) {
+    test(`axe finds nothing (${look.dark ? "dark" : "light"}, ${look.width} px)`, async () => {
+      const { page } = await browser.open(synthetic(SMALL), look);
+      await drawAll(page);
+      await page.locator(".ranking .more button").nth(2).click();
+      await page.locator("#chart-percentiles summary").click();
+      assert.deepEqual(await violations(page), []);
+      await page.close();
+    });
+  }
+});
+
+describe("speed", () => {
+  test("60 services × 5 contracts", async () => {
+    const report = synthetic({ services: 60, contracts: ["hello", "sequence", "person", "relay", "snoop"] });
+    const { page, said } = await browser.open(report);
+    const opened = await page.evaluate(() => performance.now());
+    const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
+    const sorted = await page.evaluate(async () => {
+      const times: number[] = [];
+      for (const head of document.querySelectorAll<HTMLButtonElement>(".ranking > thead button")) {
+        const start = performance.now();
+        head.click();
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        times.push(performance.now() - start);
+      }
+      return times;
+    });
+    const size = (JSON.stringify(report).length / 2 ** 20).toFixed(1);
+    console.log(`60 services × 5 contracts, ${size} MiB of data: first content after ${painted.toFixed(0)} ms, table there after less than ${opened.toFixed(0)} ms`);
+    console.log(`sorting and painting: ${sorted.map((time) => time.toFixed(0)).join(", ")} ms`);
+    assert.equal((await names(page)).length, 60);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+});
