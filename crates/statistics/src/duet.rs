@@ -191,7 +191,7 @@ impl Part {
         let all: Vec<f64> = rounds.iter().copied().flatten().copied().collect();
         let count = all.len() as f64;
         let memory = memory(rounds, mean(&all));
-        let effective = (count * (1.0 - memory) / (1.0 + memory)).max(1.0);
+        let effective = (count * (1.0 - memory) / (1.0 + memory)).max(2.0f64.min(count));
         let freedom = (effective - 1.0).max(0.0);
         let variance = if count > 1.0 {
             squares(&all) / (count - 1.0)

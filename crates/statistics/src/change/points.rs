@@ -23,8 +23,10 @@ pub struct ChangePoint {
 /// The changes of a history of positive values, one a run, the oldest first.
 ///
 /// The place that divides a stretch best by the energy distance (Matteson and James 2014) is tested by Welch's t on the
-/// logarithms, times the number of places that the stretch has; what passes at 1 − `confidence` divides it, and both sides
-/// are searched in turn. In the end changes that no longer pass against their neighbours are taken back, the weakest first.
+/// logarithms, times the number of places where it could have been (half of the error for those of the whole stretch, half
+/// for those of its parts); what passes at 1 − `confidence` divides it, and both sides are searched in turn. In the end
+/// changes that no longer pass against their neighbours are taken back, the weakest first.
+///
 /// Fewer than six values hold no change that could be told.
 pub fn change_points(history: &[f64], confidence: f64) -> Result<Vec<ChangePoint>, StatisticsError> {
     if !(confidence > 0.0 && confidence < 1.0) {
@@ -59,14 +61,28 @@ fn divide(logs: &[f64], distances: &Distances, level: f64) -> Vec<usize> {
         let Some((cut, until)) = distances.best(begin, end) else {
             continue;
         };
-        let places = (end - begin - 2 * FEWEST + 1) as f64;
-        if places * test(&logs[begin..cut], &logs[cut..until]).p_value <= level {
+        let tries = if until == end {
+            places(end - begin)
+        } else {
+            windows(end - begin)
+        };
+        if 2.0 * tries * test(&logs[begin..cut], &logs[cut..until]).p_value <= level {
             cuts.push(cut);
             stretches.extend([(begin, cut), (cut, end)]);
         }
     }
     cuts.sort_unstable();
     cuts
+}
+
+/// Places where a stretch can be divided.
+fn places(length: usize) -> f64 {
+    (length.saturating_sub(2 * FEWEST) + 1) as f64
+}
+
+/// Places where a stretch, or any shorter one with the same begin, can be divided.
+fn windows(length: usize) -> f64 {
+    0.5 * places(length) * (places(length) + 1.0)
 }
 
 /// Takes the weakest change back until all pass against their neighbours.
@@ -92,8 +108,8 @@ fn bounds(cuts: &[usize], length: usize) -> Vec<usize> {
 
 /// The p-value of a change between its neighbours, for all places between them.
 fn adjusted(logs: &[f64], stretch: &[usize]) -> f64 {
-    let places = (stretch[2] - stretch[0]).saturating_sub(2 * FEWEST) + 1;
-    (places as f64 * test(&logs[stretch[0]..stretch[1]], &logs[stretch[1]..stretch[2]]).p_value).min(1.0)
+    let found = test(&logs[stretch[0]..stretch[1]], &logs[stretch[1]..stretch[2]]);
+    (places(stretch[2] - stretch[0]) * found.p_value).min(1.0)
 }
 
 fn describe(logs: &[f64], stretch: &[usize], confidence: f64) -> ChangePoint {

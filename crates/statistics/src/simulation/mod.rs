@@ -2,7 +2,9 @@
 //! print (`cargo test -p prony-statistics simulation -- --nocapture`).
 
 mod boards;
+mod changes;
 mod coverage;
+mod sequential;
 
 use crate::design::Table;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
