@@ -20,6 +20,9 @@ pub struct ServiceCheck {
     pub variant: String,
     /// The contract.
     pub contract: String,
+    /// What was spoken: `http`, `http2`, `grpc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
     /// Whether every case passed.
     pub passed: bool,
     /// Every case that was tried, in the contract's order.

@@ -235,6 +235,7 @@ fn check_matrices_and_calibrations_are_found() {
             service: service.to_owned(),
             variant: "current".to_owned(),
             contract: "hello".to_owned(),
+            protocol: None,
             passed: true,
             cases: vec!["hello".to_owned()],
             failures: Vec::new(),

@@ -13,7 +13,7 @@ use toml::Spanned;
 
 /// The common cases, by the names that `without` knows.
 const COMMON: [&str; 10] = [
-    "keep-alive",
+    FIRST,
     "single bytes",
     "one packet",
     "chunked body",
@@ -24,7 +24,9 @@ const COMMON: [&str; 10] = [
     "unknown path",
     "wrong method",
 ];
-/// The one that gRPC has, and HTTP too.
+/// The case that stands before those that the contract writes itself.
+pub(super) const FIRST: &str = "keep-alive";
+/// The last one.
 const MANY: &str = "many connections";
 
 /// Requests of an operation on one connection.
@@ -112,7 +114,7 @@ impl Draw<'_> {
     fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
         let on_http = self.protocol != Protocol::Grpc;
         Ok(match name {
-            "keep-alive" => (Delivery::InTurn, self.times(calls, IN_TURN)?),
+            FIRST => (Delivery::InTurn, self.times(calls, IN_TURN)?),
             MANY => {
                 let each = CONNECTIONS * ON_EACH / calls.len().max(1);
                 (Delivery::ManyConnections(CONNECTIONS), self.times(calls, each)?)

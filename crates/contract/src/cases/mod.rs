@@ -63,7 +63,7 @@ const CHUNK: usize = 37;
 const CONNECTIONS: usize = 32;
 
 impl Contract {
-    /// Everything that a check tries over a protocol. The same seed gives the same cases; another seed gives other random
+    /// Everything that a check tries over a protocol, the right calls of every operation first. The same seed gives the same cases; another seed gives other random
     /// values.
     pub fn cases(&self, protocol: Protocol, seed: u64) -> Vec<Case> {
         self.try_cases(protocol, seed)
@@ -72,11 +72,14 @@ impl Contract {
 
     pub(crate) fn try_cases(&self, protocol: Protocol, seed: u64) -> Result<Vec<Case>, ContractError> {
         let mut random = SmallRng::seed_from_u64(seed);
-        let mut cases = Vec::new();
+        let (mut cases, common): (Vec<Case>, Vec<Case>) = self
+            .common_cases(protocol, &mut random)?
+            .into_iter()
+            .partition(|case| case.name == common::FIRST);
         for written in &self.written.case {
             cases.extend(self.case(written, protocol, &mut random)?);
         }
-        cases.extend(self.common_cases(protocol, &mut random)?);
+        cases.extend(common);
         Ok(cases)
     }
 

@@ -15,7 +15,10 @@ pub fn junit(matrix: &CheckMatrix) -> String {
 }
 
 fn suite(check: &ServiceCheck) -> String {
-    let name = format!("{}/{} {}", check.service, check.variant, check.contract);
+    let mut name = format!("{}/{} {}", check.service, check.variant, check.contract);
+    if let Some(protocol) = check.protocol.as_ref().filter(|protocol| *protocol != "http") {
+        name += &format!(" ({protocol})");
+    }
     let mut cases: Vec<&str> = check.cases.iter().map(String::as_str).collect();
     let known: BTreeSet<&str> = cases.iter().copied().collect();
     cases.extend(

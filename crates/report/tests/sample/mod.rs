@@ -160,6 +160,7 @@ fn checks() -> CheckMatrix {
             service: made.name.to_owned(),
             variant: "current".to_owned(),
             contract: "hello".to_owned(),
+            protocol: None,
             passed: !broken,
             cases: vec!["hello".to_owned(), "unknown path".to_owned()],
             failures: if broken { vec![failure()] } else { Vec::new() },

@@ -9,8 +9,10 @@ mod http1;
 mod http2;
 mod report;
 mod runner;
+mod service;
 
-pub use report::{CaseReport, CheckReport, Failure};
+pub use report::{CaseReport, CheckReport, Failure, protocol_word};
+pub use service::{ServiceRequest, check_service};
 
 use prony_contract::Contract;
 use prony_load::{Protocol, Target};

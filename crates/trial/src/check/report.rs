@@ -79,6 +79,7 @@ impl CheckReport {
             service: service.service.clone(),
             variant: service.variant.clone(),
             contract: self.contract.clone(),
+            protocol: Some(protocol_word(self.protocol).to_owned()),
             passed: self.passed(),
             cases: self.cases.iter().map(|case| case.name.clone()).collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
@@ -100,5 +101,14 @@ impl CaseReport {
             expected: format!("{}: {}: {}", failure.request, failure.what, failure.expected),
             got: failure.got.clone(),
         })
+    }
+}
+
+/// The word for what is spoken.
+pub const fn protocol_word(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http1 => "http",
+        Protocol::Http2 => "http2",
+        Protocol::Grpc => "grpc",
     }
 }

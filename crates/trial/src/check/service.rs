@@ -1,0 +1,107 @@
+//! Checks a service that has to be started first.
+
+use super::{CheckReport, CheckRequest, check};
+use crate::{Bench, Built, Failure, Trial, start_backend, start_service, wait_until_ready};
+use prony_contract::Contract;
+use prony_host::Wants;
+use prony_load::Protocol;
+use prony_measurement::{Exclusion, Stage};
+use prony_plan::{Entry, Limits, Plan, PlannedTrial, Service};
+
+/// A service and what it is checked against in one start.
+#[derive(Debug, Clone, Copy)]
+pub struct ServiceRequest<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// Where it was built.
+    pub built: &'a Built,
+    /// Contracts and what is spoken; all of them need a backend, or none does.
+    pub contracts: &'a [(&'a Contract, Protocol)],
+    /// Decides the random values of the cases.
+    pub seed: u64,
+    /// Whether cases that take long are tried too.
+    pub thorough: bool,
+}
+
+/// Lines of the log that are kept with a failure.
+const LOG_LINES: usize = 20;
+
+/// Starts a service, with a backend where its contracts need one, checks it and stops it. A report for each contract, in
+/// their order; the error is why it could not be checked.
+pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
+    let Some(&(contract, _)) = request.contracts.first() else {
+        return Ok(Vec::new());
+    };
+    let plan = plan(request);
+    let trial = Trial {
+        plan: &plan,
+        planned: PlannedTrial {
+            place: 0,
+            round: 0,
+            entry: 0,
+        },
+        service: request.service,
+        built: request.built,
+        contract,
+    };
+    let split = bench.host.topology().split(Wants {
+        backend: contract.backend.is_some(),
+        service_cpus: None,
+    });
+    let without_log = |failure: Failure| failure.with_log(Vec::new());
+    let backend = start_backend(bench, contract, &split).map_err(without_log)?;
+    let mut subject = start_service(bench, &trial, &split, backend).map_err(without_log)?;
+    let target = subject.target.clone();
+    let requests: Vec<CheckRequest<'_>> = request
+        .contracts
+        .iter()
+        .map(|&(contract, protocol)| CheckRequest {
+            contract,
+            target: &target,
+            protocol,
+            seed: request.seed,
+            thorough: request.thorough,
+        })
+        .collect();
+    let limit = request.service.start_timeout;
+    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench.cancel);
+    let reports = ready.and_then(|_| {
+        requests
+            .iter()
+            .map(|request| {
+                if bench.cancel.is_asked() {
+                    return Err(Failure::interrupted(Stage::Check));
+                }
+                Ok(check(request))
+            })
+            .collect()
+    });
+    // A service that does not stop rightly is killed, and its replies were judged already.
+    let _ = subject.service.stop();
+    reports.map_err(|failure| failure.with_log(subject.service.log_tail(LOG_LINES)))
+}
+
+/// The frame in which services are started, without limits.
+fn plan(request: &ServiceRequest<'_>) -> Plan {
+    Plan {
+        suite: "check".to_owned(),
+        title: "check".to_owned(),
+        profile: None,
+        seed: request.seed,
+        rounds: 1,
+        confidence: 0.95,
+        precision: None,
+        tie: None,
+        budget_ns: None,
+        no_errors: false,
+        limits: Limits::default(),
+        network: None,
+        groups: Vec::new(),
+        entries: vec![Entry {
+            service: request.service.name.clone(),
+            variant: request.service.variant.clone(),
+            protocol: request.contracts[0].1,
+            group: 0,
+        }],
+    }
+}
