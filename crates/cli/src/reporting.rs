@@ -94,20 +94,24 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
     let checks = store.check_matrix(Some(run))?;
-    let kept: Option<Vec<ServiceInfo>> = record
-        .plan
-        .get("services")
-        .and_then(|services| serde_json::from_value(services.clone()).ok());
+    let services = services_of(&record, beside);
     let input = Input {
         run: &record,
         trials: &trials,
         summary: &summary,
-        services: kept.as_ref().unwrap_or(&beside.services),
+        services: &services,
         references: &beside.references,
         checks: checks.as_ref(),
         running: is_running(store, &record, &trials)?,
     };
     Report::new(&input).with_context(|| format!("cannot report the run {run}"))
+}
+
+/// What was known of the services when the run began; for a run that did not keep it, what the checkout says today.
+pub(crate) fn services_of(run: &RunRecord, beside: &Surroundings) -> Vec<ServiceInfo> {
+    let kept = run.plan.get("services").cloned();
+    kept.and_then(|services| serde_json::from_value(services).ok())
+        .unwrap_or_else(|| beside.services.clone())
 }
 
 /// Whether a run without an end is still heard of.

@@ -219,7 +219,16 @@ fn pages_and_data_are_served() {
         "{history}"
     );
     let both = server.json(&format!("/api/compare?a={id}&b=latest"));
-    assert_eq!(both["a"]["run"], both["b"]["run"]);
+    assert_eq!(both["base"]["id"], both["new"]["id"]);
+    let changes = both["groups"][0]["services"][0]["changes"]
+        .as_array()
+        .expect("changes");
+    assert!(
+        changes
+            .iter()
+            .all(|change| change["verdict"] == "same" || change["verdict"] == "cannot_tell"),
+        "{both}"
+    );
     let (head, body) = server.get("/api/runs/nowhere");
     assert!(
         head.starts_with("http/1.1 404") && body.contains("no run `nowhere`"),

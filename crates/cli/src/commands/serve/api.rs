@@ -91,36 +91,6 @@ pub(super) async fn run(
     Ok(Json(report.await?))
 }
 
-/// Two runs to compare.
-#[derive(Debug, Deserialize)]
-pub(super) struct Two {
-    a: String,
-    b: String,
-}
-
-/// Both runs as they stand.
-#[derive(Debug, Serialize)]
-pub(super) struct Compared {
-    a: Report,
-    b: Report,
-}
-
-pub(super) async fn compare(
-    State(state): State<Arc<Shared>>,
-    Query(two): Query<Two>,
-) -> Result<Json<Compared>, Failure> {
-    let both = blocking(&state, move |store, state| {
-        let report = |wanted: &str| {
-            Ok::<_, anyhow::Error>(reporting::report(store, &store.find_run(wanted)?, &state.beside)?.lean())
-        };
-        Ok(Compared {
-            a: report(&two.a)?,
-            b: report(&two.b)?,
-        })
-    });
-    Ok(Json(both.await?))
-}
-
 /// A service that the store has a history of.
 #[derive(Debug, Serialize)]
 pub(super) struct Known {

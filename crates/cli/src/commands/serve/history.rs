@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use prony_measurement::{ServiceId, TrialRecord};
 use prony_report::describe_load;
-use prony_statistics::{Metric, Quantity, ServiceSummary};
+use prony_statistics::{Estimate, Metric, Quantity, ServiceSummary, change_points};
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ const FOLLOWED: [Metric; 4] = [
     Metric::CpuNsPerRequest,
     Metric::MemoryBytesPeak,
 ];
+
+/// Confidence at which a level counts as changed.
+const CONFIDENCE: f64 = 0.99;
 
 /// Whose history.
 #[derive(Debug, Deserialize)]
@@ -36,6 +39,17 @@ pub(super) struct Line {
     load_text: String,
     /// The oldest run first.
     runs: Vec<Past>,
+    /// Where the level of a metric changed.
+    changes: Vec<Changed>,
+}
+
+/// From which run on a metric was different.
+#[derive(Debug, Serialize)]
+struct Changed {
+    metric: &'static str,
+    run: String,
+    /// Level after it over level before.
+    ratio: Estimate,
 }
 
 /// What one run said.
@@ -87,6 +101,7 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
                     workload: group.workload,
                     load_text,
                     runs: vec![past],
+                    changes: Vec::new(),
                 }),
             }
         }
@@ -94,8 +109,31 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
     for line in &mut lines {
         line.runs
             .sort_by(|left, right| left.started_at.cmp(&right.started_at));
+        line.changes = changes(&line.runs)?;
     }
     Ok(lines)
+}
+
+fn changes(runs: &[Past]) -> anyhow::Result<Vec<Changed>> {
+    let mut found = Vec::new();
+    for metric in FOLLOWED {
+        let known: Vec<(&Past, f64)> = runs
+            .iter()
+            .filter_map(|past| Some((past, past.metrics[metric.key()].as_ref()?.estimate()?.point)))
+            .filter(|(_, value)| *value > 0.0)
+            .collect();
+        let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+        found.extend(
+            change_points(&values, CONFIDENCE)?
+                .into_iter()
+                .map(|change| Changed {
+                    metric: metric.key(),
+                    run: known[change.index].0.run.clone(),
+                    ratio: change.ratio,
+                }),
+        );
+    }
+    Ok(found)
 }
 
 fn past(run: &str, started_at: &str, row: &ServiceSummary) -> Past {

@@ -4,6 +4,7 @@
 //! ever sent as HTML: data goes out as JSON, with a policy that lets the page run its own script and no other.
 
 mod api;
+mod compare;
 mod guard;
 mod history;
 mod live;
@@ -90,7 +91,7 @@ fn routes(state: Arc<State>, only_local: bool) -> Router {
         .route("/api/runs", get(api::runs))
         .route("/api/runs/{run}", get(api::run))
         .route("/api/runs/{run}/events", get(live::events))
-        .route("/api/compare", get(api::compare))
+        .route("/api/compare", get(compare::two))
         .route("/api/services", get(api::services))
         .route("/api/history", get(history::history))
         .layer(axum::middleware::from_fn(move |request, next| {

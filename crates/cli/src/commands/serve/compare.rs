@@ -1,0 +1,103 @@
+//! Two runs side by side.
+
+use super::State as Shared;
+use super::api::{Failure, blocking};
+use crate::reporting::{self, Surroundings};
+use axum::Json;
+use axum::extract::{Query, State};
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_report::{ServiceInfo, describe_load};
+use prony_statistics::{ChangeOptions, Circumstances, GroupChange, Summary, compare, generators, mismatches};
+use prony_store::Store;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Two runs to compare: the base and the new one.
+#[derive(Debug, Deserialize)]
+pub(super) struct Two {
+    a: String,
+    b: String,
+}
+
+/// What changed from one run to the other.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared {
+    base: Compare,
+    new: Compare,
+    confidence: f64,
+    mismatches: Vec<String>,
+    groups: Vec<GroupChange>,
+    /// The load of each group, in words.
+    load_texts: Vec<String>,
+    missing: Vec<String>,
+    services: Vec<ServiceInfo>,
+}
+
+/// One of the two.
+#[derive(Debug, Serialize)]
+struct Compare {
+    id: String,
+    suite: String,
+    started_at: String,
+}
+
+/// A run with all that comparing takes.
+struct Side {
+    run: RunRecord,
+    trials: Vec<TrialRecord>,
+    summary: Summary,
+}
+
+impl Side {
+    fn read(store: &Store, wanted: &str) -> anyhow::Result<Self> {
+        let run = store.run(&store.find_run(wanted)?)?;
+        let trials = store.trials(&run.id)?;
+        let summary = reporting::summary(&run, &trials)?;
+        Ok(Self { run, trials, summary })
+    }
+
+    fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            suite: &self.run.suite,
+            environment: &self.run.environment,
+            generators: Some(generators(&self.trials)),
+        }
+    }
+
+    fn shown(&self) -> Compare {
+        Compare {
+            id: self.run.id.clone(),
+            suite: self.run.suite.clone(),
+            started_at: self.run.started_at.clone(),
+        }
+    }
+}
+
+pub(super) async fn two(
+    State(state): State<Arc<Shared>>,
+    Query(two): Query<Two>,
+) -> Result<Json<Compared>, Failure> {
+    let compared = blocking(&state, move |store, state| compared(store, &two, &state.beside));
+    Ok(Json(compared.await?))
+}
+
+fn compared(store: &Store, two: &Two, beside: &Surroundings) -> anyhow::Result<Compared> {
+    let (base, new) = (Side::read(store, &two.a)?, Side::read(store, &two.b)?);
+    let options = ChangeOptions::default();
+    let change = compare(&base.summary, &new.summary, &options)?;
+    let differences = mismatches(&base.circumstances(), &new.circumstances());
+    Ok(Compared {
+        confidence: options.confidence,
+        mismatches: differences.iter().map(ToString::to_string).collect(),
+        load_texts: change
+            .groups
+            .iter()
+            .map(|group| describe_load(&group.load))
+            .collect(),
+        groups: change.groups,
+        missing: change.missing,
+        services: reporting::services_of(&new.run, beside),
+        base: base.shown(),
+        new: new.shown(),
+    })
+}
