@@ -14,6 +14,8 @@ Examples:
   prony load http://127.0.0.1:8080/api/test --rate 2000 -d 30s --objective 'p99<10ms,errors<0.1%'
   prony load 'http://127.0.0.1:8080/api/fib/{n:range(1,100)}' --rate 500 --poisson
   prony load http://127.0.0.1:8080/person -X POST -H 'Content-Type: application/json' --body @person.json
+  prony load http://127.0.0.1:8080 --grpc --proto person.proto --method prony.person.PersonService/getPerson \
+      --message '{\"id\": \"1\"}' -c 8 --in-flight 8
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, and {name} with --feed name=FILE, a value a line.")]
@@ -112,7 +114,7 @@ pub(crate) struct LoadArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestArgs {
-    /// Method
+    /// Method; of gRPC package.Service/method
     #[arg(short = 'X', long, value_name = "METHOD", default_value = "GET")]
     pub(crate) method: String,
     /// A header: 'Name: value'; may be given again
@@ -121,7 +123,7 @@ pub(crate) struct RequestArgs {
     /// The body, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
-    /// The body that must come back, or @FILE; another one is a wrong reply
+    /// The body that must come back, or @FILE; another one is a wrong reply. Of gRPC the message as JSON
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect: Option<String>,
     /// Values for the place {NAME}, a line each; may be given again
@@ -130,6 +132,15 @@ pub(crate) struct RequestArgs {
     /// Speak HTTP/2
     #[arg(long)]
     pub(crate) http2: bool,
+    /// Call a method of gRPC; the URL has no path then
+    #[arg(long, requires_all = ["proto", "method"], conflicts_with_all = ["http2", "body", "feeds"])]
+    pub(crate) grpc: bool,
+    /// The file that describes the method
+    #[arg(long, value_name = "FILE", requires = "grpc")]
+    pub(crate) proto: Option<PathBuf>,
+    /// The message to send, as JSON, or @FILE; without it the empty message
+    #[arg(long, value_name = "JSON|@FILE", requires = "grpc")]
+    pub(crate) message: Option<String>,
     /// Accept any certificate
     #[arg(long)]
     pub(crate) insecure: bool,

@@ -1,8 +1,10 @@
 //! From what was typed to a job.
 
 use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Users};
+use super::grpc;
 use super::target::{self, TargetError};
 use super::template::{Places, TemplateError};
+use prony_contract::ProtoError;
 use prony_load::{
     Arrival, Body, BodyRule, Check, Expectation, Header, Job, Load, Operation, Phases, Profile, Protocol,
     Request, Spacing, Template, WarmUp, Workload,
@@ -20,6 +22,14 @@ pub(crate) enum JobError {
     Header(String),
     #[error("cannot read {path}: {source}")]
     File { path: String, source: std::io::Error },
+    #[error(transparent)]
+    Proto(#[from] ProtoError),
+    #[error("--grpc needs --proto FILE, the file that describes the method")]
+    NoProto,
+    #[error("--grpc calls the method that --method names: leave `{0}` out of the URL")]
+    GrpcPath(String),
+    #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
+    ExpectedStream,
     #[error("--feed {name}={path}: the file has no line")]
     EmptyFeed { name: String, path: String },
     #[error("--ramp: it is held for {hold}, which leaves nothing of the {duration} for the ramp itself")]
@@ -47,38 +57,19 @@ impl Shape {
             }
             places.feed(name.clone(), lines)?;
         }
-        let request = Request {
-            method: args.method.clone(),
-            path: places.template(&path)?,
-            headers: args
-                .headers
-                .iter()
-                .map(|text| header(text, &mut places))
-                .collect::<Result<_, _>>()?,
-            body: match &args.body {
-                Some(text) => Body::Bytes(text_or_file(text, &mut places)?),
-                None => Body::None,
-            },
-        };
-        let body = match &args.expect {
-            Some(text) => vec![BodyRule::Exact(text_or_file(text, &mut places)?)],
-            None => Vec::new(),
-        };
-        let operation = Operation {
-            name: format!("{} {}", args.method, path),
-            request,
-            expect: Expectation {
-                body,
-                ..Expectation::default()
-            },
-        };
-        Ok(Self {
-            target,
-            protocol: if args.http2 {
+        let (protocol, operation) = if args.grpc {
+            (Protocol::Grpc, grpc::operation(args, &path, &mut places)?)
+        } else {
+            let protocol = if args.http2 {
                 Protocol::Http2
             } else {
                 Protocol::Http1
-            },
+            };
+            (protocol, operation(args, &path, &mut places)?)
+        };
+        Ok(Self {
+            target,
+            protocol,
             workload: Workload {
                 parameters: places.parameters,
                 ..Workload::of(operation)
@@ -107,6 +98,34 @@ impl Shape {
             seed: args.seed,
         }
     }
+}
+
+fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Operation, JobError> {
+    let request = Request {
+        method: args.method.clone(),
+        path: places.template(path)?,
+        headers: args
+            .headers
+            .iter()
+            .map(|text| header(text, places))
+            .collect::<Result<_, _>>()?,
+        body: match &args.body {
+            Some(text) => Body::Bytes(text_or_file(text, places)?),
+            None => Body::None,
+        },
+    };
+    let body = match &args.expect {
+        Some(text) => vec![BodyRule::Exact(text_or_file(text, places)?)],
+        None => Vec::new(),
+    };
+    Ok(Operation {
+        name: format!("{} {}", args.method, path),
+        request,
+        expect: Expectation {
+            body,
+            ..Expectation::default()
+        },
+    })
 }
 
 /// The job that was typed.
@@ -170,7 +189,7 @@ fn profile(ramp: &Ramp, args: &LoadArgs) -> Result<Profile, JobError> {
     })
 }
 
-fn header(text: &str, places: &mut Places) -> Result<Header, JobError> {
+pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError> {
     let (name, value) = text
         .split_once(':')
         .ok_or_else(|| JobError::Header(text.to_owned()))?;
@@ -191,6 +210,14 @@ fn text_or_file(text: &str, places: &mut Places) -> Result<Template, JobError> {
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(places.template(text)?),
         Err(_) => Ok(Template::literal(bytes)),
+    }
+}
+
+/// The text itself, or what stands in the file that `@FILE` names.
+pub(super) fn text(text: &str) -> Result<String, JobError> {
+    match text.strip_prefix('@') {
+        Some(path) => read(Path::new(path)),
+        None => Ok(text.to_owned()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! what people see.
 
 mod args;
+mod grpc;
 mod job;
 mod objective;
 mod stream;
