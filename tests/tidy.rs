@@ -19,7 +19,18 @@ const EDGES: &[(&str, &[&str])] = &[
     ("report", &["statistics", "measurement"]),
     (
         "cli",
-        &["load", "measurement", "contract", "engine", "plan", "host", "trial", "statistics", "store", "report"],
+        &[
+            "load",
+            "measurement",
+            "contract",
+            "engine",
+            "plan",
+            "host",
+            "trial",
+            "statistics",
+            "store",
+            "report",
+        ],
     ),
 ];
 
@@ -29,7 +40,10 @@ const LONGEST_FILE: usize = 400;
 const MOST_FILES: usize = 10;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout's root")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the checkout's root")
 }
 
 /// The files that git tracks or would track, relative to the root.
@@ -39,26 +53,46 @@ fn tracked() -> Vec<String> {
         .current_dir(root())
         .output()
         .expect("git is needed to list the files of the checkout");
-    assert!(output.status.success(), "git ls-files failed: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git ls-files failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let listed = String::from_utf8(output.stdout).expect("file names are UTF-8");
-    listed.lines().filter(|path| root().join(path).is_file()).map(str::to_owned).collect()
+    listed
+        .lines()
+        .filter(|path| root().join(path).is_file())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn text(path: &str) -> String {
-    String::from_utf8_lossy(&std::fs::read(root().join(path)).expect("a tracked file can be read")).into_owned()
+    String::from_utf8_lossy(&std::fs::read(root().join(path)).expect("a tracked file can be read"))
+        .into_owned()
 }
 
 /// Fails with every fault at once, so that they can be mended at once.
 fn no_faults(faults: &[String]) {
-    assert!(faults.is_empty(), "{} fault(s):\n  {}", faults.len(), faults.join("\n  "));
+    assert!(
+        faults.is_empty(),
+        "{} fault(s):\n  {}",
+        faults.len(),
+        faults.join("\n  ")
+    );
 }
 
 fn rust_sources() -> Vec<String> {
-    tracked().into_iter().filter(|path| path.starts_with("crates/") && path.ends_with(".rs")).collect()
+    tracked()
+        .into_iter()
+        .filter(|path| path.starts_with("crates/") && path.ends_with(".rs"))
+        .collect()
 }
 
 fn is_test_file(path: &str) -> bool {
-    path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/benches/") || path.contains("/examples/")
+    path.contains("/tests/")
+        || path.ends_with("/tests.rs")
+        || path.contains("/benches/")
+        || path.contains("/examples/")
 }
 
 #[test]
@@ -67,17 +101,27 @@ fn edges_go_one_way() {
     for (name, allowed) in EDGES {
         let manifest = text(&format!("crates/{name}/Cargo.toml"));
         let table: toml::Table = manifest.parse().expect("a manifest is TOML");
-        let dependencies = table.get("dependencies").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let dependencies = table
+            .get("dependencies")
+            .and_then(toml::Value::as_table)
+            .cloned()
+            .unwrap_or_default();
         for dependency in dependencies.keys().filter_map(|key| key.strip_prefix("prony-")) {
             if !allowed.contains(&dependency) {
-                faults.push(format!("crates/{name}/Cargo.toml: {name} → {dependency} is not an allowed edge"));
+                faults.push(format!(
+                    "crates/{name}/Cargo.toml: {name} → {dependency} is not an allowed edge"
+                ));
             }
         }
     }
-    let folders = tracked().into_iter().filter_map(|path| Some(path.strip_prefix("crates/")?.split('/').next()?.to_owned()));
+    let folders = tracked()
+        .into_iter()
+        .filter_map(|path| Some(path.strip_prefix("crates/")?.split('/').next()?.to_owned()));
     for folder in folders.collect::<std::collections::BTreeSet<_>>() {
         if !EDGES.iter().any(|(name, _)| *name == folder) {
-            faults.push(format!("crates/{folder}: say in tests/tidy.rs what it may depend on"));
+            faults.push(format!(
+                "crates/{folder}: say in tests/tidy.rs what it may depend on"
+            ));
         }
     }
     no_faults(&faults);
@@ -89,7 +133,13 @@ fn crates_open_with_a_header() {
     let faults: Vec<String> = rust_sources()
         .into_iter()
         .filter(entry)
-        .filter(|path| text(path).lines().take_while(|line| line.starts_with("//!")).count() < 3)
+        .filter(|path| {
+            text(path)
+                .lines()
+                .take_while(|line| line.starts_with("//!"))
+                .count()
+                < 3
+        })
         .map(|path| format!("{path}: open with what it is, what it must never do, and where to start"))
         .collect();
     no_faults(&faults);
@@ -101,7 +151,10 @@ fn files_are_short() {
         .into_iter()
         .filter(|path| !is_test_file(path))
         .filter_map(|path| {
-            let lines = text(&path).lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+            let lines = text(&path)
+                .lines()
+                .take_while(|line| line.trim() != "#[cfg(test)]")
+                .count();
             (lines > LONGEST_FILE).then(|| format!("{path}: {lines} lines; is there a second thing in it?"))
         })
         .collect();
@@ -127,9 +180,15 @@ fn folders_are_small() {
 #[test]
 fn services_are_complete() {
     let mut faults = Vec::new();
-    for folder in std::fs::read_dir(root().join("services")).expect("services/").filter_map(Result::ok) {
+    for folder in std::fs::read_dir(root().join("services"))
+        .expect("services/")
+        .filter_map(Result::ok)
+    {
         if folder.path().is_dir() && !folder.path().join("service.toml").is_file() {
-            faults.push(format!("services/{}: no service.toml", folder.file_name().to_string_lossy()));
+            faults.push(format!(
+                "services/{}: no service.toml",
+                folder.file_name().to_string_lossy()
+            ));
         }
     }
     no_faults(&faults);
@@ -138,16 +197,36 @@ fn services_are_complete() {
 #[test]
 fn words_are_the_glossary_s() {
     // Words that DESIGN of the glossary replaces, in what users read. Quotations of other tools go in backticks.
-    const INSTEAD: &[(&str, &str)] =
-        &[("rps", "throughput"), ("qps", "throughput"), ("scenario", "workload"), ("corrected latency", "response time")];
+    const INSTEAD: &[(&str, &str)] = &[
+        ("rps", "throughput"),
+        ("qps", "throughput"),
+        ("scenario", "workload"),
+        ("corrected latency", "response time"),
+    ];
     let mut faults = Vec::new();
-    let read = |path: &String| path.ends_with(".md") || (path.starts_with("crates/cli/src") && path.ends_with(".rs"));
-    for path in tracked().into_iter().filter(read).filter(|path| path != "docs/GLOSSARY.md") {
+    let read = |path: &String| {
+        path.ends_with(".md") || (path.starts_with("crates/cli/src") && path.ends_with(".rs"))
+    };
+    for path in tracked()
+        .into_iter()
+        .filter(read)
+        .filter(|path| path != "docs/GLOSSARY.md")
+    {
         for (number, line) in text(&path).lines().enumerate() {
-            let outside: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
-            let words: Vec<&str> = outside.split(|letter: char| !letter.is_alphanumeric() && letter != '-').collect();
+            let outside: String = line
+                .split('`')
+                .step_by(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+                .to_lowercase();
+            let words: Vec<&str> = outside
+                .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
+                .collect();
             for (word, better) in INSTEAD {
-                if words.windows(word.split(' ').count()).any(|window| window.join(" ") == *word) {
+                if words
+                    .windows(word.split(' ').count())
+                    .any(|window| window.join(" ") == *word)
+                {
                     faults.push(format!("{path}:{}: `{word}`: say {better}", number + 1));
                 }
             }
@@ -162,7 +241,11 @@ fn links_lead_somewhere() {
     for path in tracked().into_iter().filter(|path| path.ends_with(".md")) {
         let content = text(&path);
         let folder = root().join(&path).parent().expect("a folder").to_owned();
-        for target in content.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in content
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             let file = target.split(['#', ' ']).next().unwrap_or_default();
             let outside = file.is_empty() || file.contains("://") || file.starts_with("mailto:");
             if !outside && !folder.join(file).exists() {

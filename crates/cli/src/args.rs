@@ -22,6 +22,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Backend(commands::backend::Args),
+    Check(Box<commands::check::Args>),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
     New(commands::new::Args),
@@ -36,6 +37,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Backend(args) => commands::backend::run(&args),
+            Self::Check(args) => commands::check::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
             Self::New(args) => commands::new::run(&args),

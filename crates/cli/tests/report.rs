@@ -304,3 +304,50 @@ fn progress(at: String) -> Progress {
         response_time_ns_p99: Some(3_000_000),
     }
 }
+
+/// The page's tests read this file: it keeps the two sides of what is served together.
+#[test]
+fn the_page_tests_read_what_is_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for day in 1..=8u32 {
+        let mut run = sample::run();
+        run.id = format!("2026-11-0{day}T08-30-00-sample");
+        run.started_at = format!("2026-11-0{day}T08:30:00Z");
+        store.begin_run(&run).expect("begins");
+        // From the fifth run on everything is a fifth slower; before it and after it, it wobbles by some per mille.
+        let level = if day < 5 { 1.0 } else { 0.8 } * (1.0 + f64::from(day * 7 % 4) / 1000.0);
+        for mut trial in sample::trials() {
+            if let Ok(measured) = &mut trial.result {
+                measured.recording.throughput_per_s *= level;
+                measured.recording.goodput_per_s *= level;
+            }
+            store.append_trial(&run.id, &trial).expect("appends");
+        }
+    }
+    let server = Server::start(&path);
+    let (first, last) = ("2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample");
+    let served = serde_json::json!({
+        "runs": server.json("/api/runs"),
+        "services": server.json("/api/services"),
+        "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
+        "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
+    });
+    let change = &served["history"][0]["changes"][0];
+    assert_eq!(
+        change["run"], "2026-11-05T08-30-00-sample",
+        "{}",
+        served["history"]
+    );
+    let written = served.to_string() + "\n";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/served.json");
+    if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
+        std::fs::write(&file, &written).expect("writes");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == written,
+        "web/tests/served.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
+    );
+}

@@ -1,6 +1,7 @@
 //! One file a command: its arguments, and `run`.
 
 pub(crate) mod backend;
+pub(crate) mod check;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;

@@ -9,7 +9,7 @@ mod job;
 mod objective;
 mod stream;
 mod summary;
-mod target;
+pub(crate) mod target;
 mod template;
 mod view;
 

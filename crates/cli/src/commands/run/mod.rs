@@ -7,6 +7,7 @@ mod view;
 mod watch;
 
 pub(crate) use args::Args;
+pub(crate) use signals::listen;
 
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
@@ -45,34 +46,73 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.dry_run {
         return Ok(Exit::Fine);
     }
-    let cancel = Cancel::new();
-    signals::listen(&cancel)?;
-    let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
-    let host = Local::new(vec![
-        executable.clone().into_os_string(),
-        OsString::from("supervise"),
-    ]);
-    let built = build(&catalogue, &plan, &host, &checkout, &cancel, &view)?;
-    let record = match resumed {
-        Some(record) => record,
-        None => begin(&store, &checkout, &plan, &built, &host, &catalogue)?,
-    };
-    let bench = Workbench::new(args, &checkout, &executable)?;
-    let end = measure(
-        &Measuring {
-            store: &store,
-            record: &record,
-            plan: &plan,
-            built: &built,
-            catalogue: &catalogue,
-            host: &host,
-            bench: &bench,
-            cancel: &cancel,
+    let session = Session {
+        checkout: &checkout,
+        catalogue: &catalogue,
+        store: &store,
+        isolation: if args.require_isolation {
+            Isolation::Required
+        } else {
+            Isolation::WherePossible
         },
-        &mut view,
-    )?;
-    finish(&store, &record, &end)?;
+        repeat_disturbed: !args.keep_disturbed,
+    };
+    let record = session.measure(&plan, resumed, &mut view)?;
     conclude(args, &checkout, &store, &record, &catalogue)
+}
+
+/// Where and how a plan is measured.
+pub(crate) struct Session<'a> {
+    /// The checkout.
+    pub(crate) checkout: &'a Checkout,
+    /// Services and contracts.
+    pub(crate) catalogue: &'a Catalogue,
+    /// Where the trials are kept.
+    pub(crate) store: &'a Store,
+    /// Whether limits that cannot be set are errors.
+    pub(crate) isolation: Isolation,
+    /// Whether a trial that others disturbed is repeated.
+    pub(crate) repeat_disturbed: bool,
+}
+
+impl Session<'_> {
+    /// Measures a plan that another command made; shows how it goes.
+    pub(crate) fn carry_out(&self, plan: &Plan) -> anyhow::Result<RunRecord> {
+        let mut view = View::new();
+        view.announce(plan, None);
+        self.measure(plan, None, &mut view)
+    }
+
+    fn measure(&self, plan: &Plan, resumed: Option<RunRecord>, view: &mut View) -> anyhow::Result<RunRecord> {
+        let cancel = Cancel::new();
+        signals::listen(&cancel)?;
+        let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
+        let host = Local::new(vec![
+            executable.clone().into_os_string(),
+            OsString::from("supervise"),
+        ]);
+        let built = build(self.catalogue, plan, &host, self.checkout, &cancel, view)?;
+        let record = match resumed {
+            Some(record) => record,
+            None => begin(self.store, self.checkout, plan, &built, &host, self.catalogue)?,
+        };
+        let bench = Workbench::new(self, &executable)?;
+        let end = measure(
+            &Measuring {
+                store: self.store,
+                record: &record,
+                plan,
+                built: &built,
+                catalogue: self.catalogue,
+                host: &host,
+                bench: &bench,
+                cancel: &cancel,
+            },
+            view,
+        )?;
+        finish(self.store, &record, &end)?;
+        Ok(record)
+    }
 }
 
 /// The plan: of the suite, or of the run that goes on.
@@ -172,7 +212,8 @@ struct Workbench {
 }
 
 impl Workbench {
-    fn new(args: &Args, checkout: &Checkout, executable: &Path) -> anyhow::Result<Self> {
+    fn new(session: &Session<'_>, executable: &Path) -> anyhow::Result<Self> {
+        let checkout = session.checkout;
         let program = executable
             .to_str()
             .context("the path of this binary is not UTF-8: move it elsewhere")?;
@@ -189,13 +230,9 @@ impl Workbench {
             generator: ProcessGenerator::new(command(&["load", "--job", "-"]), checkout.root.clone()),
             options: Options {
                 logs,
-                isolation: if args.require_isolation {
-                    Isolation::Required
-                } else {
-                    Isolation::WherePossible
-                },
+                isolation: session.isolation,
                 backend: command(&["backend"]),
-                noise: (!args.keep_disturbed).then(NoiseLimits::default),
+                noise: session.repeat_disturbed.then(NoiseLimits::default),
             },
         })
     }

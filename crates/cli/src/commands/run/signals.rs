@@ -7,7 +7,7 @@ use signal_hook::iterator::Signals;
 use std::thread;
 
 /// Listens in a thread of its own, as long as the process lives.
-pub(super) fn listen(cancel: &Cancel) -> anyhow::Result<()> {
+pub(crate) fn listen(cancel: &Cancel) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
     let cancel = cancel.clone();
     thread::spawn(move || {

@@ -1,0 +1,159 @@
+//! The matrix of a check for people: service × case, then every failure as a diff, then what is worth a warning.
+
+use super::{Outcome, Row};
+use prony_trial::check::{CaseReport, CheckReport, Failure, protocol_word};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, colour: &str, text: &str) -> String {
+        if self.0 {
+            format!("{colour}{text}{PLAIN}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+pub(super) fn text(rows: &[Row], colour: bool) -> String {
+    let paint = Paint(colour);
+    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        groups
+            .entry((&row.contract, protocol_word(row.protocol)))
+            .or_default()
+            .push(row);
+    }
+    let mut out = String::new();
+    for ((contract, protocol), rows) in &groups {
+        let _ = writeln!(out, "{contract} over {protocol}");
+        matrix(&mut out, &paint, rows);
+        for row in rows {
+            faults(&mut out, &paint, row);
+        }
+        out.push('\n');
+    }
+    let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
+    let (passed, failed) = (count(Row::passed), count(Row::failed));
+    let unavailable = rows.len() - passed - failed;
+    let _ = write!(out, "{passed} passed, {failed} failed");
+    if unavailable > 0 {
+        let _ = write!(out, ", {unavailable} not to be had on this machine");
+    }
+    out
+}
+
+fn report_of(row: &Row) -> Option<&CheckReport> {
+    match &row.outcome {
+        Outcome::Checked(report) => Some(report),
+        _ => None,
+    }
+}
+
+/// A line of marks for each service, and the cases by their numbers.
+fn matrix(out: &mut String, paint: &Paint, rows: &[&Row]) {
+    let mut cases: Vec<&str> = Vec::new();
+    for case in rows
+        .iter()
+        .filter_map(|row| report_of(row))
+        .flat_map(|report| &report.cases)
+    {
+        if !cases.contains(&case.name.as_str()) {
+            cases.push(&case.name);
+        }
+    }
+    let width = rows
+        .iter()
+        .map(|row| row.id.to_string().chars().count())
+        .max()
+        .unwrap_or_default();
+    let numbers: Vec<String> = (1..=cases.len()).map(|number| format!("{number:>2}")).collect();
+    let _ = writeln!(out, "  {:width$}  {}", "", numbers.join(" "));
+    for row in rows {
+        let _ = write!(out, "  {:width$}  ", row.id.to_string());
+        let line = match &row.outcome {
+            Outcome::Checked(report) => marks(paint, &cases, report),
+            Outcome::Failed(excluded) => paint.with(RED, &first_line(&excluded.reason)),
+            Outcome::Unavailable(reason) => {
+                paint.with(YELLOW, &format!("not to be had: {}", first_line(reason)))
+            }
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    for (number, case) in cases.iter().enumerate() {
+        let _ = writeln!(out, "  {:width$}  {:>2} {case}", "", number + 1);
+    }
+}
+
+fn marks(paint: &Paint, cases: &[&str], report: &CheckReport) -> String {
+    let mark = |case: &&str| match report.cases.iter().find(|known| known.name == **case) {
+        Some(known) if known.passed() => paint.with(GREEN, " ✓"),
+        Some(_) => paint.with(RED, " ✗"),
+        None => " ·".to_owned(),
+    };
+    let marks: Vec<String> = cases.iter().map(mark).collect();
+    format!("{}   {} ms", marks.join(" "), report.took.as_millis())
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn faults(out: &mut String, paint: &Paint, row: &Row) {
+    match &row.outcome {
+        Outcome::Checked(report) => {
+            for case in report.cases.iter().filter(|case| !case.passed()) {
+                fault(out, paint, row, case);
+            }
+            for warning in &report.warnings {
+                let _ = writeln!(out, "  {} {}: {}", paint.with(YELLOW, "!"), row.id, warning.text);
+            }
+        }
+        Outcome::Failed(excluded) => {
+            let _ = writeln!(
+                out,
+                "\n  {} {}: {}",
+                paint.with(RED, "✗"),
+                row.id,
+                excluded.reason
+            );
+            for line in &excluded.log_tail {
+                let _ = writeln!(out, "      {line}");
+            }
+        }
+        Outcome::Unavailable(_) => {}
+    }
+}
+
+fn fault(out: &mut String, paint: &Paint, row: &Row, case: &CaseReport) {
+    let (failed, all) = (case.failed, case.exchanges);
+    let _ = writeln!(
+        out,
+        "\n  {} {}: {}: {failed} of {all} requests",
+        paint.with(RED, "✗"),
+        row.id,
+        case.name
+    );
+    for Failure {
+        request,
+        what,
+        expected,
+        got,
+    } in &case.failures
+    {
+        let _ = writeln!(out, "      {request}");
+        let _ = writeln!(out, "      {what}");
+        let _ = writeln!(out, "      {}", paint.with(GREEN, &format!("- {expected}")));
+        let _ = writeln!(out, "      {}", paint.with(RED, &format!("+ {got}")));
+    }
+    if failed > case.failures.len() {
+        let _ = writeln!(out, "      … and {} more", failed - case.failures.len());
+    }
+}

@@ -1,0 +1,188 @@
+//! A checkout of toys, and the real binary in it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longest wait for something that must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A checkout with the project's own contracts and toy services.
+pub(crate) struct Checkout {
+    folder: TempDir,
+}
+
+const SUITE: &str = r#"title = "Toys"
+rounds = ROUNDS
+warm_up = "100ms"
+duration = "300ms"
+
+[[group]]
+contract = "hello"
+load = { kind = "closed", connections = 4 }
+services = [SERVICES]
+"#;
+
+const SERVICE: &str = r#"name = "NAME"
+title = "Toy NAME"
+language = "Python"
+framework = "http.server"
+class = "platform"
+contracts = ["hello"]
+toolchains = ["python"]
+build = [BUILD]
+run = "exec python3 toy.py"
+start_timeout = "20s"
+
+[workers]
+uses = "threads"
+how = "a thread per connection"
+
+[[variant]]
+name = "current"
+version = "3"
+env = { MODE = "MODEWORD" }
+"#;
+
+const TOOLCHAINS: &str = r#"[python]
+title = "CPython"
+probe = "python3 --version"
+version = 'Python (\d+(?:\.\d+)+)'
+debian = ["python3"]
+"#;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the checkout's root")
+}
+
+impl Checkout {
+    /// A checkout whose suite `toys` compares a toy per mode.
+    pub(crate) fn new(rounds: u32, modes: &[&str]) -> Self {
+        let checkout = Self {
+            folder: TempDir::new().expect("a temporary folder"),
+        };
+        std::os::unix::fs::symlink(root().join("contracts"), checkout.path("contracts")).expect("a link");
+        checkout.write("services/toolchains.toml", TOOLCHAINS);
+        for mode in modes {
+            checkout.add(mode, "");
+        }
+        let names: Vec<String> = modes.iter().map(|mode| format!("\"toy-{mode}\"")).collect();
+        let suite = SUITE
+            .replace("ROUNDS", &rounds.to_string())
+            .replace("SERVICES", &names.join(", "));
+        checkout.write("suites/toys.toml", &suite);
+        checkout
+    }
+
+    /// Adds the service `toy-<mode>`, built by this command (as TOML).
+    pub(crate) fn add(&self, mode: &str, build: &str) {
+        let name = format!("toy-{mode}");
+        let text = SERVICE
+            .replace("MODEWORD", mode)
+            .replace("NAME", &name)
+            .replace("BUILD", build);
+        self.write(&format!("services/{name}/service.toml"), &text);
+        std::fs::copy(
+            root().join("tests/toy/toy.py"),
+            self.path(&format!("services/{name}/toy.py")),
+        )
+        .expect("the toy");
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.path(name).parent().expect("a folder")).expect("a folder");
+        std::fs::write(self.path(name), text).expect("a file");
+    }
+
+    /// The binary in this checkout, with nothing of the surroundings in its environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("PRONY_STORE")
+            .env("NO_COLOR", "1");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn prony(&self, arguments: &[&str]) -> Ended {
+        Ended::of(&self.command(arguments).output().expect("the binary starts"))
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).spawn().expect("the binary starts")
+    }
+
+    /// Processes whose working directory lies in this checkout: services, builds, and what they left behind.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let inside = self.folder.path().canonicalize().expect("the folder");
+        let pids = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+        pids.filter(|entry| {
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&inside))
+        })
+        .map(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            format!(
+                "{} {}",
+                entry.file_name().to_string_lossy(),
+                String::from_utf8_lossy(&line).replace('\0', " ")
+            )
+        })
+        .collect()
+    }
+}
+
+/// How the binary ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            code: output.status.code(),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+
+    /// The JSON on standard output; fails with all that was said where there is none.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+}
+
+/// Waits until something holds; fails when it does not in time.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Sends a signal to a process that the test started.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(sent.success(), "kill -{name} failed");
+}

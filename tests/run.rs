@@ -1,0 +1,244 @@
+//! `prony run` from outside: the real binary, with toy services that are right, wrong, and dying.
+
+mod common;
+
+use common::{Checkout, Ended, signal, until};
+use serde_json::Value;
+
+fn rows(report: &Value) -> &Vec<Value> {
+    report["groups"][0]["services"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no services: {report}"))
+}
+
+fn row<'a>(report: &'a Value, service: &str) -> &'a Value {
+    rows(report)
+        .iter()
+        .find(|row| row["service"] == service)
+        .unwrap_or_else(|| panic!("no {service}: {report}"))
+}
+
+fn stored_trials(checkout: &Checkout) -> u64 {
+    let listed = checkout.prony(&["list", "runs", "--json"]);
+    if listed.code == Some(0) {
+        listed.json()["runs"][0]["trials"].as_u64().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+#[test]
+fn a_service_one_byte_short_is_excluded_with_the_reason() {
+    let checkout = Checkout::new(2, &["right", "short"]);
+    let ended = checkout.prony(&["run", "toys", "--json", "--seed", "1", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let right = row(&report, "toy-right");
+    assert!(right["excluded"].is_null() && right["rank"] == 1, "{right}");
+    let short = row(&report, "toy-short");
+    let reason = short["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("Hello, World!"),
+        "the reason does not show what was expected: {short}"
+    );
+    assert_eq!(short["excluded"]["stage"], "check");
+    let shown = checkout.prony(&["report"]);
+    assert!(
+        shown.out.contains("excluded") || shown.out.contains("Excluded"),
+        "{}",
+        shown.out
+    );
+    assert!(
+        checkout.processes().is_empty(),
+        "left behind: {:?}",
+        checkout.processes()
+    );
+}
+
+#[test]
+fn the_report_as_json_keeps_its_promise() {
+    let checkout = Checkout::new(2, &["right"]);
+    assert_eq!(
+        checkout
+            .prony(&["run", "toys", "--seed", "1", "--keep-disturbed"])
+            .code,
+        Some(0)
+    );
+    let report = checkout.prony(&["report", "--format", "json"]).json();
+    for key in [
+        "schema",
+        "run",
+        "suite",
+        "environment",
+        "plan",
+        "groups",
+        "reference",
+        "warnings",
+    ] {
+        assert!(report.get(key).is_some(), "no `{key}`");
+    }
+    let group = &report["groups"][0];
+    for key in ["contract", "workload", "load", "services"] {
+        assert!(group.get(key).is_some(), "no `{key}` in a group");
+    }
+    let service = row(&report, "toy-right");
+    for key in [
+        "service",
+        "variant",
+        "rank",
+        "tied_with",
+        "trials",
+        "warnings",
+        "excluded",
+    ] {
+        assert!(service.get(key).is_some(), "no `{key}` in a service");
+    }
+    for key in [
+        "throughput_per_s",
+        "response_time_ns_p99",
+        "cpu_ns_per_request",
+        "memory_bytes_peak",
+        "start_ms",
+    ] {
+        for part in ["point", "low", "high", "confidence"] {
+            assert!(
+                service[key][part].is_number(),
+                "no number in `{key}.{part}`: {service}"
+            );
+        }
+    }
+    assert_eq!(service["trials"], 2);
+    let page = checkout.path(&format!(
+        ".prony/reports/{}/report.html",
+        report["run"].as_str().expect("a name")
+    ));
+    assert!(
+        std::fs::read_to_string(page)
+            .expect("a page")
+            .contains("Toy toy-right")
+    );
+}
+
+#[test]
+fn what_cannot_run_is_a_row_and_the_run_goes_on() {
+    let checkout = Checkout::new(1, &["right", "dies", "unbuilt"]);
+    checkout.add("unbuilt", r#""echo the linker is on strike >&2; exit 3""#);
+    let ended = checkout.prony(&["run", "toys", "--json", "--strict", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let report = ended.json();
+    assert!(row(&report, "toy-right")["excluded"].is_null());
+    let dies = &row(&report, "toy-dies")["excluded"];
+    assert_eq!(dies["stage"], "start");
+    assert!(dies["log_tail"].to_string().contains("flux capacitor"), "{dies}");
+    let unbuilt = &row(&report, "toy-unbuilt")["excluded"];
+    assert_eq!(unbuilt["stage"], "build");
+    assert!(
+        unbuilt["log_tail"].to_string().contains("linker is on strike"),
+        "{unbuilt}"
+    );
+    assert!(ended.err.contains("1 passed, 2 failed"), "{}", ended.err);
+}
+
+#[test]
+fn one_trial_alone_has_no_interval() {
+    let checkout = Checkout::new(1, &["right"]);
+    let report = checkout
+        .prony(&["run", "toys", "--json", "--keep-disturbed"])
+        .json();
+    let service = row(&report, "toy-right");
+    assert!(
+        service["throughput_per_s"].get("low").is_none_or(Value::is_null),
+        "an invented interval: {service}"
+    );
+    assert!(
+        service.to_string().contains("few_trials"),
+        "nothing says that there are too few trials: {service}"
+    );
+}
+
+#[test]
+fn bad_input_ends_with_2_and_says_what_is_allowed() {
+    let checkout = Checkout::new(1, &["right"]);
+    for (arguments, expected) in [
+        (vec!["run", "toy"], "no suite `toy`: did you mean `toys`?"),
+        (
+            vec!["run", "toys", "--service", "toy-rigth"],
+            "no service `toy-rigth/*`: did you mean `toy-right`?",
+        ),
+        (vec!["run", "toys", "--profile", "smoke"], "no profile `smoke`"),
+        (
+            vec!["run", "toys", "--precision", "200"],
+            "give a share between 0 and 1",
+        ),
+        (vec!["report", "yesterday"], "prony: "),
+    ] {
+        let ended = checkout.prony(&arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
+        assert!(ended.err.contains(expected), "{arguments:?}: {}", ended.err);
+        assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    }
+    checkout.write("suites/toys.toml", "title = \"x\"\nround = 3\n");
+    let ended = checkout.prony(&["run", "toys"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended
+            .err
+            .contains("toys.toml:2: unknown field `round`, expected one of"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn outside_of_a_checkout_it_says_so() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_prony"));
+    let ended = Ended::of(
+        &command
+            .args(["run"])
+            .current_dir(folder.path())
+            .output()
+            .expect("it starts"),
+    );
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains("lies in no checkout"), "{}", ended.err);
+}
+
+#[test]
+fn ctrl_c_finishes_the_trial_and_resume_the_plan() {
+    let checkout = Checkout::new(5, &["right"]);
+    let child = checkout.start(&["run", "toys", "--seed", "3", "--keep-disturbed"]);
+    until("the first trial is stored", || stored_trials(&checkout) >= 1);
+    signal(&child, "INT");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("Toy toy-right"), "no report: {}", ended.out);
+    let before = stored_trials(&checkout);
+    assert!((1..5).contains(&before), "{before} trials of 5: {}", ended.err);
+    assert!(
+        checkout.processes().is_empty(),
+        "left behind: {:?}",
+        checkout.processes()
+    );
+    let resumed = checkout.prony(&["run", "--resume", "--json", "--keep-disturbed"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let report = resumed.json();
+    assert_eq!(row(&report, "toy-right")["trials"], 5);
+    assert_eq!(stored_trials(&checkout), 5);
+}
+
+#[test]
+fn a_kill_leaves_no_process_and_a_readable_store() {
+    let checkout = Checkout::new(50, &["right"]);
+    let mut child = checkout.start(&["run", "toys", "--keep-disturbed"]);
+    until("two trials are stored", || stored_trials(&checkout) >= 2);
+    until("a service runs", || {
+        checkout.processes().iter().any(|line| line.contains("toy.py"))
+    });
+    child.kill().expect("KILL");
+    child.wait().expect("it is gone");
+    until("nothing is left behind", || checkout.processes().is_empty());
+    let report = checkout.prony(&["report", "--format", "json"]);
+    assert_eq!(report.code, Some(0), "{report:?}");
+    assert!(row(&report.json(), "toy-right")["trials"].as_u64() >= Some(2));
+}
