@@ -8,7 +8,7 @@ mod window;
 
 use crate::build::Built;
 use crate::check::{self, CheckReport, CheckRequest};
-use crate::{Cancel, Failure, Generator, Progress};
+use crate::{Cancel, Failure, Generator, Loading, Progress};
 use phases::Phases;
 use prony_contract::Contract;
 use prony_host::{Ending, Host, Isolation, Split, Wants};
@@ -66,6 +66,8 @@ pub struct Trial<'a> {
 
 /// Lines of a log that are kept with the reason of an exclusion.
 const LOG_LINES: usize = 20;
+/// Tries with another port when the one that was free is taken by the time the service binds it.
+const PORTS: u32 = 3;
 /// Tries of the check after the load, and the pause between them: a service may still be busy with what it was sent.
 const RECHECKS: u32 = 3;
 const RECHECK_PAUSE: Duration = Duration::from_millis(300);
@@ -132,13 +134,26 @@ fn attempt(
         backend: trial.contract.backend.is_some(),
         service_cpus: trial.plan.limits.cpus.map(|cpus| cpus.ceil() as usize),
     });
-    let without_log = |failure| (failure, Vec::new());
-    let backend = start_backend(bench, trial.contract, &split).map_err(without_log)?;
-    let mut subject = start_service(bench, trial, &split, backend).map_err(without_log)?;
-    let measured = steps(bench, trial, &split, &mut subject, watch);
-    let stopped = subject.service.stop();
-    let done = measured.and_then(|measurement| judge_ending(measurement, stopped));
-    done.map_err(|failure| (failure, subject.service.log_tail(LOG_LINES)))
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let without_log = |failure| (failure, Vec::new());
+        let backend = start_backend(bench, trial.contract, &split).map_err(without_log)?;
+        let mut subject = start_service(bench, trial, &split, backend).map_err(without_log)?;
+        let measured = steps(bench, trial, &split, &mut subject, watch);
+        let ended = subject.service.ended();
+        let stopped = subject.service.stop();
+        if tries < PORTS && measured.is_err() && ended.is_some() && somebody_else_listens(&subject.target) {
+            continue;
+        }
+        let done = judge_ending(measured, ended, stopped);
+        return done.map_err(|failure| (failure, subject.service.log_tail(LOG_LINES)));
+    }
+}
+
+/// Whether the service ended because its port was taken between the moment it was chosen and the moment it was used.
+fn somebody_else_listens(target: &Target) -> bool {
+    std::net::TcpStream::connect((target.host.as_str(), target.port)).is_ok()
 }
 
 /// The steps between start and stop.
@@ -151,17 +166,10 @@ fn steps(
 ) -> Result<Measurement, Failure> {
     let target = subject.target.clone();
     let request = request_of(trial, &target);
-    let start_up = ready::wait(
-        &mut *subject.service,
-        &request,
-        trial.service.start_timeout,
-        bench.cancel,
-    )?;
+    let limit = trial.service.start_timeout;
+    let start_up = ready::wait(&mut *subject.service, &request, limit, bench.cancel)?;
     let checked = check_before(bench, &request)?;
-    let job =
-        job::job(trial, &target, split).map_err(|error| Failure::new(Stage::WarmUp, error.to_string()))?;
-    let log = bench.options.logs.join("generator.log");
-    let mut loading = bench.generator.begin(bench.host, &job, &split.generator, &log)?;
+    let mut loading = begin_load(bench, trial, &target, split)?;
     let mut phases = Phases::new(bench.cancel, &mut *loading, subject, watch);
     let steadiness = phases.warm_up(trial.group().warm_up)?;
     let (recording, window) = phases.measure()?;
@@ -177,6 +185,18 @@ fn steps(
         .extend(warnings.into_iter().flatten().cloned());
     measurement.warnings.extend(one_cpu(trial.service, split));
     Ok(measurement)
+}
+
+fn begin_load(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    target: &Target,
+    split: &Split,
+) -> Result<Box<dyn Loading>, Failure> {
+    let job = job::job(trial, target, split);
+    let job = job.map_err(|error| Failure::new(Stage::WarmUp, error.to_string()))?;
+    let log = bench.options.logs.join("generator.log");
+    bench.generator.begin(bench.host, &job, &split.generator, &log)
 }
 
 fn request_of<'a>(trial: &Trial<'a>, target: &'a Target) -> CheckRequest<'a> {
@@ -264,10 +284,32 @@ fn word(outcome: prony_measurement::Outcome) -> String {
     json.as_str().unwrap_or_default().replace('_', " ")
 }
 
+/// A service that ended by itself gave nothing, whatever else was noticed of it.
 fn judge_ending(
-    mut measurement: Measurement,
+    measured: Result<Measurement, Failure>,
+    ended: Option<Ending>,
     stopped: Result<Ending, prony_host::HostError>,
 ) -> Result<Measurement, Failure> {
+    let mut measurement = match (measured, ended) {
+        (Err(failure), _) if failure.interrupted || failure.stage == Stage::Start => return Err(failure),
+        (Err(failure), Some(ending)) => {
+            let text = format!("the service {ending}; {}", failure.reason);
+            // Phases notice it themselves and have said so.
+            let told = failure.reason.starts_with("the service ");
+            return Err(if told {
+                failure
+            } else {
+                Failure::new(failure.stage, text)
+            });
+        }
+        (Ok(_), Some(ending)) => {
+            return Err(Failure::new(
+                Stage::Measure,
+                format!("the service {ending}, under the load"),
+            ));
+        }
+        (measured, None) => measured?,
+    };
     let ending = stopped.map_err(|error| Failure::host(Stage::Stop, &error))?;
     if ending.why.is_some() {
         // One of several processes: the service as a whole went on.

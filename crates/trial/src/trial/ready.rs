@@ -18,8 +18,21 @@ const PATIENT_AFTER: Duration = Duration::from_millis(500);
 /// Longest wait for a connection of a port that neither accepts nor refuses.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// Waits until the service accepts connections and answers the contract's first request rightly. Any other answer (a 503
-/// while it starts, say) is not ready yet.
+/// A service that answers, but wrongly, is not waited for any longer than this: the check will say what is wrong. A status
+/// of 500 and above says that it is not ready yet.
+const WRONG: Duration = Duration::from_secs(2);
+
+/// What one look at a service showed.
+enum Look {
+    /// It is so.
+    Yes,
+    /// Not yet, for this reason.
+    NotYet(String),
+    /// It answers, but wrongly.
+    Wrong(String),
+}
+
+/// Waits until the service accepts connections and answers the contract's first request rightly.
 pub fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
@@ -30,45 +43,60 @@ pub fn wait(
         service,
         limit,
         cancel,
-        refused: None,
     };
-    let target = request.target;
-    wait.until(|| {
-        if listens(target) {
-            Ok(())
-        } else {
-            Err(nobody_listens(target))
-        }
-    })?;
-    let listening = wait.service.age();
+    let listening = wait.until(|| listens(request.target))?;
     let probe = first_case(request);
-    wait.until(|| match &probe {
-        Some(case) => {
-            let report = check::run(request, vec![case.clone()]);
-            report.first_failure().map_or(Ok(()), |failure| {
-                Err(format!("it accepts connections, but {failure}"))
-            })
-        }
-        None => Ok(()),
-    })?;
-    let first_valid = wait.service.age();
+    let valid = wait.until(|| answers(request, probe.as_ref()))?;
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(StartUp {
-        listening_ms: Some(listening.as_secs_f64() * 1e3),
-        first_valid_ms: Some(first_valid.as_secs_f64() * 1e3),
+        listening_ms: listening.map(ms),
+        first_valid_ms: valid.map(ms),
         idle_memory_bytes: wait.service.memory_bytes(),
     })
 }
 
-fn nobody_listens(target: &Target) -> String {
-    format!("nothing listens on {}:{}", target.host, target.port)
+fn listens(target: &Target) -> Look {
+    let addresses = (target.host.as_str(), target.port).to_socket_addrs();
+    let mut addresses = addresses.into_iter().flatten();
+    if addresses.any(|address| TcpStream::connect_timeout(&address, CONNECT).is_ok()) {
+        Look::Yes
+    } else {
+        Look::NotYet(format!("nothing listens on {}:{}", target.host, target.port))
+    }
 }
 
-/// The first request of the contract that disturbs nothing, once.
+fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> Look {
+    let Some(case) = probe else {
+        return Look::Yes;
+    };
+    let report = check::run(request, vec![case.clone()]);
+    let Some(failure) = report.cases.iter().find_map(|case| case.failures.first()) else {
+        return Look::Yes;
+    };
+    let text = format!("it accepts connections, but {failure}");
+    let not_ready = match failure.what.as_str() {
+        "status" => failure.got.starts_with('5'),
+        "reply" | "grpc-status" => true,
+        _ => false,
+    };
+    if not_ready {
+        Look::NotYet(text)
+    } else {
+        Look::Wrong(text)
+    }
+}
+
+/// The first request of the contract that a good service grants and that disturbs nothing, once.
 fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
     let cases = request.contract.cases(request.protocol, request.seed);
-    let mut case = cases
-        .into_iter()
-        .find(|case| !case.alone && !case.exchanges.is_empty())?;
+    let granted = |case: &Case| {
+        let expect = case.exchanges.first().map(|exchange| &exchange.expect);
+        expect.is_some_and(|expect| {
+            let status = expect.status.iter().all(|status| (200..300).contains(status));
+            status && expect.grpc_status.unwrap_or(0) == 0
+        })
+    };
+    let mut case = cases.into_iter().find(|case| !case.alone && granted(case))?;
     case.exchanges.truncate(1);
     case.exchanges[0].until = None;
     case.exchanges[0].within = None;
@@ -77,43 +105,43 @@ fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
     Some(case)
 }
 
-fn listens(target: &Target) -> bool {
-    let addresses = (target.host.as_str(), target.port).to_socket_addrs();
-    addresses
-        .into_iter()
-        .flatten()
-        .any(|address| TcpStream::connect_timeout(&address, CONNECT).is_ok())
-}
-
 struct Wait<'a> {
     service: &'a mut dyn Process,
     limit: Duration,
     cancel: &'a Cancel,
-    refused: Option<String>,
 }
 
 impl Wait<'_> {
-    /// Tries until it is so, the service ends, the limit is reached, or the user has had enough.
-    fn until(&mut self, mut attempt: impl FnMut() -> Result<(), String>) -> Result<(), Failure> {
+    /// Looks until it is so, the service ends, the limit is reached, or the user has had enough. Says when it was so;
+    /// `None`: the service answers, and will never do so rightly.
+    fn until(&mut self, mut look: impl FnMut() -> Look) -> Result<Option<Duration>, Failure> {
+        let mut wrong_since: Option<Instant> = None;
         loop {
             let began = Instant::now();
-            match attempt() {
-                Ok(()) => return Ok(()),
-                Err(reason) => self.refused = Some(reason),
-            }
+            let refused = match look() {
+                Look::Yes => return Ok(Some(self.service.age())),
+                Look::Wrong(_) if wrong_since.is_some_and(|since| since.elapsed() > WRONG) => {
+                    return Ok(None);
+                }
+                Look::Wrong(reason) => {
+                    wrong_since.get_or_insert(began);
+                    reason
+                }
+                Look::NotYet(reason) => {
+                    wrong_since = None;
+                    reason
+                }
+            };
             if let Some(ending) = self.service.ended() {
-                return Err(Failure::new(
-                    Stage::Start,
-                    format!("the service {ending}, before it was ready"),
-                ));
+                let text = format!("the service {ending}, before it was ready");
+                return Err(Failure::new(Stage::Start, text));
             }
             if self.cancel.is_now() {
                 return Err(Failure::interrupted(Stage::Start));
             }
             let age = self.service.age();
             if age > self.limit {
-                let reason = self.refused.take().unwrap_or_default();
-                let text = format!("it was not ready within {:?}: {reason}", self.limit);
+                let text = format!("it was not ready within {:?}: {refused}", self.limit);
                 return Err(Failure::new(Stage::Start, text));
             }
             let pause = if age < PATIENT_AFTER { SOON } else { LATER };

@@ -1,0 +1,236 @@
+//! A plan of toy services under the hello contract, on this machine, with a small generator.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use prony_contract::Contract;
+use prony_host::{Isolation, Local};
+use prony_load::{Load, Protocol};
+use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
+use prony_plan::{
+    Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
+};
+use prony_trial::{
+    Bench, Built, Cancel, NoiseLimits, Options, ProcessGenerator, Progress, Run, RunEnd, Watcher, run_plan,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-trial-toy");
+
+/// A checkout with toy services.
+pub(crate) struct Lab {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) host: Local,
+    pub(crate) generator: ProcessGenerator,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) plan: Plan,
+    pub(crate) options: Options,
+    pub(crate) cancel: Cancel,
+    pub(crate) built: BTreeMap<ServiceId, Result<Built, Exclusion>>,
+}
+
+/// What a run said.
+#[derive(Default)]
+pub(crate) struct Heard {
+    pub(crate) records: Vec<TrialRecord>,
+    pub(crate) progress: Vec<Progress>,
+    /// Called with each progress.
+    pub(crate) react: Option<Box<dyn FnMut(&Progress)>>,
+    pub(crate) enough_after: Option<u32>,
+}
+
+impl Watcher for Heard {
+    fn saw(&mut self, progress: Progress) {
+        if let Some(react) = &mut self.react {
+            react(&progress);
+        }
+        self.progress.push(progress);
+    }
+
+    fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
+        self.records.push(record.clone());
+        Ok(())
+    }
+
+    fn wants_more(&mut self, round: u32) -> bool {
+        self.enough_after.is_none_or(|enough| round < enough)
+    }
+}
+
+impl Lab {
+    /// A service for each behaviour, in a plan of one round with short trials.
+    pub(crate) fn new(behaviours: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/hello");
+        let contract = Contract::load(&contract).expect("the contract");
+        let services: Vec<Service> = behaviours
+            .iter()
+            .map(|behaviour| service(behaviour, folder.path()))
+            .collect();
+        let built = services
+            .iter()
+            .map(|service| (id(service), Ok(built(folder.path()))))
+            .collect();
+        Self {
+            host: Local::new(vec![TOY.into(), "supervise".into()]),
+            generator: ProcessGenerator::new(
+                vec![TOY.to_owned(), "load".to_owned()],
+                folder.path().to_owned(),
+            ),
+            plan: plan(&services),
+            catalogue: Catalogue {
+                root: folder.path().to_owned(),
+                services,
+                toolchains: BTreeMap::new(),
+                contracts: BTreeMap::from([("hello".to_owned(), contract)]),
+            },
+            options: Options {
+                logs: folder.path().join("log"),
+                isolation: Isolation::WherePossible,
+                backend: Vec::new(),
+                noise: None,
+            },
+            cancel: Cancel::new(),
+            built,
+            folder,
+        }
+    }
+
+    pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
+        let bench = Bench {
+            host: &self.host,
+            generator: &self.generator,
+            options: &self.options,
+            cancel: &self.cancel,
+        };
+        let run = Run {
+            plan: &self.plan,
+            catalogue: &self.catalogue,
+            bench,
+            built: &self.built,
+            done,
+        };
+        run_plan(&run, heard).expect("records are kept")
+    }
+
+    /// Runs all and gives what each service gave.
+    pub(crate) fn results(&self) -> Vec<Result<Measurement, Exclusion>> {
+        let mut heard = Heard::default();
+        assert_eq!(self.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+        heard.records.sort_by_key(|record| record.service.clone());
+        heard.records.into_iter().map(|record| record.result).collect()
+    }
+
+    /// The one exclusion of a lab with one service.
+    pub(crate) fn excluded(&self) -> Exclusion {
+        self.results().remove(0).expect_err("excluded")
+    }
+}
+
+pub(crate) fn id(service: &Service) -> ServiceId {
+    ServiceId {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
+    }
+}
+
+pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
+    Service {
+        name: behaviour.replace(' ', "-"),
+        variant: "current".to_owned(),
+        default: true,
+        title: "Toy".to_owned(),
+        language: "Rust".to_owned(),
+        framework: "hyper".to_owned(),
+        version: "1".to_owned(),
+        class: Class::Platform,
+        era: false,
+        note: None,
+        contracts: vec!["hello".to_owned()],
+        protocols: vec![Protocol::Http1],
+        documents: Vec::new(),
+        toolchains: Vec::new(),
+        workers: Workers {
+            uses: WorkersUse::Threads,
+            how: "one thread".to_owned(),
+        },
+        build: vec!["true".to_owned()],
+        run: format!("exec {TOY} serve {behaviour}"),
+        env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
+        start_timeout: Duration::from_secs(20),
+        folder: folder.to_owned(),
+        unavailable_hint: None,
+    }
+}
+
+fn built(folder: &Path) -> Built {
+    Built {
+        folder: folder.to_owned(),
+        environment: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        cached: true,
+        took: Duration::ZERO,
+    }
+}
+
+fn plan(services: &[Service]) -> Plan {
+    let entry = |service: &Service| Entry {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
+        protocol: Protocol::Http1,
+        group: 0,
+    };
+    Plan {
+        suite: "toys".to_owned(),
+        title: "Toys".to_owned(),
+        profile: None,
+        seed: 7,
+        rounds: 1,
+        confidence: 0.95,
+        precision: None,
+        tie: None,
+        budget_ns: None,
+        no_errors: false,
+        limits: Limits::default(),
+        network: None,
+        groups: vec![GroupPlan {
+            contract: "hello".to_owned(),
+            workload: "hello".to_owned(),
+            load: Load::Closed {
+                connections: 1,
+                in_flight: 1,
+            },
+            warm_up: WarmUpChoice::FixedNs(200_000_000),
+            duration_ns: 500_000_000,
+            timeout_ns: 2_000_000_000,
+        }],
+        entries: services.iter().map(entry).collect(),
+    }
+}
+
+/// Living processes that a lab started, wherever they are: they carry its mark in their environment.
+pub(crate) fn leftovers(lab: &Lab) -> Vec<String> {
+    let wanted = format!("PRONY_TOY={}", lab.folder.path().display());
+    let pids = std::fs::read_dir("/proc").expect("there").flatten();
+    let pids = pids.filter(|entry| entry.file_name().to_string_lossy().parse::<i32>().is_ok());
+    let environment = |path: &Path| std::fs::read(path.join("environ")).unwrap_or_default();
+    let marked = pids.filter(|entry| {
+        environment(&entry.path())
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == wanted.as_bytes())
+    });
+    marked
+        .map(|entry| std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default())
+        .collect()
+}
+
+pub(crate) fn quiet() -> NoiseLimits {
+    NoiseLimits {
+        others: 1.1,
+        steal: 1.1,
+    }
+}
+
+pub(crate) fn stage(result: &Result<Measurement, Exclusion>) -> Option<Stage> {
+    result.as_ref().err().map(|excluded| excluded.stage)
+}
