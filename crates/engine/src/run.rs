@@ -8,10 +8,10 @@ use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2};
 use crate::recorder::{Part, Shape};
 use crate::system;
 use crate::tls::{TlsConfig, TlsLayer};
-use crate::transport::{Transport, epoll::Epoll};
+use crate::transport::{Transport, epoll::Epoll, uring::Uring};
 use crate::worker::{Control, End, IntervalPart, Lines, Message, Place, Worker};
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Load, WarmUp};
+use prony_load::{Job, Load, TransportChoice, WarmUp};
 use prony_measurement::{Command, Event, Histogram, Interval, Phase, Recording};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -41,8 +41,24 @@ pub fn run(
     let addresses = system::resolve(&job.target.host, job.target.port)?;
     system::allow_files(u64::from(job.load.connections()))?;
     let address = reachable(job, &addresses)?;
-    let run = start_on::<Epoll>(job, address)?;
+    let run = match choose_transport(job.transport)? {
+        Chosen::Epoll => start_on::<Epoll>(job, address)?,
+        Chosen::IoUring => start_on::<Uring>(job, address)?,
+    };
     run.carry_on(job, on_event, commands)
+}
+
+enum Chosen {
+    Epoll,
+    IoUring,
+}
+
+fn choose_transport(choice: TransportChoice) -> Result<Chosen, EngineError> {
+    match (choice, Uring::probe()) {
+        (TransportChoice::Epoll, _) | (TransportChoice::Auto, Err(_)) => Ok(Chosen::Epoll),
+        (TransportChoice::Auto | TransportChoice::IoUring, Ok(())) => Ok(Chosen::IoUring),
+        (TransportChoice::IoUring, Err(error)) => Err(EngineError::NoIoUring(error)),
+    }
 }
 
 fn check(job: &Job) -> Result<(), EngineError> {

@@ -99,6 +99,7 @@ fn write(fd: RawFd, bytes: &[u8]) -> usize {
 
 impl Transport for Epoll {
     const NAME: &'static str = "epoll";
+    const DEFERS: bool = false;
 
     fn new(address: SocketAddr, connections: u32) -> io::Result<Self> {
         // SAFETY: no memory is involved.

@@ -2,6 +2,7 @@
 
 pub(crate) mod epoll;
 mod socket;
+pub(crate) mod uring;
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,6 +24,10 @@ pub(crate) enum Event<'a> {
 pub(crate) trait Transport: Sized {
     /// The name in recordings.
     const NAME: &'static str;
+
+    /// Whether what is sent leaves with the next wait, and all events of a wait were seen when it ended; else each is
+    /// sent and seen at its own moment.
+    const DEFERS: bool;
 
     /// Room for connections `0..connections`.
     fn new(address: SocketAddr, connections: u32) -> io::Result<Self>;

@@ -50,6 +50,11 @@ impl KernelAddress {
         }
     }
 
+    /// Where the address lies, and its length. It must not move while the kernel reads it.
+    pub(super) const fn parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        ((&raw const self.storage).cast(), self.length)
+    }
+
     fn family(&self) -> libc::c_int {
         libc::c_int::from(self.storage.ss_family)
     }

@@ -112,6 +112,9 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) resting: u32,
     /// Places whose request has its outcome.
     pub(super) finished: Vec<u32>,
+    /// Whether the transport sends later than it is told to; then `started` are the places whose request waits for it.
+    pub(super) defers: bool,
+    pub(super) started: Vec<u32>,
     /// Requests that the server left unprocessed, to be sent again before others.
     pub(super) again: VecDeque<Due>,
     pub(super) actions: Vec<Action>,
@@ -173,6 +176,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             open: 0,
             resting: 0,
             finished: Vec::with_capacity(depth as usize),
+            defers: false,
+            started: Vec::new(),
             again: VecDeque::new(),
             actions: Vec::with_capacity(64),
             out: Vec::with_capacity(16 * 1024),
@@ -227,6 +232,21 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.send_waiting(now);
         if self.mode.is_users() {
             self.let_users_in();
+        }
+    }
+
+    /// What was started since the last time leaves now.
+    pub(super) fn stamp(&mut self, now: u64) {
+        let is_closed = matches!(self.mode, Mode::Closed);
+        for place in self.started.drain(..) {
+            let slot = self.slots.get(place);
+            slot.sent = now;
+            if is_closed {
+                slot.intended = now;
+                if slot.step == 0 {
+                    slot.sequence_begin = now;
+                }
+            }
         }
     }
 

@@ -110,6 +110,8 @@ const TICK: u64 = 5_000_000;
 pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     transport: T,
     core: Core<P, L>,
+    /// When the last wait ended.
+    seen: u64,
     lines: Lines,
     place: Place,
     shape: Shape,
@@ -145,9 +147,12 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         layer: L::Config,
         lines: Lines,
     ) -> Self {
+        let mut core = Core::new(job, place, workload, layer);
+        core.defers = T::DEFERS;
         Self {
             transport,
-            core: Core::new(job, place, workload, layer),
+            core,
+            seen: 0,
             lines,
             place,
             shape: Shape::of(job),
@@ -275,17 +280,20 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         if let Some(since) = self.wake.looking_since.take() {
             self.looked_ns += now - since;
         }
+        self.core.stamp(now);
         let early = (self.wake.late * 2).clamp(2_000, MOST_EARLY);
         let until = alarm.min(due.saturating_sub(early));
         if until > now {
             self.transport.wait(until - now)?;
-            let late = now_ns().saturating_sub(until);
+            self.seen = now_ns();
+            let late = self.seen.saturating_sub(until);
             if late > 0 && due != u64::MAX {
                 // One in sixteen of the new value: one slow wake does not make all the next ones early.
                 self.wake.late = (self.wake.late * 15 + late.min(MOST_EARLY)) / 16;
             }
         } else {
             self.transport.wait(0)?;
+            self.seen = now_ns();
             self.wake.looking_since = (due > now).then_some(now);
         }
         Ok(())
@@ -296,7 +304,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             let Some(event) = self.transport.next_event() else {
                 return;
             };
-            let now = now_ns();
+            // Those of a batch were seen together, when the wait ended.
+            let now = if T::DEFERS { self.seen } else { now_ns() };
             let core = &mut self.core;
             if let Some(since) = self.wake.looking_since.take() {
                 self.looked_ns += now.saturating_sub(since);
@@ -312,7 +321,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             core.connect_some();
             self.act();
             if !matches!(self.core.mode, Mode::Closed) {
-                self.send_due(now);
+                self.send_due(now_ns());
             }
         }
     }

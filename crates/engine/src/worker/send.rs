@@ -115,6 +115,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             wants_headers: slot.wants_headers,
         };
         self.slots.activate(place);
+        if self.defers && due.again.is_none() {
+            self.started.push(place);
+        }
         let speaking = self.connections[connection as usize].speaking.as_mut();
         let speaking = speaking.expect("invariant: requests start on open connections");
         let out = if L::IDENTITY {

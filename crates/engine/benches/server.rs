@@ -1,0 +1,80 @@
+//! A server that does nothing but answer: every read is one request, every answer the same bytes. The generator, not the
+//! server, is the limit then.
+//!
+//! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES]` serves until its standard input ends, and prints the
+//! address that it listens on first.
+
+use std::io::{self, Read as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsRawFd as _, RawFd};
+
+fn main() {
+    // `cargo bench` and `cargo test` add flags of their own.
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|text| !text.starts_with("--"))
+        .collect();
+    let [address, rest @ ..] = arguments.as_slice() else {
+        println!("usage: server ADDRESS [BYTES]");
+        return;
+    };
+    let length = rest
+        .first()
+        .map_or(13, |text| text.parse().expect("a number of bytes"));
+    let body: String = "Hello, World!".chars().cycle().take(length).collect();
+    let reply =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}");
+    let listener = TcpListener::bind(address).expect("a free address");
+    println!("{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(|| {
+        // The end of the input, or any byte, ends the server.
+        let _ = io::stdin().read(&mut [0]);
+        std::process::exit(0);
+    });
+    serve(&listener, reply.as_bytes()).expect("a server");
+}
+
+fn watch(poll: RawFd, fd: RawFd) {
+    let mut event = libc::epoll_event {
+        events: (libc::EPOLLIN | libc::EPOLLET) as u32,
+        u64: fd as u64,
+    };
+    // SAFETY: both descriptors are open, and the kernel copies the event.
+    unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+}
+
+fn serve(listener: &TcpListener, reply: &[u8]) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    // SAFETY: no memory is involved.
+    let poll = unsafe { libc::epoll_create1(0) };
+    watch(poll, listener.as_raw_fd());
+    let mut open: Vec<Option<TcpStream>> = Vec::new();
+    let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; 128];
+    let mut buffer = vec![0_u8; 16 * 1024];
+    loop {
+        // SAFETY: `events` has room for 128 of them.
+        let count = unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), 128, -1) };
+        for event in &events[..usize::try_from(count).unwrap_or(0)] {
+            let fd = event.u64 as RawFd;
+            if fd == listener.as_raw_fd() {
+                while let Ok((socket, _)) = listener.accept() {
+                    socket.set_nonblocking(true)?;
+                    socket.set_nodelay(true)?;
+                    let fd = socket.as_raw_fd();
+                    open.resize_with(open.len().max(fd as usize + 1), || None);
+                    open[fd as usize] = Some(socket);
+                    watch(poll, fd);
+                }
+                continue;
+            }
+            // SAFETY: the buffer is valid for its length.
+            let got = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
+            if got <= 0 {
+                open[fd as usize] = None;
+                continue;
+            }
+            // SAFETY: the bytes are valid for their length.
+            unsafe { libc::send(fd, reply.as_ptr().cast(), reply.len(), libc::MSG_NOSIGNAL) };
+        }
+    }
+}
