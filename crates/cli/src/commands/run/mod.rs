@@ -85,7 +85,7 @@ impl Session<'_> {
 
     fn measure(&self, plan: &Plan, resumed: Option<RunRecord>, view: &mut View) -> anyhow::Result<RunRecord> {
         let cancel = Cancel::new();
-        signals::listen(&cancel)?;
+        listen(&cancel)?;
         let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
         let host = Local::new(vec![
             executable.clone().into_os_string(),
