@@ -1,0 +1,34 @@
+%% A server with Cowboy.
+-module(server).
+-export([start/0]).
+
+start() ->
+    {ok, _} = application:ensure_all_started(cowboy),
+    {ok, Address} = inet:parse_address(os:getenv("HOST", "127.0.0.1")),
+    Port = list_to_integer(os:getenv("PORT", "8080")),
+    Transport = #{
+        %% 1024 by default; more connections would wait for others to end.
+        max_connections => infinity,
+        %% Thousands of connections may come at the same moment; 1024 is the default.
+        socket_opts => [{ip, Address}, {port, Port}, {backlog, 4096}]
+    },
+    Protocol = #{
+        env => #{dispatch => cowboy_router:compile([{'_', routes(os:getenv("BACKEND_URL"))}])},
+        %% By default a connection is closed after 1000 requests.
+        max_keepalive => 1000000000,
+        %% 100 by default, Host among them.
+        max_headers => 200
+    },
+    {ok, _} = cowboy:start_clear(http, Transport, Protocol).
+
+routes(false) ->
+    [
+        {"/api/test", hello_handler, []},
+        {"/api/count/:n", [{n, fun sequence_handler:to_n/2}], sequence_handler, count},
+        {"/api/fib/:n", [{n, fun sequence_handler:to_n/2}], sequence_handler, fib}
+    ];
+routes(Backend) ->
+    {ok, _} = application:ensure_all_started(gun),
+    #{host := Host} = Url = uri_string:parse(Backend),
+    {ok, _} = backend:start_link(Host, maps:get(port, Url, 80)),
+    [{"/nop", nop_handler, []} | routes(false)] ++ [{'_', relay_handler, []}].
