@@ -1,0 +1,260 @@
+//! Building: once for equal content, with the log of what failed, and nothing left behind.
+
+mod common;
+
+use prony_host::Local;
+use prony_measurement::Stage;
+use prony_plan::{Requirement, Service, Toolchain, Version};
+use prony_trial::{Builder, Cancel, Folders, Progress};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// A checkout with one service.
+struct Checkout {
+    folder: tempfile::TempDir,
+    host: Local,
+    toolchains: BTreeMap<String, Toolchain>,
+    cancel: Cancel,
+}
+
+impl Checkout {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("services/toy/inner")).expect("made");
+        let write = |name: &str, text: &str| {
+            fs::write(folder.path().join("services").join(name), text).expect("written");
+        };
+        write("toy/source.txt", "one");
+        write("toy/inner/more.txt", "two");
+        write("toy/service.toml", "name = 'toy'");
+        write("shared.sh", "#!/bin/sh\necho shared");
+        Self {
+            folder,
+            host: Local::new(vec![common::TOY.into(), "supervise".into()]),
+            toolchains: BTreeMap::new(),
+            cancel: Cancel::new(),
+        }
+    }
+
+    fn service(&self, build: &[&str]) -> Service {
+        let folder = self.folder.path().join("services/toy");
+        let build = build.iter().map(|&command| command.to_owned()).collect();
+        Service {
+            name: "toy".to_owned(),
+            build,
+            folder,
+            ..common::service("ok", self.folder.path())
+        }
+    }
+
+    fn builder(&self) -> Builder<'_> {
+        let folders = Folders::of(self.folder.path(), &self.folder.path().join("state"));
+        Builder::new(&self.host, &self.toolchains, folders, &self.cancel)
+    }
+
+    fn count(&self) -> usize {
+        let text = fs::read_to_string(self.folder.path().join("count")).unwrap_or_default();
+        text.lines().count()
+    }
+
+    /// A command that notes that it ran.
+    fn note(&self) -> String {
+        format!("echo built >> {}/count", self.folder.path().display())
+    }
+}
+
+#[test]
+fn an_equal_copy_is_never_built_twice() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&["cat source.txt inner/more.txt > out", &checkout.note()]);
+    let first = checkout.builder().build(&service).expect("built");
+    assert!(!first.cached);
+    assert_eq!(
+        fs::read_to_string(first.folder.join("out")).expect("made"),
+        "onetwo"
+    );
+    let second = checkout.builder().build(&service).expect("built");
+    assert!(second.cached && second.folder == first.folder);
+    assert_eq!(checkout.count(), 1);
+}
+
+#[test]
+fn what_changes_a_build_makes_a_new_one() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&[&checkout.note()]);
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut build =
+        |service: &Service| folders.push(checkout.builder().build(service).expect("built").folder);
+    build(&service);
+    fs::write(service.folder.join("source.txt"), "three").expect("written");
+    build(&service);
+    fs::write(
+        service.folder.parent().expect("services").join("shared.sh"),
+        "other",
+    )
+    .expect("written");
+    build(&service);
+    let mut other = service.clone();
+    other.env.insert("LEVEL".to_owned(), "2".to_owned());
+    build(&other);
+    // The text of service.toml counts by what it means.
+    fs::write(service.folder.join("service.toml"), "name = 'toy' # a comment").expect("written");
+    build(&other);
+    folders.dedup();
+    assert_eq!(folders.len(), 4, "{folders:?}");
+    assert_eq!(checkout.count(), 4);
+}
+
+#[test]
+fn a_failing_step_shows_its_command_and_log() {
+    let checkout = Checkout::new();
+    let mut service = checkout.service(&["echo fine", "echo what went wrong >&2; exit 4", "echo never"]);
+    service.unavailable_hint = Some("its parts are far away".to_owned());
+    let failed = checkout.builder().build(&service).expect_err("fails");
+    assert_eq!(failed.stage, Stage::Build);
+    assert!(
+        failed
+            .reason
+            .contains("ended with exit code 4 (its parts are far away)"),
+        "{}",
+        failed.reason
+    );
+    assert_eq!(failed.log_tail, ["what went wrong"]);
+    // What a failed build left is not taken for a build.
+    let fixed = checkout.service(&["echo fine", "echo what went wrong >&2; exit 4", "echo never"]);
+    assert!(checkout.builder().build(&fixed).is_err());
+}
+
+#[test]
+fn a_step_stops_at_its_first_error_and_at_unset_variables() {
+    let checkout = Checkout::new();
+    assert!(
+        checkout
+            .builder()
+            .build(&checkout.service(&["false; true"]))
+            .is_err()
+    );
+    assert!(
+        checkout
+            .builder()
+            .build(&checkout.service(&["echo $NO_SUCH_VARIABLE"]))
+            .is_err()
+    );
+}
+
+#[test]
+fn caches_and_helpers_are_where_builds_look_for_them() {
+    let checkout = Checkout::new();
+    let commands = [
+        "for d in \"$PRONY_CACHE\" \"$npm_config_cache\" \"$PIP_CACHE_DIR\" \"$PRONY_M2\" \"$CARGO_TARGET_DIR\"; do test -d \"$d\"; done",
+        "sh \"$PRONY_SERVICES/shared.sh\" | grep -q shared",
+        "test \"$PRONY_TOY\" != ''",
+    ];
+    checkout
+        .builder()
+        .build(&checkout.service(&commands))
+        .expect("built");
+}
+
+#[test]
+fn a_build_leaves_no_process_behind() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&["sleep 300 & echo $! > pid"]);
+    let built = checkout.builder().build(&service).expect("built");
+    let pid = fs::read_to_string(built.folder.join("pid")).expect("written");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+}
+
+#[test]
+fn a_cancelled_build_ends_and_leaves_nothing() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&["touch begun; sleep 300"]);
+    let builder = checkout.builder();
+    std::thread::scope(|scope| {
+        let build = scope.spawn(|| builder.build(&service));
+        let begun = || {
+            let entries = fs::read_dir(checkout.folder.path().join("state/build"))
+                .into_iter()
+                .flatten()
+                .flatten();
+            entries
+                .into_iter()
+                .any(|entry| entry.path().join("begun").exists())
+        };
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !begun() {
+            assert!(std::time::Instant::now() < deadline, "the build never begins");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        checkout.cancel.ask();
+        let failed = build.join().expect("no panic").expect_err("cancelled");
+        assert!(failed.reason.contains("stopped by the user"), "{}", failed.reason);
+    });
+}
+
+#[test]
+fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
+    let mut checkout = Checkout::new();
+    let toolchain = |probe: &str| Toolchain {
+        name: "toy".to_owned(),
+        title: "Toy".to_owned(),
+        locate: None,
+        probe: probe.to_owned(),
+        version: regex::Regex::new(r"toy (\d+(?:\.\d+)*)").expect("a regex"),
+        debian: vec!["toy-dev".to_owned()],
+        install: None,
+    };
+    let mut service = checkout.service(&["true"]);
+    service.toolchains = vec![Requirement {
+        toolchain: "toy".to_owned(),
+        minimum: Some(Version(vec![2, 1])),
+    }];
+    checkout
+        .toolchains
+        .insert("toy".to_owned(), toolchain("no-such-toy"));
+    let failed = checkout.builder().build(&service).expect_err("missing");
+    assert_eq!(failed.stage, Stage::Toolchain);
+    assert_eq!(
+        failed.reason,
+        "Toy is not on this machine; apt-get install toy-dev"
+    );
+    checkout
+        .toolchains
+        .insert("toy".to_owned(), toolchain("echo toy 2.0.9"));
+    let failed = checkout.builder().build(&service).expect_err("old");
+    assert_eq!(
+        failed.reason,
+        "Toy 2.0.9 is too old: 2.1 is needed; apt-get install toy-dev"
+    );
+    checkout
+        .toolchains
+        .insert("toy".to_owned(), toolchain("echo toy 2.10"));
+    let built = checkout.builder().build(&service).expect("built");
+    assert_eq!(built.versions["Toy"], "2.10");
+}
+
+#[test]
+fn several_are_built_side_by_side_and_equal_ones_once() {
+    let checkout = Checkout::new();
+    let one = checkout.service(&[&checkout.note()]);
+    let two = Service {
+        variant: "other".to_owned(),
+        ..one.clone()
+    };
+    let three = Service {
+        variant: "third".to_owned(),
+        build: vec!["exit 1".to_owned()],
+        ..one.clone()
+    };
+    let said = Mutex::new(0);
+    let count = |progress: Progress| {
+        *said.lock().expect("unpoisoned") += usize::from(!matches!(progress, Progress::Building(_)));
+    };
+    let results = checkout.builder().build_all(&[&one, &two, &three], 2, &count);
+    assert_eq!(results.values().filter(|result| result.is_ok()).count(), 2);
+    assert_eq!((results.len(), checkout.count()), (3, 1));
+    assert_eq!(said.into_inner().expect("unpoisoned"), 3);
+}
