@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
 import { pageWith } from "./synthetic.ts";
 
@@ -81,4 +82,13 @@ export async function eventually<T>(question: () => Promise<T>, wanted: T): Prom
     await new Promise((done) => setTimeout(done, 50));
     answer = await question();
   }
+}
+
+/** What axe, the accessibility checker, finds wrong on the page as it stands. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const found = await (window as unknown as { axe: typeof axe }).axe.run(document);
+    return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`);
+  });
 }

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import axe from "axe-core";
 import type { Report } from "../src/data.ts";
-import { Browser, drawAll, eventually } from "./browser.ts";
+import { Browser, drawAll, eventually, violations } from "./browser.ts";
 import { synthetic } from "./synthetic.ts";
 
 const SMALL = { services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] };
@@ -23,14 +22,6 @@ before(async () => {
 after(() => browser.stop());
 
 const names = (page: Page): Promise<string[]> => page.locator(".ranking > tbody > tr[data-service] .name").allInnerTexts();
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const found = await (window as unknown as { axe: typeof axe }).axe.run(document);
-    return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`);
-  });
-}
 
 /** Different colours in the canvas of a figure, a pixel in four. */
 const colours = (page: Page, figure: string): Promise<number> =>

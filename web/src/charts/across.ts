@@ -75,8 +75,8 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
           })),
       },
       radar: {
-        center: ["50%", 440 / 2 + key.height / 2],
-        radius: (440 - key.height) / 2 - 34,
+        center: ["50%", 440 / 2 + key.height / 2 + 6],
+        radius: (440 - key.height) / 2 - 40,
         indicator: axes.map((one) => ({ name: one.name, max: 1, min: 0 })),
         axisName: { color: theme.text, fontSize: 12 },
         splitNumber: 4,

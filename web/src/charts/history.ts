@@ -1,7 +1,7 @@
 // One metric of one service over all runs, each with its interval.
 
 import { isEstimate, positionOf } from "../data.ts";
-import { inUnit, ratio, unitFor, when, withUnit } from "../format.ts";
+import { digits, inUnit, ratio, unitFor, when, withUnit } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
 import type { Line, Past } from "../served/api.ts";
 import { axis, base, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
@@ -56,7 +56,14 @@ export function overRuns(line: Line, metric: Followed): Chart | null {
         },
       },
       xAxis: { ...axis(theme, ""), type: "category", data: known.map((one) => when(one.past.started_at)), boundaryGap: true },
-      yAxis: { ...axis(theme, ""), type: "value", scale: true },
+      // Not from 0, or a change would hide; not tighter than a fifth, or noise would look like one.
+      yAxis: {
+        ...axis(theme, ""),
+        type: "value",
+        min: (0.9 * Math.min(...known.map((one) => one.low ?? one.value))) / unit.factor,
+        max: (1.1 * Math.max(...known.map((one) => one.high ?? one.value))) / unit.factor,
+        axisLabel: { color: theme.muted, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => digits(value) },
+      },
       series: [
         {
           type: "line",

@@ -1,12 +1,21 @@
 // Two runs side by side: what changed, with its interval.
 
-import { Services } from "../data.ts";
+import { Services, type Estimate, type Metric } from "../data.ts";
 import { percent, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
 import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
 import { Shown, useAnswer } from "./served.tsx";
 
 const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
+
+function Value(props: { estimate: Estimate; metric: Metric; unit: Unit }) {
+  const { estimate, metric, unit } = props;
+  return (
+    <>
+      {withUnit(toBase(metric, estimate.point), unit)} <small>±{percent((estimate.high - estimate.low) / 2 / estimate.point)}</small>
+    </>
+  );
+}
 
 function Cells(props: { change: Change }) {
   const { change } = props;
@@ -17,10 +26,14 @@ function Cells(props: { change: Change }) {
   return (
     <>
       <td class="metric">{name}</td>
-      <td>{withUnit(base, unit)}</td>
-      <td>{withUnit(toBase(change.metric, change.new.point), unit)}</td>
+      <td>
+        <Value estimate={change.base} metric={change.metric} unit={unit} />
+      </td>
+      <td>
+        <Value estimate={change.new} metric={change.metric} unit={unit} />
+      </td>
       <td class={change.verdict}>
-        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} ×<small>{SAID[change.verdict]}</small>
+        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{SAID[change.verdict]}</small>
       </td>
     </>
   );
@@ -33,7 +46,7 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
       <h2>
         {group.workload === group.contract ? group.contract : `${group.contract} · ${group.workload}`} <span class="kicker">· {props.load}</span>
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}`}>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}>
         <table class="plain changes">
           <thead>
             <tr>

@@ -1,0 +1,59 @@
+// Stands for `prony serve`: the same addresses, with answers that a test can change while a page looks at them.
+
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { built } from "./browser.ts";
+
+export class FakeServer {
+  /** What each address under /api answers. */
+  readonly answers = new Map<string, unknown>();
+  /** Every address that was asked for. */
+  readonly asked: string[] = [];
+  private readonly listeners = new Set<ServerResponse>();
+  private readonly server: Server;
+
+  private constructor() {
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(built())?.[1] ?? "";
+    this.server = createServer((request, response) => {
+      const path = decodeURIComponent(request.url ?? "/");
+      this.asked.push(path);
+      if (path.endsWith("/events")) {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write(": here\n\n");
+        this.listeners.add(response);
+        response.on("close", () => this.listeners.delete(response));
+      } else if (path.startsWith("/api/")) {
+        const answer = this.answers.get(path);
+        response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+        response.end(JSON.stringify(answer ?? { error: `there is no ${path}` }));
+      } else {
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": `${policy}; frame-ancestors 'none'` });
+        response.end(built());
+      }
+    });
+  }
+
+  static async start(): Promise<FakeServer> {
+    const fake = new FakeServer();
+    await new Promise<void>((done) => fake.server.listen(0, "127.0.0.1", done));
+    return fake;
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Pages that listen for news. */
+  get listening(): number {
+    return this.listeners.size;
+  }
+
+  tell(news: unknown): void {
+    for (const listener of this.listeners) listener.write(`event: progress\ndata: ${JSON.stringify(news)}\n\n`);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
