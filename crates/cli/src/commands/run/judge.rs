@@ -61,5 +61,5 @@ fn is_optional(catalogue: &Catalogue, trial: &TrialRecord) -> bool {
 }
 
 fn tail(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("\n    {line}")).collect()
+    lines.iter().flat_map(|line| ["\n    ", line]).collect()
 }

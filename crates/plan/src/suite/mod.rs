@@ -1,14 +1,16 @@
 //! A suite file: what to compare, under which load, for how long.
 
+mod written;
+
 use crate::PlanError;
 use crate::error::known;
 use crate::read::Source;
-use prony_load::{Load, Protocol, WrittenDuration, WrittenLoad};
+use prony_load::{Load, Protocol};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
+use written::{Written, WrittenGroup, WrittenProfile};
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
@@ -99,103 +101,6 @@ pub struct Network {
     pub delay_ns: u64,
     /// Rate of each direction, bits per second.
     pub rate_bits_per_s: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    title: String,
-    rounds: Option<u32>,
-    warm_up: Option<WrittenWarmUp>,
-    duration: Option<WrittenDuration>,
-    budget: Option<WrittenDuration>,
-    precision: Option<Spanned<f64>>,
-    confidence: Option<Spanned<f64>>,
-    tie: Option<Spanned<f64>>,
-    timeout: Option<WrittenDuration>,
-    #[serde(default)]
-    no_errors: bool,
-    #[serde(default)]
-    limits: WrittenLimits,
-    network: Option<WrittenNetwork>,
-    #[serde(rename = "group", default)]
-    groups: Vec<Spanned<WrittenGroup>>,
-    #[serde(default)]
-    profile: BTreeMap<Spanned<String>, WrittenProfile>,
-}
-
-/// What a profile may change of the whole suite.
-#[derive(Deserialize, Clone, Copy, Default)]
-#[serde(deny_unknown_fields)]
-struct WrittenProfile {
-    rounds: Option<u32>,
-    warm_up: Option<WrittenWarmUp>,
-    duration: Option<WrittenDuration>,
-    budget: Option<WrittenDuration>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenGroup {
-    contract: String,
-    workload: Option<String>,
-    protocols: Option<Vec<Protocol>>,
-    load: Option<Spanned<WrittenLoad>>,
-    warm_up: Option<WrittenWarmUp>,
-    duration: Option<WrittenDuration>,
-    timeout: Option<WrittenDuration>,
-    services: Vec<Spanned<String>>,
-    #[serde(default)]
-    profile: BTreeMap<Spanned<String>, WrittenGroupProfile>,
-}
-
-/// What a profile may change of a group.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenGroupProfile {
-    load: Option<Spanned<WrittenLoad>>,
-    warm_up: Option<WrittenWarmUp>,
-    duration: Option<WrittenDuration>,
-}
-
-/// `"2s"`, or `{ least = "1s", most = "20s" }`: until it is steady.
-#[derive(Deserialize, Clone, Copy)]
-#[serde(
-    untagged,
-    expecting = "expected a duration (`\"2s\"`) or `{ least = \"1s\", most = \"20s\" }`"
-)]
-enum WrittenWarmUp {
-    Fixed(WrittenDuration),
-    Steady {
-        least: WrittenDuration,
-        most: WrittenDuration,
-    },
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct WrittenLimits {
-    cpus: Option<Spanned<f64>>,
-    memory: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenNetwork {
-    delay: Option<WrittenDuration>,
-    rate: Option<Spanned<String>>,
-}
-
-impl From<WrittenWarmUp> for WarmUpChoice {
-    fn from(written: WrittenWarmUp) -> Self {
-        match written {
-            WrittenWarmUp::Fixed(duration) => Self::FixedNs(duration.as_ns()),
-            WrittenWarmUp::Steady { least, most } => Self::Steady {
-                least_ns: least.as_ns(),
-                most_ns: most.as_ns(),
-            },
-        }
-    }
 }
 
 const ROUNDS: u32 = 5;
@@ -354,66 +259,4 @@ fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Opt
         }
         other => Ok(other.map(|value| *value.get_ref())),
     }
-}
-
-impl WrittenLimits {
-    fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
-        if let Some(cpus) = self
-            .cpus
-            .as_ref()
-            .filter(|cpus| !(cpus.get_ref().is_finite() && *cpus.get_ref() > 0.0))
-        {
-            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, as 2 or 0.5"));
-        }
-        let memory = self.memory.as_ref().map(|memory| {
-            quantity(
-                memory.get_ref(),
-                &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)],
-            )
-            .ok_or_else(|| {
-                source.invalid(
-                    memory.span(),
-                    "`memory` must be a size, as \"2GiB\" or \"512MiB\"",
-                )
-            })
-        });
-        Ok(Limits {
-            cpus: self.cpus.as_ref().map(|cpus| *cpus.get_ref()),
-            memory_bytes: memory.transpose()?,
-        })
-    }
-}
-
-impl WrittenNetwork {
-    fn resolve(&self, source: &Source) -> Result<Network, PlanError> {
-        let rate = self.rate.as_ref().map(|rate| {
-            quantity(
-                rate.get_ref(),
-                &[("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000)],
-            )
-            .ok_or_else(|| {
-                source.invalid(
-                    rate.span(),
-                    "`rate` must be bits per second, as \"1Gbit\" or \"100Mbit\"",
-                )
-            })
-        });
-        Ok(Network {
-            delay_ns: self.delay.map_or(0, WrittenDuration::as_ns),
-            rate_bits_per_s: rate.transpose()?,
-        })
-    }
-}
-
-/// A whole number above 0 with one of the units.
-fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let (number, factor) = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    number
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .filter(|&number| number > 0)?
-        .checked_mul(*factor)
 }
