@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Backend(commands::backend::Args),
     Check(Box<commands::check::Args>),
+    Compare(Box<commands::compare::Args>),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
     New(commands::new::Args),
@@ -38,6 +39,7 @@ impl Command {
         match self {
             Self::Backend(args) => commands::backend::run(&args),
             Self::Check(args) => commands::check::run(&args),
+            Self::Compare(args) => commands::compare::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
             Self::New(args) => commands::new::run(&args),

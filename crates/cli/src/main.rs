@@ -9,6 +9,8 @@ mod commands;
 mod exit;
 mod output;
 mod reporting;
+mod shares;
+mod subject;
 mod table;
 
 use clap::Parser as _;

@@ -1,0 +1,233 @@
+//! `prony compare`: two runs, exported reports or git revisions, with a verdict for each metric.
+
+mod revisions;
+mod side;
+mod text;
+
+use crate::checkout::StoreArgs;
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::shares::share;
+use anyhow::anyhow;
+use prony_load::WrittenDuration;
+use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
+use serde::Serialize;
+use side::Side;
+use std::path::PathBuf;
+
+/// Compare two runs: what became faster, slower, is the same, or cannot be told
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony compare 2026-11-20T08-30-00-quick latest
+  prony compare base.json latest --max-slowdown 3% --format md
+  prony compare go-gorilla@HEAD~1 go-gorilla
+
+Services or git revisions of them are measured now, side by side in the same rounds; runs and files are compared as they
+are. Exit code 3 when something that is gated became slower by more than --max-slowdown.")]
+pub(crate) struct Args {
+    /// What to compare with: a run (its name, the start or end of it, `latest`), a file that `prony report --format json`
+    /// wrote, or SERVICE[/VARIANT][@REVISION]
+    #[arg(value_name = "BASE")]
+    base: String,
+    /// What to judge, in the same words
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// How much slower the new may be: `3%`
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
+    max_slowdown: f64,
+    /// A metric that may fail the comparison beside the one that the run is ranked by: `cpu_ns_per_request`; may be given
+    /// again
+    #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
+    gates: Vec<Metric>,
+    /// Confidence of all ratios together: `95%`
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
+    confidence: f64,
+    /// Differences below this count as none: `1%`
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
+    tie: f64,
+    /// Compare in spite of different machines, suites, versions or generators
+    #[arg(long)]
+    force: bool,
+    /// Show where the history of each service in the new run changed
+    #[arg(long)]
+    history: bool,
+    /// What to write
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: Form,
+    /// Where to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// How services and revisions are measured
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "For services and revisions")]
+pub(crate) struct Measuring {
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
+    rounds: u32,
+    /// Length of each measurement
+    #[arg(long, short, value_name = "TIME", default_value = "3s")]
+    duration: WrittenDuration,
+    /// The contract [default: the first that both fulfil]
+    #[arg(long, value_name = "NAME")]
+    contract: Option<String>,
+    /// The workload of the contract [default: its first]
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Aligned text
+    Terminal,
+    /// Markdown for a comment on a pull request
+    Md,
+    /// All of it, for programs
+    Json,
+}
+
+/// What was compared and what was found.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    schema: u32,
+    base: String,
+    new: String,
+    confidence: f64,
+    tie_band: f64,
+    max_slowdown: f64,
+    /// Whether both were measured side by side in the same rounds.
+    paired: bool,
+    mismatches: Vec<Mismatch>,
+    #[serde(flatten)]
+    change: RunChange,
+    history: Vec<side::History>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let options = ChangeOptions {
+        confidence: args.confidence,
+        tie_band: args.tie,
+        gate: args.gates.clone(),
+        max_slowdown: args.max_slowdown,
+        ..ChangeOptions::default()
+    };
+    let comparison = match (
+        revisions::Subject::read(&args.base)?,
+        revisions::Subject::read(&args.new)?,
+    ) {
+        (Some(base), Some(new)) => measured(args, &base, &new, &options)?,
+        (None, None) => found(args, &options)?,
+        (Some(_), None) | (None, Some(_)) => {
+            let text = "a service can only be compared with a service, and a run with a run: `prony list runs` shows \
+                        the runs, `prony list services` the services";
+            return Err(bad_input(anyhow!(text)));
+        }
+    };
+    let written = match args.format {
+        Form::Terminal => text::terminal(&comparison),
+        Form::Md => text::markdown(&comparison),
+        Form::Json => serde_json::to_string_pretty(&comparison)?,
+    };
+    match &args.out {
+        Some(file) => crate::reporting::write(file, &(written + "\n"))?,
+        None => print(written.trim_end())?,
+    }
+    if comparison
+        .change
+        .groups
+        .iter()
+        .all(|group| group.services.is_empty())
+    {
+        let text = format!(
+            "nothing could be compared: {}",
+            comparison.change.missing.join("; ")
+        );
+        return Err(bad_input(anyhow!(text)));
+    }
+    Ok(if comparison.change.regressed {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Fine
+    })
+}
+
+/// Two runs or files.
+fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
+    let base = Side::find(&args.base, &args.store, args.confidence)?;
+    let new = Side::find(&args.new, &args.store, args.confidence)?;
+    let mismatches = mismatches(&base.circumstances(), &new.circumstances());
+    if !mismatches.is_empty() && !args.force {
+        let named: Vec<String> = mismatches
+            .iter()
+            .map(|mismatch| format!("  {mismatch}"))
+            .collect();
+        let text = format!(
+            "the two runs differ in more than the services, so a difference of their numbers may come from there:\n{}\n\
+             compare them all the same with --force",
+            named.join("\n")
+        );
+        return Err(bad_input(anyhow!(text)));
+    }
+    let change = compare(&base.summary, &new.summary, options).map_err(bad_input)?;
+    let history = if args.history {
+        new.history(&args.store, options.confidence)?
+    } else {
+        Vec::new()
+    };
+    Ok(comparison(
+        args,
+        (base.name, new.name),
+        mismatches,
+        change,
+        history,
+    ))
+}
+
+/// Two services or revisions, measured now.
+fn measured(
+    args: &Args,
+    base: &revisions::Subject,
+    new: &revisions::Subject,
+    options: &ChangeOptions,
+) -> anyhow::Result<Comparison> {
+    let (change, run) = revisions::compare(base, new, &args.measuring, &args.store, options)?;
+    let names = (format!("{base} in {run}"), format!("{new} in {run}"));
+    let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
+    comparison.paired = true;
+    Ok(comparison)
+}
+
+fn comparison(
+    args: &Args,
+    (base, new): (String, String),
+    mismatches: Vec<Mismatch>,
+    change: RunChange,
+    history: Vec<side::History>,
+) -> Comparison {
+    Comparison {
+        schema: 1,
+        base,
+        new,
+        confidence: args.confidence,
+        tie_band: args.tie,
+        max_slowdown: args.max_slowdown,
+        paired: false,
+        mismatches,
+        change,
+        history,
+    }
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    let found = Metric::ALL.iter().copied().find(|metric| metric.key() == text);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.key()).collect();
+        format!("there is no such metric; known are {}", known.join(", "))
+    })
+}

@@ -1,0 +1,208 @@
+//! A comparison for people.
+
+use super::Comparison;
+use super::side::History;
+use crate::table;
+use prony_statistics::{Change, Estimate, GroupChange, Metric, Verdict};
+use std::fmt::Write as _;
+
+pub(super) fn terminal(comparison: &Comparison) -> String {
+    let mut text = format!("{} against {}\n", comparison.new, comparison.base);
+    for group in &comparison.change.groups {
+        let _ = write!(text, "\n{}\n", title(group));
+        let headings = [
+            "service", "metric", "base", "new", "new/base", "interval", "verdict",
+        ];
+        let _ = writeln!(text, "{}", table::plain(&headings, rows(group)));
+    }
+    let _ = write!(text, "\n{}", remarks(comparison).join("\n"));
+    text
+}
+
+pub(super) fn markdown(comparison: &Comparison) -> String {
+    let mut text = format!(
+        "### {}\n\n`{}` against `{}`\n",
+        conclusion(comparison),
+        comparison.new,
+        comparison.base
+    );
+    for group in &comparison.change.groups {
+        let _ = write!(
+            text,
+            "\n**{}**\n\n| service | metric | base | new | new/base | interval | verdict |\n",
+            title(group)
+        );
+        text.push_str("| --- | --- | ---: | ---: | ---: | :---: | --- |\n");
+        for row in rows(group) {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+    }
+    text.push('\n');
+    for remark in remarks(comparison).iter().skip(1) {
+        let _ = writeln!(text, "- {remark}");
+    }
+    text
+}
+
+fn title(group: &GroupChange) -> String {
+    format!(
+        "{} · {}, {}",
+        group.contract,
+        group.workload,
+        prony_report::describe_load(&group.load)
+    )
+}
+
+fn rows(group: &GroupChange) -> Vec<Vec<String>> {
+    let each = group
+        .services
+        .iter()
+        .flat_map(|service| service.changes.iter().map(move |change| (service, change)));
+    each.map(|(service, change)| {
+        let metric = change.metric;
+        vec![
+            service.service.clone(),
+            metric.title().to_owned(),
+            with_error(metric, &change.base),
+            with_error(metric, &change.new),
+            format!("{:.3}", change.ratio.point),
+            format!("{:.3} to {:.3}", change.ratio.low, change.ratio.high),
+            verdict(change),
+        ]
+    })
+    .collect()
+}
+
+fn verdict(change: &Change) -> String {
+    let of_speed = !matches!(change.metric.unit(), "bytes" | "cpus");
+    let word = match change.verdict {
+        Verdict::Faster if of_speed => "faster",
+        Verdict::Faster => "better",
+        Verdict::Slower if of_speed => "slower",
+        Verdict::Slower => "worse",
+        Verdict::Same => "same",
+        Verdict::CannotTell => "cannot tell",
+    };
+    if change.regressed {
+        format!("{word}: regression")
+    } else {
+        word.to_owned()
+    }
+}
+
+/// The first remark is the conclusion.
+fn remarks(comparison: &Comparison) -> Vec<String> {
+    let confidence = 100.0 * comparison.confidence;
+    let how = if comparison.paired {
+        "measured in the same rounds, ratio by ratio"
+    } else {
+        "measured one after the other: what the machine did in between is in the ratios"
+    };
+    let mut found = vec![
+        conclusion(comparison),
+        format!("All ratios hold together with {confidence:.3} % confidence; {how}.").replace(".000 %", " %"),
+        format!(
+            "Differences within {:.1} % count as none; the gate allows {:.1} %.",
+            100.0 * comparison.tie_band,
+            100.0 * comparison.max_slowdown
+        ),
+    ];
+    found.extend(
+        comparison
+            .mismatches
+            .iter()
+            .map(|mismatch| format!("Compared by force: {mismatch}.")),
+    );
+    found.extend(
+        comparison
+            .change
+            .missing
+            .iter()
+            .map(|missing| format!("Not compared: {missing}.")),
+    );
+    found.extend(comparison.history.iter().map(history));
+    found
+}
+
+fn conclusion(comparison: &Comparison) -> String {
+    let all = || {
+        comparison
+            .change
+            .groups
+            .iter()
+            .flat_map(|group| &group.services)
+            .flat_map(|service| &service.changes)
+    };
+    let regressions = all().filter(|change| change.regressed).count();
+    if regressions > 0 {
+        let plural = if regressions == 1 {
+            "regression"
+        } else {
+            "regressions"
+        };
+        return format!("{regressions} {plural}");
+    }
+    let count = |verdict| {
+        all()
+            .filter(|change| change.gated && change.verdict == verdict)
+            .count()
+    };
+    format!(
+        "No regression: {} faster, {} slower within the limit, {} the same, {} cannot be told",
+        count(Verdict::Faster),
+        count(Verdict::Slower),
+        count(Verdict::Same),
+        count(Verdict::CannotTell)
+    )
+}
+
+fn history(history: &History) -> String {
+    let name = format!(
+        "{} in {} · {}, {}",
+        history.service,
+        history.contract,
+        history.workload,
+        history.metric.title()
+    );
+    let runs = history.runs.len();
+    if history.changes.is_empty() {
+        return format!("History of {name}: no change over {runs} runs.");
+    }
+    let change = |point: &prony_statistics::ChangePoint| {
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+        let Estimate {
+            point: ratio,
+            low,
+            high,
+            ..
+        } = point.ratio;
+        format!(
+            "{:+.1} % ({:+.1} to {:+.1} %) from {} on",
+            percent(ratio),
+            percent(low),
+            percent(high),
+            history.runs[point.index]
+        )
+    };
+    let changes: Vec<String> = history.changes.iter().map(change).collect();
+    format!("History of {name}, {runs} runs: {}.", changes.join("; "))
+}
+
+/// A point with its interval: `12,345/s ±1.2 %`.
+fn with_error(metric: Metric, estimate: &Estimate) -> String {
+    format!(
+        "{} ±{:.1} %",
+        value(metric, estimate.point),
+        100.0 * estimate.half_width()
+    )
+}
+
+fn value(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        "ns" if value >= 1e6 => format!("{:.2} ms", value / 1e6),
+        "ns" => format!("{:.1} µs", value / 1e3),
+        "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        "1/s" => format!("{value:.0}/s"),
+        unit => format!("{value:.2} {unit}"),
+    }
+}
