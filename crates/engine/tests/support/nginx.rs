@@ -1,0 +1,67 @@
+//! A real nginx, with a configuration of the test's.
+
+use super::{Server, folder, free_port};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A body of a mebibyte that is not the same everywhere.
+pub(crate) fn large_body() -> Vec<u8> {
+    (0..1u32 << 20).map(|place| (place % 251) as u8).collect()
+}
+
+/// Starts nginx. `listen` are the words after the address (`http2`, `ssl http2`), `server` more lines of the server.
+///
+/// `/` answers `Hello, World!`, `/large` a mebibyte, `/missing` 404.
+pub(crate) fn start(name: &str, listen: &str, server: &str) -> Server {
+    let folder = folder(name);
+    write_certificate(&folder);
+    std::fs::write(folder.join("large"), large_body()).expect("a file");
+    let port = free_port();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {}/{kind};", folder.display()))
+        .join("\n");
+    let configuration = format!(
+        "daemon off; worker_processes 1; pid {root}/pid; error_log {root}/error.log;
+        events {{ worker_connections 512; }}
+        http {{
+            access_log off; {temporary}
+            client_max_body_size 10m;
+            server {{
+                listen 127.0.0.1:{port} {listen};
+                ssl_certificate {root}/certificate.pem; ssl_certificate_key {root}/key.pem;
+                {server}
+                location = / {{ default_type text/plain; return 200 'Hello, World!'; }}
+                location = /large {{ root {root}; }}
+                location = /missing {{ return 404; }}
+            }}
+        }}",
+        root = folder.display()
+    );
+    let file = folder.join("nginx.conf");
+    std::fs::write(&file, configuration).expect("a file");
+    let mut command = Command::new(program());
+    command
+        .arg("-p")
+        .arg(&folder)
+        .arg("-c")
+        .arg(&file)
+        .stderr(Stdio::inherit());
+    Server::start(command, port)
+}
+
+/// Debian keeps it out of the PATH of ordinary users.
+fn program() -> &'static str {
+    if Path::new("/usr/sbin/nginx").exists() {
+        "/usr/sbin/nginx"
+    } else {
+        "nginx"
+    }
+}
+
+fn write_certificate(folder: &Path) {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    std::fs::write(folder.join("certificate.pem"), cert.pem()).expect("a file");
+    std::fs::write(folder.join("key.pem"), signing_key.serialize_pem()).expect("a file");
+}
