@@ -31,7 +31,7 @@ pub enum HostError {
         reason: String,
     },
     /// Isolation that was required is not to be had.
-    #[error("`{name}` cannot be isolated as required: {reason}")]
+    #[error("`{name}` cannot be isolated as asked for: {reason}")]
     NotIsolated {
         /// The process's name.
         name: String,

@@ -12,6 +12,7 @@ mod error;
 mod fake;
 mod host;
 mod local;
+mod network;
 mod supervisor;
 mod topology;
 

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         ["write", mebibytes] => write_file(mebibytes.parse().expect("MiB")),
         ["cpus"] => println!("{}", allowed_cpus()),
         ["echo"] => echo(),
+        ["pour", port, bytes] => pour(port.parse().expect("a port"), bytes.parse().expect("bytes")),
         ["drive", mark] => drive(mark),
         ["tree"] => tree(),
         _ => panic!("unknown: {words:?}"),
@@ -154,6 +155,16 @@ fn write_file(mebibytes: u64) {
         file.sync_data().expect("on disk");
     }
     wait();
+}
+
+/// Sends so many bytes to each that connects, when it has said something.
+fn pour(port: u16, bytes: usize) {
+    let listener = std::net::TcpListener::bind(("0.0.0.0", port)).expect("free");
+    println!("ready");
+    for mut stream in listener.incoming().flatten() {
+        let _ = stream.read(&mut [0]);
+        let _ = stream.write_all(&vec![1; bytes]);
+    }
 }
 
 fn allowed_cpus() -> String {

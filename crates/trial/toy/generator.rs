@@ -136,15 +136,12 @@ impl Load {
         }
         let stream = self.connection.as_mut().expect("just made");
         let mut buffer = [0; 4_096];
-        let length = match stream
+        let answered = stream
             .write_all(&self.request)
-            .and_then(|()| stream.read(&mut buffer))
-        {
-            Ok(length @ 1..) => length,
-            _ => {
-                self.connection = None;
-                return Outcome::Reset;
-            }
+            .and_then(|()| stream.read(&mut buffer));
+        let Ok(length @ 1..) = answered else {
+            self.connection = None;
+            return Outcome::Reset;
         };
         match (
             buffer.starts_with(b"HTTP/1.1 200"),

@@ -89,7 +89,9 @@ async fn listen(fault: Fault) {
         };
         let _ = stream.set_nodelay(true);
         tokio::spawn(async move {
-            let service = hyper::service::service_fn(move |request| answer(request, fault));
+            let service = hyper::service::service_fn(move |request| async move {
+                Ok::<_, Infallible>(answer(&request, fault))
+            });
             let _ = hyper::server::conn::http1::Builder::new()
                 .pipeline_flush(true)
                 .serve_connection(TokioIo::new(stream), service)
@@ -98,7 +100,7 @@ async fn listen(fault: Fault) {
     }
 }
 
-async fn answer(request: Request<Incoming>, fault: Fault) -> Result<Response<Full<Bytes>>, Infallible> {
+fn answer(request: &Request<Incoming>, fault: Fault) -> Response<Full<Bytes>> {
     let count = ANSWERED.fetch_add(1, Ordering::Relaxed);
     let mut body = "Hello, World!";
     let mut status = StatusCode::OK;
@@ -128,7 +130,7 @@ async fn answer(request: Request<Incoming>, fault: Fault) -> Result<Response<Ful
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    Ok(response)
+    response
 }
 
 /// A path without percent encoding.

@@ -90,27 +90,22 @@ pub(super) fn mitigations() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The kind of container or virtual machine; `none` on bare metal.
+/// The kind of container, of virtual machine, or of both (`docker on kvm`); `none` on bare metal.
 pub(super) fn virtualisation() -> Option<String> {
-    let container = container();
-    if container.is_some() {
-        return container;
-    }
     let dmi = ["product_name", "sys_vendor", "bios_vendor"]
         .iter()
         .filter_map(|file| text(format!("/sys/class/dmi/id/{file}")))
         .collect::<Vec<_>>()
         .join(" ");
     let cpuinfo = text("/proc/cpuinfo")?;
-    let hypervisor = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .map(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
-    Some(hypervisor_of(
-        &dmi,
-        &text("/proc/cmdline").unwrap_or_default(),
-        hypervisor?,
-    ))
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    let present = flags.split_whitespace().any(|flag| flag == "hypervisor");
+    let machine = hypervisor_of(&dmi, &text("/proc/cmdline").unwrap_or_default(), present);
+    Some(match (container(), machine.as_str()) {
+        (None, _) => machine,
+        (Some(container), "none") => container,
+        (Some(container), machine) => format!("{container} on {machine}"),
+    })
 }
 
 fn container() -> Option<String> {

@@ -2,6 +2,7 @@
 
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
+use crate::network::{Cable, enter};
 use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -29,6 +30,8 @@ pub(super) struct Child {
     pub(super) output: OwnedFd,
     pub(super) group: Option<Group>,
     pub(super) warnings: Vec<Warning>,
+    /// Where it is reached, where it has a network of its own.
+    pub(super) address: Option<String>,
 }
 
 /// Why a process could not be started.
@@ -55,11 +58,20 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
     };
     let mut warnings = judge(problems, spec.isolation)?;
     let doors = group.as_mut().map(Group::doors).unwrap_or_default();
-    let spawned = match spawn(spec, doors, pipes.as_ref()) {
+    // The namespace goes on as long as a process is in it.
+    let cable = spec
+        .network
+        .map(|network| Cable::lay(&network, std::process::id()))
+        .transpose();
+    let cable = cable.map_err(|reason| Refusal {
+        reason,
+        isolation: true,
+    })?;
+    let spawned = match spawn(spec, doors, pipes.as_ref(), cable.as_ref()) {
         Err(error) if group.is_some() && is_denied(&error) => {
             group = None;
             warnings.extend(judge(Problem::without_group(&spec.limits), spec.isolation)?);
-            spawn(spec, Vec::new(), pipes.as_ref())
+            spawn(spec, Vec::new(), pipes.as_ref(), cable.as_ref())
         }
         spawned => spawned,
     };
@@ -73,6 +85,7 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         output,
         group,
         warnings,
+        address: cable.map(|cable| cable.address.to_string()),
     })
 }
 
@@ -115,7 +128,12 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
 
 type Spawned = (i32, Instant, OwnedFd);
 
-fn spawn(spec: &ProcessSpec, doors: Vec<File>, pipes: Option<&(OwnedFd, OwnedFd)>) -> io::Result<Spawned> {
+fn spawn(
+    spec: &ProcessSpec,
+    doors: Vec<File>,
+    pipes: Option<&(OwnedFd, OwnedFd)>,
+    cable: Option<&Cable>,
+) -> io::Result<Spawned> {
     let (program, arguments) = spec
         .command
         .split_first()
@@ -134,6 +152,7 @@ fn spawn(spec: &ProcessSpec, doors: Vec<File>, pipes: Option<&(OwnedFd, OwnedFd)
     let supervisor = getpid();
     let cpus = affinity(&spec.cpus)?;
     let limits = spec.limits;
+    let network = cable.map(Cable::door).transpose()?;
     // SAFETY: between fork and exec it makes system calls alone: no allocation, no lock.
     unsafe {
         command.pre_exec(move || {
@@ -145,6 +164,9 @@ fn spawn(spec: &ProcessSpec, doors: Vec<File>, pipes: Option<&(OwnedFd, OwnedFd)
             }
             for door in &doors {
                 nix::unistd::write(door, b"0")?;
+            }
+            if let Some(door) = &network {
+                enter(door)?;
             }
             sched_setaffinity(Pid::from_raw(0), &cpus)?;
             limit(&limits)?;

@@ -86,7 +86,7 @@ impl Supervisor {
         say(&Notice::Started {
             pid: child.pid,
             age_ns: child.started.elapsed().as_nanos() as u64,
-            address: None,
+            address: child.address,
             warnings: child.warnings,
         });
         Ok(Self {

@@ -6,6 +6,7 @@ use crate::Progress;
 use crate::build::Built;
 use crate::trial::{Bench, Trial, run_trial};
 use noise::Repeats;
+use prony_host::Wants;
 use prony_measurement::{Exclusion, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Entry, Plan, PlannedTrial, Service};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,17 @@ const TRIES: u32 = 2;
 
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
+    let topology = run.bench.host.topology();
+    let generator = topology.split(Wants::default()).generator;
+    // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
+    // allowed it may be, and the noise shows.
+    let _ = run.bench.host.pin_self(&generator);
+    let end = all_rounds(run, watcher);
+    let _ = run.bench.host.pin_self(&topology.cpus());
+    end
+}
+
+fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
     let mut state = State::new(run);
     for round in 0..run.plan.rounds {
         if state.is_over_budget() {

@@ -51,6 +51,11 @@ pub fn start_service(
     backend: Option<Backend>,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
+    if trial.plan.network.is_some() && backend.is_some() {
+        let text =
+            "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
+        return Err(Failure::new(Stage::Start, text));
+    }
     let port = bench.host.free_port().map_err(failed)?;
     let spec = spec_of(bench, trial, split, port, backend.as_ref());
     let service = bench.host.start(&spec).map_err(failed)?;
@@ -81,7 +86,13 @@ fn spec_of(
         .max(1);
     let mut environment = trial.built.environment.clone();
     environment.extend(service.env.clone());
-    environment.insert("HOST".to_owned(), bench.host.address().to_owned());
+    // In a network of its own every address is reached by the generator alone.
+    let listen = if plan.network.is_some() {
+        "0.0.0.0"
+    } else {
+        bench.host.address()
+    };
+    environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());
     environment.insert("WORKERS".to_owned(), workers.to_string());
     if let Some(backend) = backend {

@@ -29,13 +29,15 @@ pub(crate) struct Lab {
     pub(crate) built: BTreeMap<ServiceId, Result<Built, Exclusion>>,
 }
 
+type React = Box<dyn FnMut(&Progress)>;
+
 /// What a run said.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) records: Vec<TrialRecord>,
     pub(crate) progress: Vec<Progress>,
     /// Called with each progress.
-    pub(crate) react: Option<Box<dyn FnMut(&Progress)>>,
+    pub(crate) react: Option<React>,
     pub(crate) enough_after: Option<u32>,
 }
 

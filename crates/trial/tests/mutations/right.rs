@@ -1,0 +1,192 @@
+//! A right answer for each contract.
+
+use crate::toy::{Answer, Call};
+use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::LazyLock;
+
+pub static PERSONS: LazyLock<Vec<Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("persons.json")).expect("JSON"));
+
+/// Places in `PERSONS`.
+pub const LINKS: [(usize, usize); 4] = [(0, 1), (0, 2), (1, 2), (3, 0)];
+
+pub fn hello(call: &Call) -> Answer {
+    match (call.path.as_str(), call.method.as_str()) {
+        ("/api/test", "GET" | "HEAD") => Answer::of(200, "text/plain", "Hello, World!"),
+        ("/api/test", _) => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+pub fn sequence(call: &Call) -> Answer {
+    let segments = call.segments();
+    let ["api", operation @ ("count" | "fib"), n] = segments.as_slice() else {
+        return Answer::new(404);
+    };
+    if !matches!(call.method.as_str(), "GET" | "HEAD") {
+        return Answer::new(405);
+    }
+    let digits = !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit());
+    match n.parse::<u64>() {
+        Ok(n) if digits && n <= 10_000 => Answer::of(200, "text/plain", numbers(operation, n)),
+        _ => Answer::new(400),
+    }
+}
+
+/// The text of a series, worked out digit by digit.
+pub fn numbers(operation: &str, n: u64) -> String {
+    if operation == "count" {
+        return (1..=n).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+    }
+    let (mut last, mut next) = (vec![0_u8], vec![1_u8]);
+    let mut all = vec!["0".to_owned()];
+    for _ in 0..n {
+        all.push(next.iter().rev().map(|digit| char::from(b'0' + digit)).collect());
+        let mut carry = 0;
+        last.resize(next.len(), 0);
+        for (left, right) in last.iter_mut().zip(&next) {
+            let sum = *left + right + carry;
+            (*left, carry) = (sum % 10, sum / 10);
+        }
+        if carry > 0 {
+            last.push(carry);
+        }
+        std::mem::swap(&mut last, &mut next);
+    }
+    all.join(" ")
+}
+
+pub fn person(call: &Call) -> Answer {
+    let json = |value: &Value| Answer::of(200, "application/json", value.to_string());
+    let reads = matches!(call.method.as_str(), "GET" | "HEAD");
+    match call.segments().as_slice() {
+        ["person"] if reads => json(&json!({ "persons": *PERSONS, "count": PERSONS.len() })),
+        ["person"] if call.method == "POST" => match serde_json::from_slice(&call.body) {
+            Ok(value) if is_person(&value) => json(&value),
+            _ => Answer::of(400, "text/plain", "no person"),
+        },
+        ["person", id] if reads => match PERSONS.iter().find(|person| person["id"] == **id) {
+            Some(person) => json(person),
+            None => Answer::new(404),
+        },
+        ["person", id, "links"] if reads => json(&links(id)),
+        ["person"] | ["person", _] | ["person", _, "links"] => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+pub fn links(id: &str) -> Value {
+    let links: Vec<Value> = LINKS
+        .iter()
+        .map(|&(p1, p2)| json!({ "p1": PERSONS[p1], "p2": PERSONS[p2] }))
+        .filter(|link| link["p1"]["id"] == id || link["p2"]["id"] == id)
+        .collect();
+    json!({ "count": links.len(), "links": links })
+}
+
+fn is_person(value: &Value) -> bool {
+    let texts = |of: &Value, names: &[&str]| names.iter().all(|name| of[*name].is_string());
+    texts(value, &["id", "gender", "email"])
+        && texts(&value["name"], &["title", "first", "last"])
+        && texts(&value["location"], &["street", "city", "state"])
+        && value["location"]["postCode"].as_i64().is_some_and(|code| i32::try_from(code).is_ok())
+        && (value["picture"].is_null() || texts(&value["picture"], &["large", "medium", "thumbnail"]))
+}
+
+pub fn snoop(call: &Call) -> Answer {
+    match (call.path.as_str(), call.method.as_str()) {
+        ("/", "GET" | "HEAD") => {
+            let lines: String = call
+                .headers
+                .iter()
+                .map(|(name, value)| {
+                    let value = String::from_utf8_lossy(value);
+                    format!("HEADER: {} = {}\n", escaped(&name.to_lowercase()), escaped(&value))
+                })
+                .collect();
+            let page = format!("<html><body><pre>\n{lines}</pre></body></html>\n");
+            Answer::of(200, "text/html; charset=utf-8", page)
+        }
+        ("/", _) => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// What a relay does with a request.
+pub enum Way {
+    Answer(Answer),
+    Forward,
+}
+
+pub fn relay(call: &Call) -> Way {
+    if call.path == "/nop" && call.method == "GET" {
+        return Way::Answer(Answer::of(200, "text/plain", "OK"));
+    }
+    let kind = call.header("content-type").unwrap_or_default();
+    if kind.starts_with(b"application/json") {
+        match serde_json::from_slice::<Value>(&call.body) {
+            Err(_) => return Way::Answer(Answer::of(400, "text/plain", "no JSON")),
+            Ok(message) if message["drop"] == true => return Way::Answer(Answer::new(204)),
+            Ok(_) => {}
+        }
+    }
+    Way::Forward
+}
+
+/// Sends the request to the backend on a connection of its own and gives back what comes.
+pub fn forwarded(call: &Call, backend: &str) -> Answer {
+    ask(call, backend).unwrap_or_else(|| Answer::of(502, "text/plain", "no backend"))
+}
+
+fn ask(call: &Call, backend: &str) -> Option<Answer> {
+    let mut stream = TcpStream::connect(backend).ok()?;
+    let mut request = format!("{} {} HTTP/1.1\r\nHost: {backend}\r\nConnection: close\r\n", call.method, call.target).into_bytes();
+    for (name, value) in &call.headers {
+        let hop = ["host", "connection", "content-length", "transfer-encoding"];
+        if !hop.contains(&name.to_lowercase().as_str()) {
+            request.extend_from_slice(format!("{name}: ").as_bytes());
+            request.extend_from_slice(value);
+            request.extend_from_slice(b"\r\n");
+        }
+    }
+    request.extend_from_slice(format!("Content-Length: {}\r\n\r\n", call.body.len()).as_bytes());
+    request.extend_from_slice(&call.body);
+    stream.write_all(&request).ok()?;
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).ok()?;
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut parsed = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(length) = parsed.parse(&reply).ok()? else {
+        return None;
+    };
+    let mut answer = Answer::new(parsed.code?);
+    let mut chunked = false;
+    for header in parsed.headers.iter() {
+        match header.name.to_lowercase().as_str() {
+            "transfer-encoding" => chunked = true,
+            "connection" | "content-length" | "date" => {}
+            _ => answer.headers.push((header.name.to_owned(), header.value.to_vec())),
+        }
+    }
+    answer.body = if chunked { joined(&reply[length..])? } else { reply[length..].to_vec() };
+    Some(answer)
+}
+
+fn joined(mut chunks: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = chunks.windows(2).position(|pair| pair == b"\r\n")?;
+        let size = usize::from_str_radix(std::str::from_utf8(&chunks[..end]).ok()?, 16).ok()?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(chunks.get(end + 2..end + 2 + size)?);
+        chunks = chunks.get(end + 2 + size + 2..)?;
+    }
+}

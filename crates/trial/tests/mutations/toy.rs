@@ -1,0 +1,307 @@
+//! A small HTTP/1.1 server whose replies, and whose ways of reading and writing, can be made wrong.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+/// A request as it was read.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub method: String,
+    /// As sent, with the query.
+    pub target: String,
+    /// Without the query, percent-decoded.
+    pub path: String,
+    /// As sent.
+    pub headers: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+    /// Number on its connection, from 1.
+    pub on_connection: usize,
+    /// Number in all, from 1.
+    pub number: usize,
+}
+
+/// A reply as it is written.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+    /// These bytes instead of everything else.
+    pub raw: Option<Vec<u8>>,
+    /// The connection ends afterwards, without saying so.
+    pub hang_up: bool,
+}
+
+impl Answer {
+    pub fn new(status: u16) -> Self {
+        Self {
+            status,
+            ..Self::default()
+        }
+    }
+
+    pub fn of(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
+        let mut answer = Self::new(status);
+        answer.set("Content-Type", kind);
+        answer.body = body.into();
+        answer
+    }
+
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.remove(name);
+        self.headers.push((name.to_owned(), value.as_bytes().to_vec()));
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Call {
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_slice())
+    }
+
+    pub fn segments(&self) -> Vec<&str> {
+        self.path.split('/').skip(1).collect()
+    }
+}
+
+/// How a server may read and write wrongly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Habit {
+    Right,
+    /// Takes the first bytes that come for a whole request.
+    ReadsOnce,
+    /// Leaves bodies lying in the connection.
+    LeavesBodies,
+    /// Knows no chunked bodies.
+    KnowsNoChunks,
+    /// Answers two requests of one packet in the wrong order.
+    SwapsPairs,
+    /// Forgets what came after a request in the same packet, and hangs up.
+    ForgetsTheSecond,
+}
+
+pub type Handler = dyn Fn(&Call) -> Answer + Send + Sync;
+
+pub struct Toy {
+    pub address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Toy {
+    pub fn start(habit: Habit, handler: Arc<Handler>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let total = Arc::new(AtomicUsize::new(0));
+        let accepting = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let (handler, total) = (Arc::clone(&handler), Arc::clone(&total));
+                std::thread::spawn(move || Connection::new(stream, habit, handler, total).serve());
+            }
+        });
+        Self {
+            address,
+            stop,
+            accepting: Some(accepting),
+        }
+    }
+}
+
+impl Drop for Toy {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.accepting.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    habit: Habit,
+    handler: Arc<Handler>,
+    total: Arc<AtomicUsize>,
+    buffer: Vec<u8>,
+    served: usize,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, habit: Habit, handler: Arc<Handler>, total: Arc<AtomicUsize>) -> Self {
+        let _ = stream.set_nodelay(true);
+        Self {
+            stream,
+            habit,
+            handler,
+            total,
+            buffer: Vec::new(),
+            served: 0,
+        }
+    }
+
+    /// Until the client leaves, or something cannot be read.
+    fn serve(mut self) -> Option<()> {
+        loop {
+            let call = self.read()?;
+            let answer = (self.handler)(&call);
+            if self.habit == Habit::SwapsPairs && !self.buffer.is_empty() {
+                let second = self.read()?;
+                let later = (self.handler)(&second);
+                self.write(&second, &later)?;
+            }
+            self.write(&call, &answer)?;
+            if answer.hang_up || (self.habit == Habit::ForgetsTheSecond && !self.buffer.is_empty()) {
+                return None;
+            }
+        }
+    }
+
+    fn more(&mut self) -> Option<()> {
+        let mut piece = [0; 16384];
+        let length = self.stream.read(&mut piece).ok().filter(|length| *length > 0)?;
+        self.buffer.extend_from_slice(&piece[..length]);
+        Some(())
+    }
+
+    fn read(&mut self) -> Option<Call> {
+        let (length, mut call) = loop {
+            if !self.buffer.is_empty() {
+                match parse(&self.buffer) {
+                    Some(Some(parsed)) => break parsed,
+                    Some(None) if self.habit != Habit::ReadsOnce => {}
+                    _ => {
+                        let _ = self.stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+                        return None;
+                    }
+                }
+            }
+            self.more()?;
+        };
+        self.buffer.drain(..length);
+        if self.habit != Habit::LeavesBodies {
+            call.body = self.body(&call)?;
+        }
+        self.served += 1;
+        call.on_connection = self.served;
+        call.number = self.total.fetch_add(1, Ordering::SeqCst) + 1;
+        Some(call)
+    }
+
+    fn body(&mut self, call: &Call) -> Option<Vec<u8>> {
+        if call.header("transfer-encoding").is_some() && self.habit != Habit::KnowsNoChunks {
+            let mut body = Vec::new();
+            loop {
+                let line = self.line()?;
+                let size = usize::from_str_radix(line.trim(), 16).ok()?;
+                body.extend(self.exactly(size)?);
+                self.line()?;
+                if size == 0 {
+                    return Some(body);
+                }
+            }
+        }
+        let length = call.header("content-length").map_or("0".into(), String::from_utf8_lossy);
+        let length = length.parse().ok()?;
+        self.exactly(length)
+    }
+
+    fn line(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\r\n") {
+                let line: Vec<u8> = self.buffer.drain(..end + 2).collect();
+                return String::from_utf8(line).ok();
+            }
+            self.more()?;
+        }
+    }
+
+    fn exactly(&mut self, length: usize) -> Option<Vec<u8>> {
+        while self.buffer.len() < length {
+            self.more()?;
+        }
+        Some(self.buffer.drain(..length).collect())
+    }
+
+    fn write(&mut self, call: &Call, answer: &Answer) -> Option<()> {
+        self.stream.write_all(&serialised(call, answer)).ok()
+    }
+}
+
+fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
+    if let Some(raw) = &answer.raw {
+        return raw.clone();
+    }
+    let mut out = format!("HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n", answer.status).into_bytes();
+    for (name, value) in &answer.headers {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+    let has_length = answer.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if answer.status != 204 && !has_length {
+        out.extend_from_slice(format!("Content-Length: {}\r\n", answer.body.len()).as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+    if call.method != "HEAD" && answer.status != 204 {
+        out.extend_from_slice(&answer.body);
+    }
+    out
+}
+
+/// `None`: no request at all; `Some(None)`: not yet a whole head.
+fn parse(buffer: &[u8]) -> Option<Option<(usize, Call)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 128];
+    let mut request = httparse::Request::new(&mut headers);
+    let length = match request.parse(buffer) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Some(None),
+        Err(_) => return None,
+    };
+    let target = request.path?.to_owned();
+    let path = target.split('?').next()?;
+    let call = Call {
+        method: request.method?.to_owned(),
+        path: decoded(path),
+        target: target.clone(),
+        headers: request
+            .headers
+            .iter()
+            .map(|header| (header.name.to_owned(), header.value.to_vec()))
+            .collect(),
+        body: Vec::new(),
+        on_connection: 0,
+        number: 0,
+    };
+    Some(Some((length, call)))
+}
+
+fn decoded(path: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = std::str::from_utf8(after.get(..2).unwrap_or_default())
+            .ok()
+            .filter(|_| first == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
