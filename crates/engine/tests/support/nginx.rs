@@ -14,6 +14,11 @@ pub(crate) fn large_body() -> Vec<u8> {
 ///
 /// `/` answers `Hello, World!`, `/large` a mebibyte, `/missing` 404.
 pub(crate) fn start(name: &str, listen: &str, server: &str) -> Server {
+    start_with(name, listen, server, "")
+}
+
+/// Starts nginx with more lines outside its server.
+pub(crate) fn start_with(name: &str, listen: &str, server: &str, http: &str) -> Server {
     let folder = folder(name);
     write_certificate(&folder);
     std::fs::write(folder.join("large"), large_body()).expect("a file");
@@ -25,6 +30,7 @@ pub(crate) fn start(name: &str, listen: &str, server: &str) -> Server {
         "daemon off; worker_processes 1; pid {root}/pid; error_log {root}/error.log;
         events {{ worker_connections 512; }}
         http {{
+            {http}
             access_log off; {temporary}
             client_max_body_size 10m;
             server {{
