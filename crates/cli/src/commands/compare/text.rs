@@ -6,6 +6,9 @@ use crate::table;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Verdict};
 use std::fmt::Write as _;
 
+/// Half-width from which the interval only says that nothing is known.
+const WIDEST_PERCENT: f64 = 1000.0;
+
 pub(super) fn terminal(comparison: &Comparison) -> String {
     let mut text = format!("{} against {}\n", comparison.new, comparison.base);
     for group in &comparison.change.groups {
@@ -34,7 +37,8 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
         );
         text.push_str("| --- | --- | ---: | ---: | ---: | :---: | --- |\n");
         for row in rows(group) {
-            let _ = writeln!(text, "| {} |", row.join(" | "));
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
     }
     text.push('\n');
@@ -65,8 +69,8 @@ fn rows(group: &GroupChange) -> Vec<Vec<String>> {
             metric.title().to_owned(),
             with_error(metric, &change.base),
             with_error(metric, &change.new),
-            format!("{:.3}", change.ratio.point),
-            format!("{:.3} to {:.3}", change.ratio.low, change.ratio.high),
+            ratio(change.ratio.point),
+            format!("{} to {}", ratio(change.ratio.low), ratio(change.ratio.high)),
             verdict(change),
         ]
     })
@@ -190,11 +194,22 @@ fn history(history: &History) -> String {
 
 /// A point with its interval: `12,345/s ±1.2 %`.
 fn with_error(metric: Metric, estimate: &Estimate) -> String {
-    format!(
-        "{} ±{:.1} %",
-        value(metric, estimate.point),
-        100.0 * estimate.half_width()
-    )
+    let half = 100.0 * estimate.half_width();
+    let half = if half < WIDEST_PERCENT {
+        format!("{half:.1}")
+    } else {
+        format!("over {WIDEST_PERCENT}")
+    };
+    format!("{} ±{half} %", value(metric, estimate.point))
+}
+
+/// A ratio; beyond a hundredfold the digits say nothing.
+fn ratio(ratio: f64) -> String {
+    match ratio {
+        small if small < 0.01 => "under 0.01".to_owned(),
+        large if large > 100.0 => "over 100".to_owned(),
+        ratio => format!("{ratio:.3}"),
+    }
 }
 
 fn value(metric: Metric, value: f64) -> String {
