@@ -137,13 +137,11 @@ fn a_wrong_reply_is_excluded_before_the_load() {
 #[test]
 fn going_into_the_background_is_excluded_and_ended() {
     let lab = Lab::new(&["background"]);
-    // Without `exec` the shell stays until the daemon has been forked off.
+    // The daemon may answer before its parent has ended; then that is noticed a little later.
     let excluded = lab.excluded();
-    assert_eq!(excluded.stage, Stage::Start);
     assert!(
         excluded.reason.contains("must stay in the foreground"),
-        "{}",
-        excluded.reason
+        "{excluded:?}"
     );
     assert_eq!(leftovers(&lab), Vec::<String>::new());
 }
