@@ -4,18 +4,16 @@
 //! prony said so, crashed or was killed, it ends everything. It runs in one thread.
 
 mod child;
-mod counters;
 mod log;
-mod machine;
 mod orders;
 mod protocol;
 mod reaper;
 mod run;
-mod sampler;
 mod tree;
+mod usage;
 
 pub(crate) use child::pin;
-pub(crate) use machine::Machine;
 pub(crate) use protocol::{Notice, Order, Start};
 pub use run::supervise;
 pub(crate) use tree::parent_of;
+pub(crate) use usage::Machine;

@@ -1,7 +1,7 @@
 //! Ending a process tree, and waiting for what ended.
 
-use super::counters::Probe;
 use super::tree::{lives, signal};
+use super::usage::Probe;
 use crate::{Ending, Why};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};

@@ -1,12 +1,12 @@
 //! The loop of the supervisor.
 
 use super::child::{self, Child, Refusal};
-use super::counters::Probe;
 use super::log::Log;
 use super::orders::Orders;
 use super::protocol::{Notice, Order};
 use super::reaper::{Stopping, kill_all, living, machine_oom_kills, out_of_memory, reap};
-use super::sampler::Sampler;
+use super::usage::Probe;
+use super::usage::Sampler;
 use crate::{Ending, ProcessSpec, Why};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

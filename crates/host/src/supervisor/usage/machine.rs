@@ -64,17 +64,17 @@ fn parse(text: &str) -> Option<(u32, u64, u64)> {
 }
 
 /// Length of a tick of the kernel's counters, ns.
-pub(super) fn tick_ns() -> u64 {
+pub(in crate::supervisor) fn tick_ns() -> u64 {
     let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     1_000_000_000 / per_second.max(1) as u64
 }
 
 /// Energy that all packages have used, J; the counters run over, so their range comes along.
 #[derive(Debug, Clone)]
-pub(super) struct Energy(Vec<(String, u64, u64)>);
+pub(in crate::supervisor) struct Energy(Vec<(String, u64, u64)>);
 
 impl Energy {
-    pub(super) fn read() -> Option<Self> {
+    pub(in crate::supervisor) fn read() -> Option<Self> {
         Self::of(Path::new("/sys/class/powercap"))
     }
 
@@ -97,7 +97,7 @@ impl Energy {
     }
 
     /// Energy used until `later`, J.
-    pub(super) fn until(&self, later: &Self) -> Option<f64> {
+    pub(in crate::supervisor) fn until(&self, later: &Self) -> Option<f64> {
         let used = |(name, before, range): &(String, u64, u64)| {
             let (_, after, _) = later.0.iter().find(|(other, ..)| other == name)?;
             Some(if after >= before {

@@ -1,8 +1,8 @@
 //! One look at a process tree: from its control group where that counts, else from `/proc`.
 
 use super::machine::tick_ns;
-use super::tree::{descendants, stat_field};
 use crate::cgroup::Group;
+use crate::supervisor::tree::{descendants, stat_field};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -12,48 +12,48 @@ use std::fs;
 
 /// Looks at everything below this process.
 #[derive(Debug)]
-pub(super) struct Probe {
+pub(in crate::supervisor) struct Probe {
     /// The tree's control group, where it has one.
-    pub(super) group: Option<Group>,
+    pub(in crate::supervisor) group: Option<Group>,
     page: u64,
 }
 
 /// What a tree has counted so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Counters {
-    pub(super) cpu_ns: Option<u64>,
-    pub(super) user_ns: Option<u64>,
-    pub(super) system_ns: Option<u64>,
-    pub(super) throttled_ns: Option<u64>,
-    pub(super) faults_minor: Option<u64>,
-    pub(super) faults_major: Option<u64>,
-    pub(super) switches: Switches,
+pub(in crate::supervisor) struct Counters {
+    pub(in crate::supervisor) cpu_ns: Option<u64>,
+    pub(in crate::supervisor) user_ns: Option<u64>,
+    pub(in crate::supervisor) system_ns: Option<u64>,
+    pub(in crate::supervisor) throttled_ns: Option<u64>,
+    pub(in crate::supervisor) faults_minor: Option<u64>,
+    pub(in crate::supervisor) faults_major: Option<u64>,
+    pub(in crate::supervisor) switches: Switches,
 }
 
 /// Context switches so far: of each living thread by its id, and of all processes that have ended.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Switches {
+pub(in crate::supervisor) struct Switches {
     living: HashMap<i32, (i32, u64)>,
     ended: u64,
 }
 
 /// What a tree holds now.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Held {
-    pub(super) cpu_ns: Option<u64>,
-    pub(super) memory: Option<u64>,
-    pub(super) cached: u64,
-    pub(super) anon: Option<u64>,
-    pub(super) rss: Option<u64>,
-    pub(super) threads: Option<u64>,
-    pub(super) processes: u64,
+pub(in crate::supervisor) struct Held {
+    pub(in crate::supervisor) cpu_ns: Option<u64>,
+    pub(in crate::supervisor) memory: Option<u64>,
+    pub(in crate::supervisor) cached: u64,
+    pub(in crate::supervisor) anon: Option<u64>,
+    pub(in crate::supervisor) rss: Option<u64>,
+    pub(in crate::supervisor) threads: Option<u64>,
+    pub(in crate::supervisor) processes: u64,
 }
 
 /// Threads of a tree whose context switches are counted, at most: reading more takes milliseconds.
 const MOST_THREADS: usize = 2_000;
 
 impl Probe {
-    pub(super) fn new(group: Option<Group>) -> Self {
+    pub(in crate::supervisor) fn new(group: Option<Group>) -> Self {
         let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4_096);
         Self {
             group,
@@ -62,7 +62,7 @@ impl Probe {
     }
 
     /// Where CPU time and memory come from.
-    pub(super) fn source(&self) -> &'static str {
+    pub(in crate::supervisor) fn source(&self) -> &'static str {
         self.group.as_ref().and_then(Group::source).unwrap_or("proc")
     }
 
@@ -72,7 +72,7 @@ impl Probe {
     }
 
     /// The processes of the tree.
-    pub(super) fn processes(&self) -> Vec<i32> {
+    pub(in crate::supervisor) fn processes(&self) -> Vec<i32> {
         match &self.group {
             Some(group) => group.processes(),
             None => descendants(std::process::id() as i32),
@@ -80,7 +80,7 @@ impl Probe {
     }
 
     /// What has been counted so far.
-    pub(super) fn counters(&self) -> Counters {
+    pub(in crate::supervisor) fn counters(&self) -> Counters {
         let pids = self.processes();
         let switches = switches(&pids);
         // Asking for a process's clock makes the kernel account for what its running threads have used in this tick.
@@ -103,7 +103,7 @@ impl Probe {
     }
 
     /// What is held now, for the samples: as few files as possible.
-    pub(super) fn held(&self) -> Held {
+    pub(in crate::supervisor) fn held(&self) -> Held {
         let pids = self.processes();
         let sets: Vec<(u64, u64)> = pids.iter().filter_map(|&pid| self.sets(pid)).collect();
         let rss = sets.iter().map(|(resident, _)| resident).sum();
@@ -150,7 +150,7 @@ impl Probe {
     }
 
     /// Open files now.
-    pub(super) fn files(&self) -> Option<u64> {
+    pub(in crate::supervisor) fn files(&self) -> Option<u64> {
         let count = |pid: &i32| {
             fs::read_dir(format!("/proc/{pid}/fd"))
                 .ok()
@@ -165,7 +165,7 @@ impl Probe {
     }
 
     /// Proportional set size now, bytes.
-    pub(super) fn pss(&self) -> Option<u64> {
+    pub(in crate::supervisor) fn pss(&self) -> Option<u64> {
         let of = |pid: &i32| {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
             let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -185,7 +185,7 @@ impl Probe {
     }
 
     /// Bytes that each living process has sent to disk.
-    pub(super) fn written(&self) -> Vec<(i32, u64)> {
+    pub(in crate::supervisor) fn written(&self) -> Vec<(i32, u64)> {
         let of = |pid: i32| {
             let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
             let bytes = text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
@@ -197,7 +197,7 @@ impl Probe {
 
 impl Switches {
     /// Context switches from `self` to `later`. What a thread did that ended within a living process is not known.
-    pub(super) fn until(&self, later: &Self) -> u64 {
+    pub(in crate::supervisor) fn until(&self, later: &Self) -> u64 {
         let living: u64 = later
             .living
             .iter()

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// Samples of a tree since it started.
 #[derive(Debug, Default)]
-pub(super) struct Sampler {
+pub(in crate::supervisor) struct Sampler {
     samples: Vec<(Instant, Held)>,
     files_peak: Option<u64>,
     window: Option<Window>,
@@ -29,17 +29,17 @@ struct Window {
 
 impl Sampler {
     /// Looks at the tree once.
-    pub(super) fn sample(&mut self, probe: &Probe) {
+    pub(in crate::supervisor) fn sample(&mut self, probe: &Probe) {
         self.samples.push((Instant::now(), probe.held()));
     }
 
     /// Looks at what takes longer to read.
-    pub(super) fn sample_slowly(&mut self, probe: &Probe) {
+    pub(in crate::supervisor) fn sample_slowly(&mut self, probe: &Probe) {
         self.files_peak = self.files_peak.max(probe.files());
     }
 
     /// The window begins.
-    pub(super) fn begin(&mut self, probe: &Probe) {
+    pub(in crate::supervisor) fn begin(&mut self, probe: &Probe) {
         self.files_peak = probe.files();
         let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
         let own_cpu_ns = own_cpu_ns();
@@ -56,7 +56,7 @@ impl Sampler {
     }
 
     /// The window ends: what was used in it. Without a begin it holds nothing.
-    pub(super) fn end(&mut self, probe: &Probe) -> Usage {
+    pub(in crate::supervisor) fn end(&mut self, probe: &Probe) -> Usage {
         let Some(mut window) = self.window.take() else {
             return Usage::default();
         };

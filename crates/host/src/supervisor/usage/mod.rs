@@ -1,0 +1,9 @@
+//! What a process tree uses, and the machine meanwhile.
+
+mod counters;
+mod machine;
+mod sampler;
+
+pub(super) use counters::Probe;
+pub(crate) use machine::Machine;
+pub(super) use sampler::Sampler;
