@@ -3,6 +3,7 @@
 pub(crate) mod backend;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod doctor;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;

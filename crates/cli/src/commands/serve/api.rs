@@ -7,9 +7,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use prony_measurement::ServiceId;
-use prony_report::Report;
+use prony_report::page_data;
 use prony_store::{RunEntry, Store, StoreError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Why a question has no answer, as JSON.
@@ -83,10 +84,10 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
 pub(super) async fn run(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
-) -> Result<Json<Report>, Failure> {
+) -> Result<Json<Value>, Failure> {
     let report = blocking(&state, move |store, state| {
         let run = store.find_run(&run)?;
-        Ok(reporting::report(store, &run, &state.beside)?.lean())
+        Ok(page_data(&reporting::report(store, &run, &state.beside)?)?)
     });
     Ok(Json(report.await?))
 }

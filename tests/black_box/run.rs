@@ -1,8 +1,6 @@
 //! `prony run` from outside: the real binary, with toy services that are right, wrong, and dying.
 
-mod common;
-
-use common::{Checkout, Ended, signal, until};
+use crate::common::{Checkout, Ended, signal, until};
 use serde_json::Value;
 
 fn rows(report: &Value) -> &Vec<Value> {

@@ -1,0 +1,6 @@
+//! The real binary from outside, in a checkout of toys.
+
+mod common;
+mod doctor;
+mod new;
+mod run;
