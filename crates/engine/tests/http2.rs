@@ -1,15 +1,15 @@
 //! HTTP/2 against a real nginx, and against a scripted server that does what real ones do rarely.
 
-mod support;
+mod wire;
 
 use prony_engine::EngineError;
 use prony_load::{Load, Protocol};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::nginx::{self, large_body};
-use support::peer::*;
-use support::*;
+use wire::nginx::{self, large_body};
+use wire::peer::*;
+use wire::*;
 
 const HELLO: &[u8] = b"Hello, World!";
 const MAX_CONCURRENT_STREAMS: u16 = 3;

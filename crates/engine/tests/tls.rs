@@ -1,11 +1,11 @@
 //! TLS against a real nginx: versions, ALPN, resumption, certificates that nobody trusts.
 
-mod support;
+mod wire;
 
 use prony_engine::EngineError;
 use prony_load::{Arrival, Load, Profile, Protocol, Rate, Spacing};
-use support::nginx::{self, large_body};
-use support::*;
+use wire::nginx::{self, large_body};
+use wire::*;
 
 const HELLO: &[u8] = b"Hello, World!";
 

@@ -1,0 +1,124 @@
+//! A gRPC server in Rust, with messages that are plain bytes.
+
+use bytes::{Buf as _, BufMut as _};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::body::Body;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::server::{Grpc, NamedService};
+use tonic::{Request, Response, Status};
+use tower::service_fn;
+
+#[derive(Default)]
+struct Raw;
+
+impl Codec for Raw {
+    type Encode = Vec<u8>;
+    type Decode = Vec<u8>;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Raw {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn encode(&mut self, item: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put_slice(&item);
+        Ok(())
+    }
+}
+
+impl Decoder for Raw {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
+    }
+}
+
+/// `/toy.Echo/unary` gives the message back, `/toy.Echo/stream` each of its bytes as a message of its own,
+/// `/toy.Echo/fail` status 5 and a text with letters that must be coded; other paths are not implemented.
+#[derive(Clone)]
+struct Echo;
+
+impl NamedService for Echo {
+    const NAME: &'static str = "toy.Echo";
+}
+
+impl tower::Service<http::Request<Body>> for Echo {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(async move { Ok(answer(request).await) })
+    }
+}
+
+async fn answer(request: http::Request<Body>) -> http::Response<Body> {
+    let mut grpc = Grpc::new(Raw);
+    match request.uri().path() {
+        "/toy.Echo/unary" => {
+            let echo = |request: Request<Vec<u8>>| async { Ok(Response::new(request.into_inner())) };
+            grpc.unary(service_fn(echo), request).await
+        }
+        "/toy.Echo/stream" => {
+            let each = |request: Request<Vec<u8>>| async {
+                let bytes = request.into_inner().into_iter();
+                let messages = bytes.map(|byte| Ok::<_, Status>(vec![byte]));
+                Ok(Response::new(tokio_stream::iter(messages)))
+            };
+            grpc.server_streaming(service_fn(each), request).await
+        }
+        "/toy.Echo/fail" => {
+            let fail = |_: Request<Vec<u8>>| async {
+                Err::<Response<Vec<u8>>, _>(Status::not_found("nobody's name is Zoë"))
+            };
+            grpc.unary(service_fn(fail), request).await
+        }
+        _ => Status::unimplemented("").into_http(),
+    }
+}
+
+/// A server of its own, ended when it is dropped.
+pub(crate) struct Tonic {
+    pub(crate) port: u16,
+    _runtime: Runtime,
+}
+
+pub(crate) fn start() -> Tonic {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let listener = runtime
+        .block_on(TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = tonic::transport::Server::builder().add_service(Echo);
+    runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    Tonic {
+        port,
+        _runtime: runtime,
+    }
+}
