@@ -61,7 +61,8 @@ fn go_answers_unary_calls() {
 #[test]
 fn tonic_echoes() {
     let server = tonic::start();
-    for message in [&b""[..], b"x", &[7; 200_000]] {
+    let large = vec![7; 200_000];
+    for message in [&b""[..], b"x", &large] {
         let load = job(
             server.port,
             Protocol::Grpc,
@@ -139,27 +140,28 @@ fn tonic_says_why_it_fails() {
 
 #[test]
 fn replies_that_are_no_grpc_are_wrong() {
-    let cases: [(&str, Vec<u8>, &[u8], Option<Vec<u8>>); 3] = [
-        (
+    struct Case(&'static str, Vec<u8>, &'static [u8], Option<Vec<u8>>);
+    let cases = [
+        Case(
             "content-type",
             literal("content-type", "text/html"),
             b"<html>",
             None,
         ),
-        (
+        Case(
             "middle of a message",
             literal("content-type", "application/grpc"),
             &[0, 0, 0, 0, 9, 1],
             Some(literal("grpc-status", "0")),
         ),
-        (
+        Case(
             "without `grpc-status`",
             literal("content-type", "application/grpc"),
             &[0, 0, 0, 0, 0],
             None,
         ),
     ];
-    for (reason, head, body, trailers) in cases {
+    for Case(reason, head, body, trailers) in cases {
         let server = Scripted::start(move |stream, _| {
             let Some(mut peer) = Peer::greet(stream, &[]) else {
                 return;
