@@ -288,3 +288,58 @@ fn nothing_is_of_one_machine() {
     }
     no_faults(&faults);
 }
+
+/// `UPDATE=1` writes the table instead of comparing it.
+#[test]
+fn the_table_of_services_is_current() {
+    const BEGIN: &str = "<!-- services: begin -->\n";
+    const END: &str = "<!-- services: end -->";
+    let catalogue = prony_plan::Catalogue::read(&root()).expect("the checkout's own files are valid");
+    let heading = "| service | variant | language | framework | version | class | contracts | CPUs | note |";
+    let mut table = vec![
+        heading.to_owned(),
+        "|---|---|---|---|---|---|---|---|---|".to_owned(),
+    ];
+    table.extend(catalogue.services.iter().map(|service| {
+        let over = if service.protocols == [prony_load::Protocol::Grpc] {
+            " (gRPC)"
+        } else {
+            ""
+        };
+        let note = [service.note.as_deref(), service.unavailable_hint.as_deref()];
+        [
+            format!("`{}`", service.name),
+            format!(
+                "{}{}",
+                service.variant,
+                if service.default { " \u{2022}" } else { "" }
+            ),
+            service.language.clone(),
+            service.framework.clone(),
+            service.version.clone(),
+            service.class.word().to_owned(),
+            format!("{}{over}", service.contracts.join(", ")),
+            service.workers.how.clone(),
+            note.into_iter().flatten().collect::<Vec<_>>().join("; "),
+        ]
+        .iter()
+        .fold(String::from("|"), |row, cell| {
+            format!("{row} {} |", cell.replace('|', "/"))
+        })
+    }));
+    let page = text("docs/SERVICES.md");
+    let (before, rest) = page.split_once(BEGIN).expect("the begin of the table is marked");
+    let (_, after) = rest.split_once(END).expect("the end of the table is marked");
+    let current = format!(
+        "{before}{BEGIN}{}\n\n(\u{2022} the default variant)\n{END}{after}",
+        table.join("\n")
+    );
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join("docs/SERVICES.md"), current).expect("docs/SERVICES.md can be written");
+    } else {
+        assert!(
+            page == current,
+            "docs/SERVICES.md is stale: `UPDATE=1 cargo test --test tidy` renews its table"
+        );
+    }
+}

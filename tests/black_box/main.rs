@@ -2,5 +2,6 @@
 
 mod common;
 mod doctor;
+mod kills;
 mod new;
 mod run;
