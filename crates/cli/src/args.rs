@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Backend(commands::backend::Args),
     Check(Box<commands::check::Args>),
+    Calibrate(commands::calibrate::Args),
     Compare(Box<commands::compare::Args>),
     Doctor(commands::doctor::Args),
     List(commands::list::Args),
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Serve(commands::serve::Args),
     Run(Box<commands::run::Args>),
     #[command(hide = true)]
+    Toy(commands::calibrate::toy::Args),
+    #[command(hide = true)]
     Supervise(commands::supervise::Args),
 }
 
@@ -40,6 +43,7 @@ impl Command {
         match self {
             Self::Backend(args) => commands::backend::run(&args),
             Self::Check(args) => commands::check::run(&args),
+            Self::Calibrate(args) => commands::calibrate::run(&args),
             Self::Compare(args) => commands::compare::run(&args),
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::List(args) => commands::list::run(&args),
@@ -48,6 +52,7 @@ impl Command {
             Self::Report(args) => commands::report::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
             Self::Run(args) => commands::run::run(&args),
+            Self::Toy(args) => commands::calibrate::toy::run(&args),
             Self::Supervise(args) => commands::supervise::run(&args),
         }
     }

@@ -3,7 +3,7 @@
 use crate::design::{Cells, Table};
 use crate::summary::{Options, sample, summarise, table};
 use crate::{Metric, Pair, StatisticsError, Verdict, smallest_difference};
-use prony_measurement::TrialRecord;
+use prony_measurement::{Environment, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 /// Rounds for which the smallest difference is told.
@@ -32,6 +32,8 @@ pub struct Calibration {
     pub noise: NoiseFloor,
     /// CPU time of the generator per request, ns.
     pub generator_cpu_ns_per_request: Option<f64>,
+    /// CPU that watching a service takes: 0.01 is 1 % of one CPU.
+    pub watching_cpu_share: Option<f64>,
     /// Whether every check passed and the service tied with itself.
     pub passed: bool,
 }
@@ -101,6 +103,21 @@ pub struct SmallestDifference {
     pub rounds: u32,
     /// Relative difference: 0.02 is 2 %.
     pub difference: f64,
+}
+
+/// What a machine is called in calibrations: the same for every run on an equal machine.
+pub fn machine_name(environment: &Environment) -> String {
+    let known = |text: Option<&String>| text.cloned().unwrap_or_else(|| "unknown".to_owned());
+    let memory = environment
+        .memory_bytes
+        .map_or(0.0, |bytes| bytes as f64 / f64::from(1 << 30));
+    format!(
+        "{} × {}, {memory:.0} GiB, kernel {}, virtualisation {}",
+        environment.cpu.online,
+        known(environment.cpu.model.as_ref()),
+        known(environment.kernel.as_ref()),
+        known(environment.virtualisation.as_ref())
+    )
 }
 
 /// The quantile (0 to 1) of the response time, s, of a server that is instant but freezes `stall_s` in every `period_s`,

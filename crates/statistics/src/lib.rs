@@ -20,7 +20,8 @@ mod simulation;
 mod summary;
 
 pub use calibration::{
-    Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, same_twice, stalled_quantile,
+    Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, machine_name, same_twice,
+    stalled_quantile,
 };
 pub use change::{
     Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange, ServiceChange,

@@ -1,6 +1,7 @@
 //! One file a command: its arguments, and `run`.
 
 pub(crate) mod backend;
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod doctor;

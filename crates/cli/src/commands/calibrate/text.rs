@@ -1,0 +1,92 @@
+//! A calibration for people.
+
+use crate::table;
+use prony_statistics::{Calibration, TruthCheck};
+use std::fmt::Write as _;
+
+pub(super) fn table(calibration: &Calibration) -> String {
+    let mut text = format!(
+        "{}\n{}, prony {}, took {:.0} s\n\n",
+        calibration.machine, calibration.calibrated_at, calibration.prony, calibration.took_s
+    );
+    let mut rows: Vec<Vec<String>> = calibration.checks.iter().map(row).collect();
+    rows.push(twice(calibration));
+    let headings = ["check", "truth", "measured", "deviation", "allowed", "verdict"];
+    let _ = writeln!(text, "{}\n", table::plain(&headings, rows));
+    if let Some(ns) = calibration.generator_cpu_ns_per_request {
+        let _ = writeln!(
+            text,
+            "generator: {:.1} µs of CPU per request at a low rate",
+            ns / 1e3
+        );
+    }
+    if let Some(share) = calibration.watching_cpu_share {
+        let _ = writeln!(text, "watching a service: {:.2} % of a CPU", 100.0 * share);
+    }
+    let noise = &calibration.noise;
+    let _ = writeln!(
+        text,
+        "noise floor: a trial varies by {:.2} % around its round",
+        100.0 * noise.trial_deviation
+    );
+    let smallest: Vec<String> = noise
+        .smallest_differences
+        .iter()
+        .map(|smallest| {
+            format!(
+                "{:.1} % in {} rounds",
+                100.0 * smallest.difference,
+                smallest.rounds
+            )
+        })
+        .collect();
+    let _ = writeln!(
+        text,
+        "smallest difference of two services that is seen here with 80 % probability: {}",
+        smallest.join(", ")
+    );
+    let verdict = if calibration.passed {
+        "The instrument tells the truth on this machine."
+    } else {
+        "A check failed: do not trust numbers of this machine before it is found why."
+    };
+    text.push_str(verdict);
+    text
+}
+
+fn row(check: &TruthCheck) -> Vec<String> {
+    vec![
+        check.what.clone(),
+        format!("{:.1} {}", check.expected, check.unit),
+        format!("{:.1} {}", check.measured, check.unit),
+        format!("{:+.2} %", 100.0 * (check.measured / check.expected - 1.0)),
+        format!("±{:.1} %", 100.0 * check.allowed),
+        verdict(check.passed),
+    ]
+}
+
+fn twice(calibration: &Calibration) -> Vec<String> {
+    let same = &calibration.same_twice;
+    let (measured, deviation) = same.pair.as_ref().map_or_else(
+        || ("too few trials".to_owned(), String::new()),
+        |pair| {
+            let ratio = &pair.ratio;
+            (
+                format!("{:.3} ({:.3} to {:.3})", ratio.point, ratio.low, ratio.high),
+                format!("{:+.2} %", 100.0 * (ratio.point - 1.0)),
+            )
+        },
+    );
+    vec![
+        format!("one service twice, {} rounds", same.rounds),
+        "a tie".to_owned(),
+        measured,
+        deviation,
+        "interval holds 1".to_owned(),
+        verdict(same.ties),
+    ]
+}
+
+fn verdict(passed: bool) -> String {
+    if passed { "passed" } else { "FAILED" }.to_owned()
+}

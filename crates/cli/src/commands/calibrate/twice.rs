@@ -1,0 +1,124 @@
+//! One service entered twice: what differs is the instrument and the machine.
+
+use crate::checkout::Checkout;
+use crate::commands::run::Session;
+use anyhow::{Context as _, anyhow};
+use prony_host::Isolation;
+use prony_load::{Load, Protocol};
+use prony_measurement::TrialRecord;
+use prony_plan::{
+    Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
+};
+use prony_store::Store;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+const NAMES: [&str; 2] = ["toy-once", "toy-again"];
+const CONNECTIONS: u32 = 32;
+const WARM_UP_NS: u64 = 500_000_000;
+const MEASUREMENT_NS: u64 = 1_500_000_000;
+const TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// Measures the toy server under two names in a run of its own, and gives its trials.
+pub(super) fn measure(
+    checkout: &Checkout,
+    catalogue: &mut Catalogue,
+    store: &Store,
+    rounds: u32,
+) -> anyhow::Result<Vec<TrialRecord>> {
+    let folder = checkout.state().join("calibration");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
+    catalogue
+        .services
+        .extend(NAMES.map(|name| toy(name, &executable, &folder)));
+    let session = Session {
+        checkout,
+        catalogue,
+        store,
+        isolation: Isolation::WherePossible,
+        repeat_disturbed: true,
+    };
+    let record = session.carry_out(&plan(rounds))?;
+    let trials = store.trials(&record.id)?;
+    let failed = trials
+        .iter()
+        .filter_map(|trial| trial.result.as_ref().err())
+        .next();
+    match failed {
+        Some(excluded) if trials.iter().all(|trial| trial.result.is_err()) => Err(anyhow!(
+            "no trial of the toy server gave numbers: {}",
+            excluded.reason
+        )),
+        _ => Ok(trials),
+    }
+}
+
+fn toy(name: &str, executable: &Path, folder: &Path) -> Service {
+    Service {
+        name: name.to_owned(),
+        variant: "current".to_owned(),
+        default: true,
+        title: "prony's toy server".to_owned(),
+        language: "Rust".to_owned(),
+        framework: "none".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        class: Class::Stripped,
+        era: false,
+        note: None,
+        contracts: vec!["hello".to_owned()],
+        protocols: vec![Protocol::Http1],
+        documents: Vec::new(),
+        toolchains: Vec::new(),
+        workers: Workers {
+            uses: WorkersUse::OneCpu,
+            how: "one thread".to_owned(),
+        },
+        build: Vec::new(),
+        run: format!(
+            "exec '{}' toy",
+            executable.display().to_string().replace('\'', r"'\''")
+        ),
+        env: BTreeMap::new(),
+        start_timeout: Duration::from_secs(10),
+        folder: folder.to_owned(),
+        unavailable_hint: None,
+    }
+}
+
+fn plan(rounds: u32) -> Plan {
+    let entry = |name: &str| Entry {
+        service: name.to_owned(),
+        variant: "current".to_owned(),
+        protocol: Protocol::Http1,
+        group: 0,
+    };
+    Plan {
+        suite: "calibrate".to_owned(),
+        title: "one service entered twice".to_owned(),
+        profile: None,
+        seed: rand::random(),
+        rounds,
+        confidence: 0.95,
+        precision: None,
+        tie: None,
+        budget_ns: None,
+        no_errors: true,
+        limits: Limits::default(),
+        network: None,
+        groups: vec![GroupPlan {
+            contract: "hello".to_owned(),
+            workload: "hello".to_owned(),
+            load: Load::Closed {
+                connections: CONNECTIONS,
+                in_flight: 1,
+            },
+            warm_up: WarmUpChoice::FixedNs(WARM_UP_NS),
+            duration_ns: MEASUREMENT_NS,
+            timeout_ns: TIMEOUT_NS,
+        }],
+        entries: NAMES.map(entry).to_vec(),
+    }
+}
