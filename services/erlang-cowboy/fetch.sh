@@ -4,7 +4,8 @@
 set -eu
 mkdir -p package lib
 cd package
-apt-get download rabbitmq-server
+# A fresh machine has no package lists yet.
+apt-get -qq download rabbitmq-server || { apt-get -qq update && apt-get -qq download rabbitmq-server; }
 dpkg-deb -x rabbitmq-server_*.deb .
 cd ..
 for library in cowboy cowlib ranch gun jsx; do
