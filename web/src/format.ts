@@ -61,6 +61,9 @@ export const percent = (share: number): string => {
   return `${value >= 10 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 };
 
+/** A half-width. Beyond the point itself its size says nothing more: the value is as good as unknown. */
+export const plusMinus = (half: number): string => (half > 1 ? "±>100 %" : `±${percent(half)}`);
+
 /** A ratio with two digits behind the point, three significant digits at most. */
 export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
 

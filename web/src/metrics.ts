@@ -26,5 +26,9 @@ export const METRIC: Record<Metric, MetricInfo> = {
   start_ms: { title: "Start-up", dimension: "time", better: "lower" },
 };
 
+/** The metric's name where nothing around it says that it is a response time. */
+export const metricName = (metric: Metric): string =>
+  metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title}` : (METRIC[metric]?.title ?? metric);
+
 /** Base units in one unit of the metric's key: start-up alone is stored in ms. */
 export const toBase = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);

@@ -133,6 +133,15 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A half-width as text. Beyond the point itself its size says nothing more: the value is as good as unknown.
+pub(crate) fn plus_minus(half: f64) -> String {
+    if half > 1.0 {
+        "± >100 %".to_owned()
+    } else {
+        format!("± {}", percent(half))
+    }
+}
+
 /// A ratio: two digits behind the point, fewer where it is large.
 pub(crate) fn ratio(value: f64) -> String {
     match value {
@@ -151,7 +160,7 @@ pub(crate) fn half_width(estimate: &Estimate) -> Option<f64> {
 pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
     match quantity.estimate() {
         Some(estimate) => {
-            let half = half_width(estimate).map_or_else(String::new, |half| format!(" ± {}", percent(half)));
+            let half = half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)));
             Some(unit.show(estimate.point) + &half)
         }
         None => quantity

@@ -1,8 +1,8 @@
 // Bars with the interval as whiskers, in the order of the table.
 
 import { idOf, isEstimate, positionOf, type Metric, type Row, type Services } from "../data.ts";
-import { inUnit, percent, unitFor, withUnit, type Unit } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
+import { METRIC, metricName, toBase } from "../metrics.ts";
 import type { Theme } from "../theme.ts";
 import { axis, base, FONT, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
@@ -36,8 +36,8 @@ function barsOf(rows: Row[], metric: Metric, services: Services): Bar[] {
   });
 }
 
-/** A horizontal line from low to high with an end mark on both sides, and the number right of it. */
-function whisker(theme: Theme, shown: Bar[], unit: Unit) {
+/** A horizontal line from low to high with an end mark on both sides (`most` cuts it), and the number right of it. */
+function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
   return (_: unknown, api: Api) => {
     const bar = shown[api.value(2)]!;
     const [left, y] = api.coord([api.value(0), api.value(2)]);
@@ -49,6 +49,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit) {
       style: { text: said(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
     };
     if (bar.low === null) return text;
+    const cut = (bar.high ?? 0) > most;
     const line = (x1: number, y1: number, x2: number, y2: number) => ({
       type: "line",
       shape: { x1, y1, x2, y2 },
@@ -56,13 +57,13 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit) {
     });
     return {
       type: "group",
-      children: [line(left, y, right, y), line(left, y - 4, left, y + 4), line(right, y - 4, right, y + 4), text],
+      children: [line(left, y, right, y), line(left, y - 4, left, y + 4), ...(cut ? [] : [line(right, y - 4, right, y + 4)]), text],
     };
   };
 }
 
 function said(bar: Bar, unit: Unit): string {
-  const half = bar.low === null || bar.high === null ? "" : ` ±${percent((bar.high - bar.low) / 2 / bar.value)}`;
+  const half = bar.low === null || bar.high === null ? "" : ` ${plusMinus((bar.high - bar.low) / 2 / bar.value)}`;
   return `${inUnit(bar.value, unit)}${half}${bar.warned ? " ⚠" : ""}`;
 }
 
@@ -72,11 +73,14 @@ export function bars(rows: Row[], metric: Metric, services: Services): Chart | n
   const { title, dimension, better } = METRIC[metric];
   const unit = unitFor(dimension, shown.map((bar) => bar.value));
   const scaled = (value: number) => value / unit.factor;
+  // A whisker that goes further leaves the picture without an end mark: one interval without bound must not press all
+  // bars flat.
+  const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
   const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.`;
   return {
     id: `bars-${metric}`,
-    title: `${metric.startsWith("response_time") ? "Response time, " : ""}${title}, ${unit.symbol}`,
+    title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
     height: 40 + shown.length * 26,
     table: {
@@ -123,10 +127,10 @@ export function bars(rows: Row[], metric: Metric, services: Services): Chart | n
           type: "custom",
           silent: true,
           z: 5,
-          renderItem: whisker(theme, shown, unit),
+          renderItem: whisker(theme, shown, unit, most),
           clip: false,
           encode: { x: [0, 1], y: 2 },
-          data: shown.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(bar.high ?? bar.value), index]),
+          data: shown.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
         },
       ],
     }),

@@ -16,6 +16,7 @@ export function cost(rows: Row[], services: Services): Chart | null {
   shown.sort((left, right) => (right.memory ?? 0) - (left.memory ?? 0));
   if (shown.length === 0) return null;
   const unit = unitFor("time", shown.map((one) => one.cpu));
+  const widest = Math.max(...shown.map((one) => one.throughput));
   const most = Math.max(1, ...shown.map((one) => one.memory ?? 0));
   // A logarithmic axis spends its height on decades: only where there are some.
   const spread = Math.max(...shown.map((one) => one.cpu)) / Math.min(...shown.map((one) => one.cpu));
@@ -58,12 +59,13 @@ export function cost(rows: Row[], services: Services): Chart | null {
           type: "scatter",
           data: shown.map((one) => ({
             value: [one.throughput, one.cpu / unit.factor],
+            label: { position: one.throughput > 0.75 * widest ? "left" : "right" },
             symbolSize: size(one.memory),
           })),
           itemStyle: { color: `${theme.accent}80`, borderColor: theme.accent, borderWidth: 1.5 },
           label: {
             show: true,
-            position: "right",
+            // Names of points near the right edge stand left of them.
             color: theme.text,
             fontSize: 12,
             formatter: ({ dataIndex }: Hovered) => (dataIndex < 2 * MOST_LINES ? (shown[dataIndex]?.name ?? "") : ""),

@@ -2,7 +2,7 @@
 
 import { isEstimate, positionOf } from "../data.ts";
 import { digits, inUnit, ratio, unitFor, when, withUnit } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { METRIC, metricName, toBase } from "../metrics.ts";
 import type { Line, Past } from "../served/api.ts";
 import { axis, base, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
@@ -22,10 +22,10 @@ export function overRuns(line: Line, metric: Followed): Chart | null {
     return [{ past, value: toBase(metric, position), low: estimate?.low ?? null, high: estimate?.high ?? null }];
   });
   if (known.length === 0) return null;
-  const { title, dimension, better } = METRIC[metric];
+  const { dimension, better } = METRIC[metric];
   const unit = unitFor(dimension, known.map((one) => one.value));
   const changes = line.changes.filter((change) => change.metric === metric && known.some((one) => one.past.run === change.run));
-  const name = metric.startsWith("response_time") ? `Response time, ${title}` : title;
+  const name = metricName(metric);
   return {
     id: `history-${metric}`,
     title: `${name}, ${unit.symbol}, run by run`,

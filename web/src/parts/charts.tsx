@@ -7,7 +7,7 @@ import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { overTime } from "../charts/series.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
-import { METRIC } from "../metrics.ts";
+import { metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
 import { Figure } from "./figure.tsx";
 
@@ -43,7 +43,7 @@ function Bars(props: Props) {
         <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
           {BAR_METRICS.filter((one) => rows.some((row) => row[one] != null)).map((one) => (
             <option key={one} value={one}>
-              {one.startsWith("response_time") ? `Response time, ${METRIC[one].title}` : METRIC[one].title}
+              {metricName(one)}
             </option>
           ))}
         </select>

@@ -2,17 +2,17 @@
 
 import { idOf, isEstimate, METRICS, positionOf, type Metric, type Row, type Services } from "../data.ts";
 import { human, percent, plural, withUnit, unitFor, words } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { METRIC, metricName, toBase } from "../metrics.ts";
 import { Warnings } from "./masthead.tsx";
 
 function line(row: Row, metric: Metric): [string, string] | null {
   const quantity = row[metric];
   const position = positionOf(quantity);
   if (quantity == null || position === null) return null;
-  const { title, dimension } = METRIC[metric];
+  const { dimension } = METRIC[metric];
   const unit = unitFor(dimension, [toBase(metric, position)]);
   const show = (value: number) => withUnit(toBase(metric, value), unit);
-  const name = metric.startsWith("response_time") ? `Response time, ${title}` : title;
+  const name = metricName(metric);
   if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)`];
   return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})`];
 }

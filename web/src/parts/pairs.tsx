@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { idOf, type Group, type Pair, type Row, type Services, type Verdict } from "../data.ts";
 import { percent, ratio } from "../format.ts";
-import { METRIC } from "../metrics.ts";
+import { metricName } from "../metrics.ts";
 
 /** More columns than this are asked for with a button. */
 const AT_FIRST = 10;
@@ -35,7 +35,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
   const ranked = group.services.filter((row) => row.rank !== null && shown.has(idOf(row))).map(idOf);
   if (ranked.length < 2) return null;
   const ids = all ? ranked : ranked.slice(0, AT_FIRST);
-  const metric = METRIC[group.ranked_by]?.title.toLowerCase() ?? group.ranked_by;
+  const metric = metricName(group.ranked_by).toLowerCase();
   return (
     <section aria-labelledby="pairs">
       <h2 id="pairs">Pair by pair</h2>

@@ -41,6 +41,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
       ),
     [beside, services],
   );
+  const compared = beside.filter((one) => one.ours !== null).length;
   if (!group || beside.length === 0) return null;
   const agreement = report.agreement.filter(
     (one) => one.contract === group.contract && one.workload === group.workload && one.load_text === group.load_text,
@@ -56,7 +57,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
         </p>
       ))}
       <div class="chart-grid">
-        {chart && <Figure chart={chart} />}
+        {chart && compared > 1 && <Figure chart={chart} />}
         <div class="scroll" tabIndex={0} role="region" aria-label="Published figures">
           <table class="plain">
             <thead>

@@ -3,8 +3,8 @@
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { idOf, isEstimate, positionOf, type Group, type Metric, type Quantity, type Row, type Services } from "../data.ts";
-import { inUnit, percent, plural, unitFor, type Unit } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { inUnit, percent, plural, plusMinus, unitFor, type Unit } from "../format.ts";
+import { METRIC, metricName, toBase } from "../metrics.ts";
 import { RowDetails } from "./details.tsx";
 
 export interface Sort {
@@ -65,13 +65,17 @@ interface Scale {
 function scaleOf(rows: Row[], metric: Metric): Scale {
   const values: number[] = [];
   let most = 0;
+  let point = 0;
   for (const row of rows) {
     const quantity = row[metric];
     const position = positionOf(quantity);
     if (position === null) continue;
     values.push(toBase(metric, position));
+    point = Math.max(point, toBase(metric, position));
     most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
   }
+  // One interval without bound must not press all bars flat.
+  most = Math.min(most, 1.6 * point);
   return { unit: unitFor(METRIC[metric].dimension, values), most };
 }
 
@@ -94,7 +98,7 @@ function Cell(props: { quantity: Quantity | null | undefined; metric: Metric; sc
   const width = `max(2px, calc(${at(quantity.high)} - ${at(quantity.low)}))`;
   return (
     <span class="number" title={range}>
-      {inUnit(toBase(metric, quantity.point), scale.unit)} <small>±{percent(half)}</small>
+      {inUnit(toBase(metric, quantity.point), scale.unit)} <small>{plusMinus(half)}</small>
       <span class="track" aria-hidden="true">
         <span class="fill" style={{ width: at(quantity.point) }} />
         <span class="interval" style={{ left: at(quantity.low), width }} />
@@ -173,7 +177,7 @@ export function Ranking(props: {
     <div class="table-frame">
       <table class="ranking">
         <caption>
-          Ranked by {METRIC[group.ranked_by]?.title.toLowerCase() ?? group.ranked_by}; services that the data cannot tell apart share
+          Ranked by {metricName(group.ranked_by).toLowerCase()}; services that the data cannot tell apart share
           a rank. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
         </caption>
         <thead>

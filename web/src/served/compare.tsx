@@ -1,8 +1,8 @@
 // Two runs side by side: what changed, with its interval.
 
 import { Services, type Estimate, type Metric } from "../data.ts";
-import { percent, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { percent, plusMinus, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
+import { METRIC, metricName, toBase } from "../metrics.ts";
 import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
 import { Shown, useAnswer } from "./served.tsx";
 
@@ -12,20 +12,18 @@ function Value(props: { estimate: Estimate; metric: Metric; unit: Unit }) {
   const { estimate, metric, unit } = props;
   return (
     <>
-      {withUnit(toBase(metric, estimate.point), unit)} <small>±{percent((estimate.high - estimate.low) / 2 / estimate.point)}</small>
+      {withUnit(toBase(metric, estimate.point), unit)} <small>{plusMinus((estimate.high - estimate.low) / 2 / estimate.point)}</small>
     </>
   );
 }
 
 function Cells(props: { change: Change }) {
   const { change } = props;
-  const info = METRIC[change.metric] ?? { title: change.metric, dimension: "count" };
   const base = toBase(change.metric, change.base.point);
-  const unit: Unit = unitFor(info.dimension, [base]);
-  const name = change.metric.startsWith("response_time") ? `Response time, ${info.title}` : info.title;
+  const unit: Unit = unitFor(METRIC[change.metric]?.dimension ?? "count", [base]);
   return (
     <>
-      <td class="metric">{name}</td>
+      <td class="metric">{metricName(change.metric)}</td>
       <td>
         <Value estimate={change.base} metric={change.metric} unit={unit} />
       </td>

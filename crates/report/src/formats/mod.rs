@@ -13,7 +13,7 @@ mod prometheus;
 mod svg;
 mod terminal;
 
-pub use html::{page, served_page};
+pub use html::{page, page_data, served_page};
 pub use junit::junit;
 pub use svg::charts;
 pub use terminal::Look;

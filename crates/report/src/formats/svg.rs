@@ -1,7 +1,7 @@
 //! Single charts as SVG, for READMEs: bars with whiskers, and percentile curves. They suit light and dark pages alike.
 
 use super::{escaped, group_title, rate_of};
-use crate::number::{Unit, half_width, percent};
+use crate::number::{Unit, half_width, percent, plus_minus};
 use crate::{GroupReport, Report};
 use prony_statistics::Metric;
 
@@ -107,7 +107,7 @@ fn bars(report: &Report, group: &GroupReport, metric: Metric) -> Option<String> 
                 );
                 (
                     high,
-                    half_width(estimate).map_or_else(String::new, |half| format!(" ± {}", percent(half))),
+                    half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half))),
                 )
             }
             None => (at(position), " (1 trial)".to_owned()),

@@ -4,10 +4,11 @@ use super::details::{Details, details};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use super::words;
 use crate::{Input, ReportError, ServiceInfo, names};
-use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, Warning};
+use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What the trials of a run say. Keys are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,13 +111,13 @@ pub struct Row {
 impl Report {
     /// The report of a run, finished or not.
     pub fn new(input: &Input<'_>) -> Result<Self, ReportError> {
-        let groups = input
-            .summary
-            .groups
-            .iter()
+        let run = input.run;
+        let mut in_order: Vec<&Group> = input.summary.groups.iter().collect();
+        in_order.sort_by_key(|group| place_in_plan(&run.plan, group));
+        let groups = in_order
+            .into_iter()
             .map(|group| group_report(input, group))
             .collect::<Result<Vec<_>, _>>()?;
-        let run = input.run;
         Ok(Self {
             schema: SCHEMA,
             run: run.id.clone(),
@@ -129,7 +130,7 @@ impl Report {
                 (None, false) => State::Unfinished,
             },
             planned_trials: run.planned_trials,
-            trials: input.trials.len() as u32,
+            trials: ended(input.trials),
             seed: run.seed.to_string(),
             confidence: input
                 .summary
@@ -148,15 +149,6 @@ impl Report {
         })
     }
 
-    /// The same without whole histograms, which the page does not need: it draws from the curves.
-    #[must_use]
-    pub fn lean(mut self) -> Self {
-        for row in self.groups.iter_mut().flat_map(|group| &mut group.services) {
-            row.summary.histogram = None;
-        }
-        self
-    }
-
     /// What a service is called in this report.
     pub(crate) fn name(&self, id: &ServiceId) -> String {
         names::name(&self.services, id)
@@ -166,6 +158,25 @@ impl Report {
     pub(crate) fn info(&self, id: &ServiceId) -> Option<&ServiceInfo> {
         names::info(&self.services, id)
     }
+}
+
+/// A trial that was repeated counts once.
+fn ended(trials: &[TrialRecord]) -> u32 {
+    let places: BTreeSet<u32> = trials.iter().map(|trial| trial.place).collect();
+    places.len() as u32
+}
+
+/// The trials of a round come in random order; readers expect the order that they wrote.
+fn place_in_plan(plan: &Value, group: &Group) -> usize {
+    let planned = plan.get("groups").and_then(Value::as_array);
+    let same = |entry: &Value| {
+        entry["contract"] == group.contract.as_str()
+            && entry["workload"] == group.workload.as_str()
+            && entry["load"] == group.load
+    };
+    planned
+        .and_then(|groups| groups.iter().position(same))
+        .unwrap_or(usize::MAX)
 }
 
 /// Only what the report speaks of.

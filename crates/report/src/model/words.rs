@@ -1,7 +1,7 @@
 //! Loads, results and the method in plain words.
 
 use crate::Input;
-use crate::number::{Unit, digits, grouped, half_width, percent, plural, ratio};
+use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
 use prony_measurement::{Measurement, ServiceId};
 use prony_statistics::{Adjustment, Better, Group, Metric, ServiceSummary};
 use serde_json::Value;
@@ -88,13 +88,11 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
         return format!("{best} is the only service that could be ranked: {value}.");
     }
     if !tied.is_empty() {
-        let others = match tied.len() {
-            1 => tied[0].clone(),
-            2 | 3 => tied.join(", "),
-            count => format!("{}, {} and {} others", tied[0], tied[1], count - 2),
-        };
+        let mut names = vec![best.clone()];
+        names.extend(tied);
         return format!(
-            "{best} and {others} share the first rank, because the data cannot tell them apart; {best} stands at {value}."
+            "{} share the first rank, because the data cannot tell them apart; {best} stands at {value}.",
+            listed(&names)
         );
     }
     let next = ranked[1];
@@ -120,12 +118,29 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
     format!("{best} {verb}: {value}{times}.")
 }
 
+/// `a, b and c`; of many only the first ones.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if names.len() > SHOWN => {
+            format!(
+                "{} and {} others",
+                names[..SHOWN - 1].join(", "),
+                names.len() - SHOWN + 1
+            )
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
     let metric = group.ranked_by;
     let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
         return "no estimate".to_owned();
     };
-    let half = half_width(estimate).map_or_else(String::new, |half| format!(" (± {})", percent(half)));
+    let half = half_width(estimate).map_or_else(String::new, |half| format!(" ({})", plus_minus(half)));
     match metric {
         Metric::GoodputPerS => format!("{} valid replies per second{half}", digits(estimate.point)),
         Metric::ThroughputPerS => format!("{} replies per second{half}", digits(estimate.point)),
@@ -152,8 +167,13 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
             percent(confidence)
         ),
         format!(
-            "{} so far; each holds every service once, in an order drawn at random, so that a drift of the machine meets all alike.",
-            plural(rounds, "round")
+            "{}{}; each holds every service once, in an order drawn at random, so that a drift of the machine meets all alike.",
+            plural(rounds, "round"),
+            if input.run.ended_at.is_some() {
+                ""
+            } else {
+                " so far"
+            }
         ),
     ];
     said.extend(comparing(groups));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// A name and text that would do harm where they are taken for markup.
-pub const HOSTILE: &str = "<script>document.title='harmed'</script>|\"'`*\u{1b}[31m";
+pub(crate) const HOSTILE: &str = "<script>document.title='harmed'</script>|\"'`*\u{1b}[31m";
 
 const ROUNDS: u32 = 4;
 const SECONDS: u64 = 4;
@@ -57,7 +57,7 @@ const SERVICES: [Made; 4] = [
 ];
 
 /// The report of the made-up run.
-pub fn report() -> Report {
+pub(crate) fn report() -> Report {
     let (run, trials) = (run(), trials());
     let summary = summarise(&trials, &Options::default()).expect("sound trials");
     let reference = References::read(Path::new("004.toml"), REFERENCE).expect("sound figures");
@@ -103,7 +103,7 @@ workload = "hello"
 throughput_per_s = 49736.08
 "#;
 
-pub fn run() -> RunRecord {
+pub(crate) fn run() -> RunRecord {
     RunRecord {
         id: "2026-11-21T08-30-00-sample".to_owned(),
         suite: "sample".to_owned(),
@@ -137,7 +137,7 @@ pub fn run() -> RunRecord {
     }
 }
 
-pub fn services() -> Vec<ServiceInfo> {
+pub(crate) fn services() -> Vec<ServiceInfo> {
     let info = |made: &Made| ServiceInfo {
         service: made.name.to_owned(),
         variant: "current".to_owned(),
@@ -182,7 +182,7 @@ fn failure() -> CaseFailure {
     }
 }
 
-pub fn trials() -> Vec<TrialRecord> {
+pub(crate) fn trials() -> Vec<TrialRecord> {
     let closed = json!({ "kind": "closed", "connections": 64, "in_flight": 1 });
     let open = json!({
         "kind": "open",
@@ -287,15 +287,20 @@ fn interval(second: u32, throughput: f64) -> Interval {
     }
 }
 
-fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
-    let completed = (throughput * SECONDS as f64) as u64;
+/// Quantiles of a lognormal-like shape: a body, and a tail that is longer.
+fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     let mut histogram = Histogram::new();
     for step in 0..200u32 {
-        // Quantiles of a lognormal-like shape: a body, and a tail that is longer.
         let share = f64::from(step) / 200.0;
         let ns = 64e9 / made.throughput * (0.6 + share + 0.02 / (1.003 - share)) * wobble;
         histogram.record_many(ns as u64, completed / 200);
     }
+    histogram
+}
+
+fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
+    let completed = (throughput * SECONDS as f64) as u64;
+    let histogram = response_times(made, completed, wobble);
     let requests = Requests {
         offered: completed,
         sent: completed,
