@@ -1,11 +1,12 @@
 //! Header blocks of replies, read once.
 //!
 //! A service repeats itself: the same headers, byte for byte, until its clock shows the next second. What a block means
-//! follows from its bytes and the state of the table alone, so a block that came before, under the same table, is
-//! compared and not decoded again.
+//! follows from its bytes and from the entries of the table that it names. So a block that came before is compared and not
+//! decoded again, if it names no such entry (nginx lets its headers enter the table anew with each reply, and never names
+//! them), or if the table has not changed since (gRPC in Go names them, and the table stays as it is).
 
 use super::frame::{ErrorCode, Violation};
-use super::hpack::{Decoder, Fields, HpackError};
+use super::hpack::{Decoder, Effect, Fields, HpackError};
 
 /// Largest sum of names and values of a reply's headers, bytes.
 pub(super) const MOST_HEADERS: usize = 256 * 1024;
@@ -32,8 +33,10 @@ pub struct Meaning {
 #[derive(Debug, Default)]
 pub struct Block {
     coded: Vec<u8>,
-    /// State of the table under which this holds; `None`: for this reply only, since reading it changed the table.
+    /// State of the table under which this holds; `None`: for this reply only, since reading it changed the table that it
+    /// names entries of.
     under: Option<u64>,
+    effect: Effect,
     /// The headers.
     pub fields: Fields,
     /// What they mean.
@@ -61,15 +64,18 @@ impl Blocks {
     /// table.
     pub(super) fn read(&mut self, coded: &[u8]) -> Result<&Block, Violation> {
         let before = Some(self.decoder.changes());
-        let known = self
-            .remembered
-            .iter()
-            .position(|block| block.under == before && block.coded == coded);
-        let place = match known {
-            Some(place) => place,
-            None => self.decode(coded)?,
+        let known = self.remembered.iter().position(|block| {
+            (block.under == before || block.effect.is_self_contained) && block.coded == coded
+        });
+        let Some(place) = known else {
+            let place = self.decode(coded)?;
+            return Ok(&self.remembered[place]);
         };
-        Ok(&self.remembered[place])
+        let block = &self.remembered[place];
+        if block.effect.is_self_contained {
+            self.decoder.enter_again(&block.fields, block.effect);
+        }
+        Ok(block)
     }
 
     fn decode(&mut self, coded: &[u8]) -> Result<usize, Violation> {
@@ -80,13 +86,15 @@ impl Blocks {
             self.remembered.push(Block::default());
         }
         let block = &mut self.remembered[place];
-        block.under = None;
-        self.decoder.decode(coded, &mut block.fields).map_err(violation)?;
-        block.meaning = read_meaning(&block.fields);
+        // A block that cannot be read must not be found again.
         block.coded.clear();
-        if self.decoder.changes() == before {
+        block.under = None;
+        block.effect = Effect::default();
+        block.effect = self.decoder.decode(coded, &mut block.fields).map_err(violation)?;
+        block.meaning = read_meaning(&block.fields);
+        block.under = (self.decoder.changes() == before).then_some(before);
+        if block.under.is_some() || block.effect.is_self_contained {
             block.coded.extend_from_slice(coded);
-            block.under = Some(before);
         }
         Ok(place)
     }
@@ -221,4 +229,43 @@ fn fault_of_value(value: &[u8]) -> Option<&'static str> {
         .iter()
         .any(|byte| matches!(byte, 0 | b'\r' | b'\n'))
         .then_some("a reply holds a header value with a line break or a NUL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Parts of blocks: indexed from both tables, literals that enter and that do not, changes of size.
+    fn part() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            (1..70u8).prop_map(|index| vec![0x80 | index]),
+            (0..8u8, 0..3u8).prop_map(|(name, value)| vec![0x40 | (name + 20), 1, b'a' + value]),
+            (0..3u8).prop_map(|name| vec![0x40, 1, b'x' + name, 1, b'v']),
+            (0..3u8).prop_map(|name| vec![0, 1, b'x' + name, 1, b'v']),
+            (63..67u8).prop_map(|index| vec![0x40 | 0x3f, index - 63, 1, b'n']),
+        ]
+    }
+
+    proptest! {
+        /// Remembered or read anew, a block means the same, whatever came between.
+        #[test]
+        fn remembering_changes_nothing(
+            blocks in prop::collection::vec(prop::collection::vec(part(), 0..4), 1..6),
+            order in prop::collection::vec(0..6usize, 1..200),
+        ) {
+            let mut remembering = Blocks::new();
+            let mut plain = Decoder::new(MOST_HEADERS);
+            let mut fields = Fields::default();
+            for place in order {
+                let coded = blocks[place % blocks.len()].concat();
+                let expected = plain.decode(&coded, &mut fields);
+                match (remembering.read(&coded), expected) {
+                    (Ok(block), Ok(_)) => prop_assert!(block.fields.iter().eq(fields.iter())),
+                    (Err(_), Err(_)) => break,
+                    (one, other) => prop_assert!(false, "{:?} {:?}", one.is_ok(), other),
+                }
+            }
+        }
+    }
 }

@@ -61,6 +61,16 @@ impl Fields {
     }
 }
 
+/// What a block did beside giving its fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Whether its fields follow from its bytes alone: it names no entry of the dynamic table, and does not resize it.
+    pub is_self_contained: bool,
+    /// Which of its fields entered the table, a bit each, the first one lowest. Blocks that let a field beyond the 64th
+    /// enter count as not self-contained.
+    pub entered: u64,
+}
+
 /// Reads header blocks in the order they come on one connection.
 #[derive(Debug)]
 pub struct Decoder {
@@ -85,27 +95,48 @@ impl Decoder {
     }
 
     /// Reads a whole block into `fields`.
-    pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
+    pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<Effect, HpackError> {
         fields.clear();
+        let mut effect = Effect {
+            is_self_contained: true,
+            entered: 0,
+        };
         let mut rest = block;
         while let Some(&first) = rest.first() {
-            let used = match first {
+            let (index, used) = match first {
                 0x80.. => self.indexed(rest, fields)?,
                 0x40..0x80 => {
-                    let used = self.literal(rest, 6, fields)?;
+                    let (index, used) = self.literal(rest, 6, fields)?;
                     let (name, value) = fields.last();
                     self.table.insert(name, value);
-                    used
+                    effect.entered |= 1u64.checked_shl(fields.len() as u32 - 1).unwrap_or(0);
+                    effect.is_self_contained &= fields.len() <= 64;
+                    (index, used)
                 }
-                0x20..0x40 => self.size_update(rest, fields)?,
+                // As an index beyond the static table: what follows depends on the table.
+                0x20..0x40 => (usize::MAX, self.size_update(rest, fields)?),
                 _ => self.literal(rest, 4, fields)?,
             };
+            effect.is_self_contained &= index <= STATIC_TABLE.len();
             if fields.bytes.len() > self.most {
                 return Err(HpackError::TooLarge(self.most));
             }
             rest = &rest[used..];
         }
-        Ok(())
+        Ok(effect)
+    }
+
+    /// Lets the fields of a self-contained block enter the table once more, as reading the block again would.
+    pub fn enter_again(&mut self, fields: &Fields, effect: Effect) {
+        debug_assert!(effect.is_self_contained);
+        if effect.entered == 0 {
+            return;
+        }
+        for (place, (name, value)) in fields.iter().take(64).enumerate() {
+            if effect.entered >> place & 1 == 1 {
+                self.table.insert(name, value);
+            }
+        }
     }
 
     fn entry(&self, index: usize) -> Result<(&[u8], &[u8]), HpackError> {
@@ -119,14 +150,21 @@ impl Decoder {
         }
     }
 
-    fn indexed(&self, rest: &[u8], fields: &mut Fields) -> Result<usize, HpackError> {
+    /// Gives the index that was named, and the bytes that it took.
+    fn indexed(&self, rest: &[u8], fields: &mut Fields) -> Result<(usize, usize), HpackError> {
         let (index, used) = integer::decode(rest, 7)?;
         let (name, value) = self.entry(index)?;
         fields.push(name, value);
-        Ok(used)
+        Ok((index, used))
     }
 
-    fn literal(&self, rest: &[u8], prefix_bits: u32, fields: &mut Fields) -> Result<usize, HpackError> {
+    /// Gives the index of the name, 0 where it is a literal, and the bytes that it took.
+    fn literal(
+        &self,
+        rest: &[u8],
+        prefix_bits: u32,
+        fields: &mut Fields,
+    ) -> Result<(usize, usize), HpackError> {
         let (index, mut used) = integer::decode(rest, prefix_bits)?;
         if index == 0 {
             used += string(&rest[used..], &mut fields.bytes)?;
@@ -136,7 +174,7 @@ impl Decoder {
         let name = fields.bytes.len() as u32;
         used += string(&rest[used..], &mut fields.bytes)?;
         fields.ends.push((name, fields.bytes.len() as u32));
-        Ok(used)
+        Ok((index, used))
     }
 
     /// A change of size may stand only before the first field (RFC 7541, section 4.2).

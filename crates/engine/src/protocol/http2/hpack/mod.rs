@@ -12,7 +12,7 @@ mod static_table;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::{Decoder, Fields};
+pub use decoder::{Decoder, Effect, Fields};
 pub use encoder::{Encoder, Field, HeaderPlan};
 
 /// Bytes that each entry of a table counts for beside its name and value (RFC 7541, section 4.1).

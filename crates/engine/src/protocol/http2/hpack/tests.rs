@@ -23,7 +23,8 @@ fn text<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Text {
 
 fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Text, HpackError> {
     let mut fields = Fields::default();
-    decoder.decode(block, &mut fields)?;
+    let effect = decoder.decode(block, &mut fields)?;
+    assert!(effect.is_self_contained || !block.is_empty());
     Ok(text(fields.iter()))
 }
 
