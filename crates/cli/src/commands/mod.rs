@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod duet;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;

@@ -1,0 +1,83 @@
+//! A duet for people.
+
+use super::Outcome;
+use prony_statistics::{Duet, DuetSample, Estimate};
+use std::fmt::Write as _;
+
+pub(super) fn show(outcome: &Outcome) -> String {
+    let mut text = format!(
+        "{} and {} at once: {} · {}, closed loop on {} connections each\n\n",
+        outcome.first, outcome.second, outcome.contract, outcome.workload, outcome.connections
+    );
+    let _ = writeln!(
+        text,
+        "goodput {} / {}: {}",
+        outcome.first,
+        outcome.second,
+        ratio(&outcome.goodput.ratio)
+    );
+    if let Some(cpu) = &outcome.cpu_per_request {
+        let _ = writeln!(
+            text,
+            "CPU per request of the services alone: {}",
+            ratio(&cpu.ratio)
+        );
+    }
+    if let Some(side) = &outcome.goodput.side {
+        let _ = writeln!(
+            text,
+            "first side of the machine over second, cancelled by swapping: {}",
+            ratio(side)
+        );
+    }
+    let _ = writeln!(text, "\n{}", verdict(outcome));
+    let confidence = format!("{:.3}", 100.0 * outcome.confidence);
+    let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
+    let _ = writeln!(text, "Confidence {confidence} %, {}.", sample(&outcome.goodput));
+    for warning in &outcome.warnings {
+        let _ = writeln!(text, "Note: {warning}.");
+    }
+    text.trim_end().to_owned()
+}
+
+fn ratio(estimate: &Estimate) -> String {
+    format!(
+        "{:.4} ({:.4} to {:.4})",
+        estimate.point, estimate.low, estimate.high
+    )
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let Estimate { low, high, .. } = outcome.goodput.ratio;
+    let band = 1.0 + outcome.tie_band;
+    if low >= 1.0 / band && high <= band {
+        return format!("They are the same within {:.1} %.", 100.0 * outcome.tie_band);
+    }
+    let faster = |name: &str, low: f64, high: f64| {
+        format!(
+            "{name} is {:.1} to {:.1} % faster.",
+            100.0 * (low - 1.0),
+            100.0 * (high - 1.0)
+        )
+    };
+    if low > 1.0 {
+        faster(&outcome.first, low, high)
+    } else if high < 1.0 {
+        faster(&outcome.second, 1.0 / high, 1.0 / low)
+    } else {
+        "Cannot tell which is faster.".to_owned()
+    }
+}
+
+fn sample(duet: &Duet) -> String {
+    match duet.sample {
+        DuetSample::Rounds => format!(
+            "from {} rounds of fresh starts ({} windows)",
+            duet.rounds, duet.windows
+        ),
+        DuetSample::Windows => format!(
+            "from {} windows of {} rounds: it holds for these starts alone; six rounds or more make it hold for any",
+            duet.windows, duet.rounds
+        ),
+    }
+}
