@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// A run that was heard of so long ago, and has no end, was killed.
-const SILENT: Duration = Duration::from_secs(120);
+const SILENT: Duration = Duration::from_mins(2);
 /// Widest table on a terminal; beyond it the eye loses the row.
 const WIDEST: usize = 150;
 /// Width where there is no terminal.

@@ -328,19 +328,19 @@ fn the_page_tests_read_what_is_served() {
     }
     let server = Server::start(&path);
     let (first, last) = ("2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample");
-    let served = serde_json::json!({
+    let answers = serde_json::json!({
         "runs": server.json("/api/runs"),
         "services": server.json("/api/services"),
         "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
         "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
     });
-    let change = &served["history"][0]["changes"][0];
+    let change = &answers["history"][0]["changes"][0];
     assert_eq!(
         change["run"], "2026-11-05T08-30-00-sample",
         "{}",
-        served["history"]
+        answers["history"]
     );
-    let written = served.to_string() + "\n";
+    let written = answers.to_string() + "\n";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/served.json");
     if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
         std::fs::write(&file, &written).expect("writes");

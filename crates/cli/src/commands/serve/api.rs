@@ -3,13 +3,13 @@
 use super::State as Shared;
 use crate::reporting;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use prony_measurement::ServiceId;
 use prony_report::page_data;
 use prony_store::{RunEntry, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
