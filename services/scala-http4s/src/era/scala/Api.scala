@@ -2,17 +2,14 @@ package service
 
 import org.http4s._
 import org.http4s.dsl._
-import org.http4s.headers.`Content-Type`
+import scalaz.concurrent.Task
 
 object Api {
-  val service: HttpService = HttpService {
+  val routes: PartialFunction[Request, Task[Response]] = {
     case GET -> Root / "api" / "test" => Ok("Hello, World!")
     case GET -> Root / "api" / "count" / Length(n) => Ok((1 to n).mkString(" "))
     case GET -> Root / "api" / "fib" / Length(n) => Ok(fibonacci.take(n + 1).mkString(" "))
-    case request @ GET -> Root => Ok(snoop(request.headers)).putHeaders(html)
   }
-
-  private val html = `Content-Type`(MediaType.`text/html`, Charset.`UTF-8`)
 
   /** F(0), F(1), … */
   private def fibonacci: Iterator[BigInt] =
@@ -23,19 +20,4 @@ object Api {
     private val pattern = "10000|[0-9]{1,4}".r
     def unapply(text: String): Option[Int] = pattern.unapplySeq(text).map(_ => text.toInt)
   }
-
-  private def snoop(headers: Headers): String =
-    headers
-      .map(header => s"HEADER: ${escape(header.name.value.toLowerCase)} = ${escape(header.value)}")
-      .mkString("<!DOCTYPE html>\n<title>Snoop</title>\n<pre>\n", "\n", "\n</pre>\n")
-
-  private def escape(text: String): String =
-    text.flatMap {
-      case '&' => "&amp;"
-      case '<' => "&lt;"
-      case '>' => "&gt;"
-      case '"' => "&quot;"
-      case '\'' => "&#39;"
-      case other => other.toString
-    }
 }

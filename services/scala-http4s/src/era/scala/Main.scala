@@ -1,13 +1,14 @@
 package service
 
 import java.net.InetSocketAddress
+import org.http4s.HttpService
 import org.http4s.server.Server
 import org.http4s.server.ServerApp
 import org.http4s.server.blaze.BlazeBuilder
 import scalaz.concurrent.Task
 import sun.misc.{Signal, SignalHandler}
 
-/** hello, sequence, snoop and person on http4s 0.16 with its Blaze server. */
+/** hello, sequence and person on http4s 0.16 with its Blaze server. */
 object Main extends ServerApp {
   // The JVM's own handler of the signal exits with 143.
   Signal.handle(new Signal("TERM"), new SignalHandler {
@@ -19,8 +20,7 @@ object Main extends ServerApp {
     val port = sys.env.getOrElse("PORT", "8080").toInt
     BlazeBuilder
       .bindSocketAddress(new InetSocketAddress(host, port))
-      .mountService(Api.service)
-      .mountService(PersonApi.service, "/person")
+      .mountService(HttpService(Api.routes.orElse(PersonApi.routes)))
       .start
   }
 }

@@ -3,7 +3,7 @@ package service
 import spray.http.HttpMethods.GET
 import spray.http.Uri.Path
 import spray.http.Uri.Path.{Empty, Segment, Slash}
-import spray.http.{HttpRequest, HttpResponse, StatusCode, StatusCodes}
+import spray.http.{HttpHeader, HttpRequest, HttpResponse, Rendering, StatusCodes}
 
 object Api {
   def apply(request: HttpRequest): HttpResponse = segments(request.uri.path) match {
@@ -13,9 +13,20 @@ object Api {
     case _ => HttpResponse(StatusCodes.NotFound)
   }
 
-  /** A text is sent as text/plain. */
   private def get(request: HttpRequest)(body: => String): HttpResponse =
-    if (request.method == GET) HttpResponse(entity = body) else HttpResponse(StatusCodes.MethodNotAllowed)
+    if (request.method == GET) text(body) else HttpResponse(StatusCodes.MethodNotAllowed)
+
+  private def text(body: String): HttpResponse =
+    if (body.isEmpty) HttpResponse(headers = List(EmptyText)) else HttpResponse(entity = body)
+
+  /** An empty entity has no type in spray, and it leaves out a header of its own class for it. */
+  private object EmptyText extends HttpHeader {
+    def name = "Content-Type"
+    def lowercaseName = "content-type"
+    def value = "text/plain; charset=UTF-8"
+    def render[R <: Rendering](rendering: R): rendering.type = rendering ~~ name ~~ ": " ~~ value
+    protected def companion = throw new UnsupportedOperationException
+  }
 
   /** The parts of the path, with their escapes undone. */
   private def segments(path: Path): List[String] = path match {

@@ -1,10 +1,10 @@
 package service
 
-import akka.actor.{Actor, ActorSystem, Props}
+import akka.actor.{Actor, ActorRef, ActorSystem, Props, Terminated}
 import akka.io.IO
 import scala.concurrent.duration._
 import spray.can.Http
-import spray.http.{HttpRequest, HttpResponse, StatusCodes}
+import spray.http.HttpRequest
 import sun.misc.Signal
 
 /** hello and sequence on spray-can. */
@@ -30,16 +30,20 @@ object Server extends App {
 /** Gives each connection an actor of its own, so that all processors take part. */
 class Listener extends Actor {
   def receive = {
-    case _: Http.Connected => sender ! Http.Register(context.actorOf(Props[Connection]))
+    case _: Http.Connected =>
+      val connection = sender
+      connection ! Http.Register(context.actorOf(Props(new Connection(connection))))
     case Http.CommandFailed(bind: Http.Bind) =>
       Console.err.println(s"cannot listen on ${bind.endpoint}")
       System.exit(1)
   }
 }
 
-class Connection extends Actor {
+class Connection(connection: ActorRef) extends Actor {
+  context.watch(connection)
+
   def receive = {
     case request: HttpRequest => sender ! Api(request)
-    case _: Http.ConnectionClosed => context.stop(self)
+    case Terminated(_) => context.stop(self)
   }
 }
