@@ -264,16 +264,17 @@ impl Run {
         while keeper.ends.len() < self.threads.len() {
             match self.messages.recv_timeout(LOOK) {
                 Ok(message) => keeper.take(message)?,
-                Err(RecvTimeoutError::Timeout) if self.threads.iter().any(JoinHandle::is_finished) => {
-                    // A worker that ended without a word has failed; its thread says why.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    let gone = self.threads.iter().filter(|thread| thread.is_finished()).count();
+                    // What they said last is taken first.
                     while let Ok(message) = self.messages.try_recv() {
                         keeper.take(message)?;
                     }
-                    if keeper.ends.len() < self.threads.iter().filter(|thread| thread.is_finished()).count() {
+                    // A worker that ended without a word has failed; its thread says why when it is joined.
+                    if keeper.ends.len() < gone {
                         return Err(EngineError::WorkerPanicked);
                     }
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             match commands.try_recv() {
                 Ok(command) => keeper.obey(command)?,

@@ -6,7 +6,7 @@ use crate::clock::now_ns;
 use crate::layer::Layer;
 use crate::protocol::{Protocol, Token};
 use crate::recorder::Finished;
-use prony_measurement::Outcome;
+use prony_measurement::{Outcome, Phase};
 use std::io;
 
 /// One connection of a worker.
@@ -265,7 +265,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.want_connection(number);
             }
             Mode::Users(_) => self.user_left(number),
-            Mode::Closed if !self.is_loading() && self.again.is_empty() => {}
+            Mode::Closed if self.phase == Some(Phase::Drain) && self.again.is_empty() => {}
             Mode::Closed | Mode::Open(_) => self.reconnect(number, now),
         }
     }

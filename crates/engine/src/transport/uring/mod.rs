@@ -203,7 +203,7 @@ enum Understood {
 }
 
 fn new_ring(completions: u32) -> io::Result<IoUring> {
-    let mut ring = IoUring::builder()
+    let ring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
         .setup_submit_all()

@@ -1,0 +1,318 @@
+//! Closed loads over plain HTTP/1.1, on both transports.
+
+mod toy;
+
+use prony_load::{
+    Body, BodyRule, Load, Order, Parameter, Part, Source, Step, Template, TransportChoice, WarmUp, Workload,
+};
+use prony_measurement::{Command, Event, Phase, WarningKind};
+use std::collections::BTreeSet;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use toy::{HELLO, MS, Server, answer_all, job, ok, operation, run};
+
+on_both_transports!(
+    every_reply_is_counted_and_checked,
+    pipelined_requests_keep_their_order,
+    several_threads_share_the_connections,
+    bodies_of_any_size_and_form_are_read,
+    a_counter_never_repeats_and_the_reply_is_judged_by_it,
+    a_mix_follows_its_weights,
+    a_sequence_is_timed_as_a_whole,
+    a_head_request_has_no_body,
+    an_ipv6_address_is_reached,
+    the_caller_ends_the_warm_up_and_the_measurement,
+    the_warm_up_is_not_recorded,
+);
+
+fn every_reply_is_counted_and_checked(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let recording = run(&job(server.address, transport));
+    assert!(recording.requests.valid > 50, "{recording:#?}");
+    assert_eq!(recording.outcomes.errors(), 0);
+    assert_eq!(recording.connections.established, 4);
+    assert_eq!(recording.status_codes.keys().collect::<Vec<_>>(), ["200"]);
+    let name = if transport == TransportChoice::Epoll {
+        "epoll"
+    } else {
+        "io_uring"
+    };
+    assert_eq!(recording.generator.transport, name);
+    assert_eq!(recording.intervals.len(), 3);
+    assert!(
+        (recording.duration_s - 0.3).abs() < 1e-9,
+        "{}",
+        recording.duration_s
+    );
+    assert!(recording.connect_time_ns.is_some() && recording.first_byte_ns.is_some());
+    assert!(recording.schedule_lag_ns.is_none() && recording.tls_time_ns.is_none());
+    // The requests are 37 to 41 bytes with these addresses, the replies 69.
+    let in_time: u64 = recording.intervals.iter().map(|one| one.completed).sum();
+    assert!(recording.bytes.received.abs_diff(in_time * HELLO.len() as u64) < 5 * HELLO.len() as u64);
+}
+
+fn pipelined_requests_keep_their_order(transport: TransportChoice) {
+    let server =
+        Server::new(|stream, _| answer_all(stream, |got| ok(got.line.split(' ').nth(1).expect("a path"))));
+    let mut job = job(server.address, transport);
+    job.load = Load::Closed {
+        connections: 3,
+        in_flight: 16,
+    };
+    job.workload = Workload {
+        parameters: vec![counter()],
+        ..Workload::of(operation("echo", Template::literal("/"), ""))
+    };
+    let path = Template(vec![Part::Literal("/".into()), Part::Value(0)]);
+    job.workload.operations[0].request.path = path.clone();
+    job.workload.operations[0].expect.body = vec![BodyRule::Exact(path)];
+    let recording = run(&job);
+    assert!(recording.requests.valid > 100, "{recording:#?}");
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+}
+
+fn several_threads_share_the_connections(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.threads = 3;
+    job.load = Load::Closed {
+        connections: 7,
+        in_flight: 1,
+    };
+    let recording = run(&job);
+    assert_eq!(recording.connections.established, 7);
+    assert_eq!(recording.generator.threads, 3);
+    assert_eq!(recording.outcomes.errors(), 0);
+    // One more connection asks whether the server is there at all.
+    assert_eq!(server.accepted.load(std::sync::atomic::Ordering::SeqCst), 8);
+}
+
+fn bodies_of_any_size_and_form_are_read(transport: TransportChoice) {
+    for size in [0, 1, 1000, 70_000, 1_700_000] {
+        let body: String = "0123456789".chars().cycle().take(size).collect();
+        for chunked in [false, true] {
+            let (expected, reply) = (body.clone(), if chunked { chunks(&body) } else { ok(&body) });
+            let server = Server::new(move |stream, _| answer_all(stream, |_| reply.clone()));
+            let mut job = job(server.address, transport);
+            job.workload = Workload::of(operation("body", Template::literal("/"), &expected));
+            let recording = run(&job);
+            assert!(recording.requests.valid > 0, "{size} {chunked}");
+            assert_eq!(
+                recording.outcomes.errors(),
+                0,
+                "{size} {chunked}: {:?}",
+                recording.outcomes
+            );
+        }
+    }
+}
+
+fn chunks(body: &str) -> String {
+    let mut coded = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned();
+    for piece in body.as_bytes().chunks(10_007) {
+        coded.push_str(&format!(
+            "{:x}\r\n{}\r\n",
+            piece.len(),
+            std::str::from_utf8(piece).expect("digits")
+        ));
+    }
+    coded + "0\r\n\r\n"
+}
+
+fn counter() -> Parameter {
+    Parameter {
+        name: "n".into(),
+        source: Source::Counter { start: 0 },
+    }
+}
+
+fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportChoice) {
+    let seen = Arc::new(Mutex::new((BTreeSet::new(), 0_u64)));
+    let noted = Arc::clone(&seen);
+    let server = Server::new(move |stream, _| {
+        answer_all(stream, |got| {
+            let number: u64 = got.body.parse().expect("a number in the body");
+            let mut seen = noted.lock().expect("no panic");
+            seen.0.insert(number);
+            seen.1 += 1;
+            // Every tenth reply is another's.
+            ok(&(number + u64::from(number % 10 == 0)).to_string())
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.threads = 2;
+    let value = Template(vec![Part::Value(0)]);
+    let mut one = operation("echo", Template::literal("/"), "");
+    one.request.method = "POST".into();
+    one.request.body = Body::Bytes(value.clone());
+    one.expect.body = vec![BodyRule::Exact(value)];
+    job.workload = Workload {
+        parameters: vec![counter()],
+        ..Workload::of(one)
+    };
+    let recording = run(&job);
+    let (numbers, requests) = seen.lock().expect("no panic").clone();
+    assert_eq!(numbers.len() as u64, requests, "a number came twice");
+    let share = recording.outcomes.wrong_reply as f64 / recording.requests.completed as f64;
+    assert!((share - 0.1).abs() < 0.05, "{:?}", recording.outcomes);
+    assert_eq!(recording.wrong_replies.len(), 3);
+    assert!(
+        recording
+            .wrong_replies
+            .iter()
+            .all(|wrong| wrong.expected.ends_with('0') && wrong.got.ends_with('1'))
+    );
+}
+
+fn a_mix_follows_its_weights(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+    });
+    let mut job = job(server.address, transport);
+    let step = |operation, weight| Step { operation, weight };
+    job.workload = Workload {
+        name: "mix".into(),
+        parameters: vec![],
+        operations: vec![
+            operation("a", Template::literal("/a"), "a"),
+            operation("b", Template::literal("/b"), "b"),
+            operation("never", Template::literal("/c"), "c"),
+        ],
+        order: Order::Mix(vec![step(0, 3), step(1, 1), step(2, 0)]),
+    };
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.errors(), 0);
+    let [a, b, never] = &recording.operations[..] else {
+        panic!("three operations")
+    };
+    assert_eq!(never.requests.offered, 0);
+    let (a, b) = (a.requests.valid as f64, b.requests.valid as f64);
+    // Five standard errors of a share of 3/4.
+    let tolerance = 5.0 * (0.75 * 0.25 / (a + b)).sqrt();
+    assert!((a / (a + b) - 0.75).abs() < tolerance, "{a} {b}");
+}
+
+fn a_sequence_is_timed_as_a_whole(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+    });
+    let mut job = job(server.address, transport);
+    let steps = [0, 1, 1].map(|operation| Step { operation, weight: 1 });
+    job.workload = Workload {
+        name: "sequence".into(),
+        parameters: vec![],
+        operations: vec![
+            operation("a", Template::literal("/a"), "a"),
+            operation("b", Template::literal("/b"), "b"),
+        ],
+        order: Order::Sequence(steps.to_vec()),
+    };
+    let recording = run(&job);
+    let [a, b] = &recording.operations[..] else {
+        panic!("two operations")
+    };
+    assert!(
+        b.requests.sent.abs_diff(2 * a.requests.sent) <= 8,
+        "{:?} {:?}",
+        a.requests,
+        b.requests
+    );
+    let whole = recording.sequence_time_ns.expect("whole sequences");
+    assert!(whole.mean > recording.response_time_ns.expect("replies").mean * 2.0);
+    let rate = recording.sequences_per_s.expect("whole sequences");
+    assert!(
+        (rate * 3.0 / recording.throughput_per_s - 1.0).abs() < 0.2,
+        "{rate} {}",
+        recording.throughput_per_s
+    );
+}
+
+fn a_head_request_has_no_body(transport: TransportChoice) {
+    let server = Server::answering("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+    let mut job = job(server.address, transport);
+    job.workload.operations[0].request.method = "HEAD".into();
+    job.workload.operations[0].expect.body.clear();
+    let recording = run(&job);
+    assert!(recording.requests.valid > 50);
+    assert_eq!(recording.outcomes.errors(), 0);
+}
+
+fn an_ipv6_address_is_reached(transport: TransportChoice) {
+    let server = Server::on("[::1]:0", |stream, _| answer_all(stream, |_| HELLO.to_owned()));
+    let mut job = job(server.address, transport);
+    job.target.host = "::1".into();
+    assert!(run(&job).requests.valid > 50);
+}
+
+fn the_caller_ends_the_warm_up_and_the_measurement(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.phases.warm_up = WarmUp::UntilTold {
+        limit_ns: 60_000 * MS,
+    };
+    job.phases.measurement_ns = 60_000 * MS;
+    let (sender, commands) = mpsc::channel();
+    let mut phases = Vec::new();
+    let mut intervals = 0;
+    let recording = prony_engine::run(
+        &job,
+        &mut |event| match event {
+            Event::Phase { phase, established } => {
+                assert_eq!(established, 4);
+                phases.push(phase);
+                intervals = 0;
+            }
+            Event::Interval { phase, .. } => {
+                assert_eq!(Some(&phase), phases.last());
+                intervals += 1;
+                if intervals == 2 {
+                    let command = if phase == Phase::WarmUp {
+                        Command::Measure
+                    } else {
+                        Command::Stop
+                    };
+                    sender.send(command).expect("the engine listens");
+                }
+            }
+            _ => panic!("an event that the caller should make"),
+        },
+        &commands,
+    )
+    .expect("a recording");
+    toy::check_sums(&recording);
+    assert_eq!(phases, [Phase::WarmUp, Phase::Measurement, Phase::Drain]);
+    assert!(
+        recording.duration_s > 0.19 && recording.duration_s < 30.0,
+        "{}",
+        recording.duration_s
+    );
+}
+
+fn the_warm_up_is_not_recorded(transport: TransportChoice) {
+    let served = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let counting = Arc::clone(&served);
+    // The first replies are wrong, but they come in the warm-up.
+    let server = Server::new(move |stream, _| {
+        let begin = std::time::Instant::now();
+        answer_all(stream, |_| {
+            counting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            if begin.elapsed().as_millis() < 100 {
+                ok("warm")
+            } else {
+                ok("hello")
+            }
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.phases.warm_up = WarmUp::FixedNs(1_000 * MS);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.errors(), 0);
+    assert!(served.load(std::sync::atomic::Ordering::SeqCst) > recording.requests.sent);
+    assert!(
+        !recording
+            .warnings
+            .iter()
+            .any(|warning| warning.kind == WarningKind::Errors)
+    );
+    assert_eq!(recording.intervals.len(), 3);
+}

@@ -1,0 +1,298 @@
+//! Open loads and arriving users, on both transports: what is due is sent or said, and time counts from when it was due.
+
+mod toy;
+
+use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
+use prony_measurement::WarningKind;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use toy::{HELLO, MS, Server, answer_all, job, ok, operation, run};
+
+on_both_transports!(
+    every_arrival_is_sent_once,
+    a_ramp_and_its_hold_offer_what_the_profile_holds,
+    poisson_arrivals_come_in_the_number_of_their_mean,
+    threads_share_the_arrivals,
+    a_slow_server_makes_requests_wait_and_the_wait_counts,
+    what_does_not_fit_the_backlog_is_not_sent,
+    what_is_left_when_the_drain_ends_has_an_outcome,
+    users_come_send_their_requests_and_leave,
+    users_think,
+    users_beyond_the_limit_are_turned_away,
+);
+
+fn arrival(rate: f64) -> Arrival {
+    Arrival {
+        profile: Profile::Constant {
+            rate: per_second(rate),
+        },
+        spacing: Spacing::Even,
+    }
+}
+
+fn per_second(rate: f64) -> Rate {
+    Rate::per_second(rate).expect("a rate")
+}
+
+fn open(arrival: Arrival, connections: u32) -> Load {
+    Load::Open {
+        arrival,
+        connections,
+        in_flight: 1,
+        backlog: 1_000_000,
+    }
+}
+
+fn every_arrival_is_sent_once(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    for rate in [10.0, 333.0, 2_000.0] {
+        let mut job = job(server.address, transport);
+        job.load = open(arrival(rate), 8);
+        job.phases.warm_up = WarmUp::FixedNs(100 * MS);
+        job.phases.measurement_ns = 500 * MS;
+        let recording = run(&job);
+        let due = (rate * 0.5).ceil() as u64;
+        assert_eq!(recording.requests.offered, due, "{rate}");
+        assert_eq!(recording.requests.valid, due);
+        assert!(recording.schedule_lag_ns.is_some());
+        assert!(
+            !recording
+                .warnings
+                .iter()
+                .any(|warning| warning.kind == WarningKind::RateNotHeld)
+        );
+        let (response, service) = (
+            recording.response_time_ns.expect("replies"),
+            recording.service_time_ns.expect("replies"),
+        );
+        assert!(response.mean >= service.mean * 0.999 && response.max >= service.min);
+    }
+}
+
+fn a_ramp_and_its_hold_offer_what_the_profile_holds(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    let profile = Profile::Ramp {
+        from: per_second(100.0),
+        to: per_second(1_000.0),
+        over_ns: 400 * MS,
+    };
+    let arrival = Arrival {
+        profile,
+        spacing: Spacing::Even,
+    };
+    job.load = open(arrival, 8);
+    job.phases.measurement_ns = 600 * MS;
+    let recording = run(&job);
+    assert_eq!(
+        recording.requests.offered,
+        profile.events_within(0.6).ceil() as u64
+    );
+}
+
+fn poisson_arrivals_come_in_the_number_of_their_mean(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    let arrival = Arrival {
+        spacing: Spacing::Poisson,
+        ..arrival(2_000.0)
+    };
+    job.load = open(arrival, 16);
+    job.phases.measurement_ns = 500 * MS;
+    let first = run(&job);
+    // Six standard deviations of a Poisson count of mean 1,000.
+    assert!(
+        first.requests.offered.abs_diff(1_000) < 190,
+        "{}",
+        first.requests.offered
+    );
+    assert_eq!(
+        run(&job).requests.offered,
+        first.requests.offered,
+        "the seed decides"
+    );
+    job.seed = 2;
+    assert_ne!(run(&job).requests.offered, first.requests.offered);
+}
+
+fn threads_share_the_arrivals(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.threads = 3;
+    job.load = open(arrival(1_000.0), 9);
+    let recording = run(&job);
+    assert_eq!(recording.requests.offered, 300);
+    assert_eq!(recording.requests.valid, 300);
+}
+
+fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportChoice) {
+    // One connection, 10 ms a reply, 200 requests a second: of the 60 requests the last one waits for about 300 ms.
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |_| {
+            std::thread::sleep(Duration::from_millis(10));
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.load = open(arrival(200.0), 1);
+    let recording = run(&job);
+    assert_eq!((recording.requests.offered, recording.requests.valid), (60, 60));
+    let (response, service) = (
+        recording.response_time_ns.expect("replies"),
+        recording.service_time_ns.expect("replies"),
+    );
+    assert!(service.min >= 10 * MS);
+    assert!(response.max >= 295 * MS, "{response:?}");
+    assert!(response.p50 >= 145 * MS, "{response:?}");
+    assert!(
+        recording.throughput_per_s < 110.0,
+        "only what came within the measurement is throughput"
+    );
+}
+
+fn what_does_not_fit_the_backlog_is_not_sent(transport: TransportChoice) {
+    let server = Server::new(|mut stream, _| {
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let mut job = job(server.address, transport);
+    job.timeout_ns = 400 * MS;
+    job.phases.drain_ns = 2_000 * MS;
+    job.load = Load::Open {
+        arrival: arrival(1_000.0),
+        connections: 2,
+        in_flight: 1,
+        backlog: 10,
+    };
+    let recording = run(&job);
+    assert_eq!(recording.requests.offered, 300);
+    // Two are under way and ten wait; all others find the backlog full.
+    assert_eq!(recording.outcomes.not_sent, 288, "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.timeout, 12);
+}
+
+fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
+    let server = Server::new(|mut stream, _| {
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let mut job = job(server.address, transport);
+    job.phases.drain_ns = 100 * MS;
+    job.timeout_ns = 60_000 * MS;
+    job.load = open(arrival(1_000.0), 2);
+    let recording = run(&job);
+    assert_eq!(recording.requests.offered, 300);
+    assert_eq!(
+        (recording.outcomes.timeout, recording.outcomes.not_sent),
+        (2, 298),
+        "{:?}",
+        recording.outcomes
+    );
+}
+
+fn users(rate: f64, requests_per_user: u32, think_ns: u64, max_users: u32) -> Load {
+    Load::Users {
+        arrival: arrival(rate),
+        requests_per_user,
+        think_ns,
+        max_users,
+    }
+}
+
+fn users_come_send_their_requests_and_leave(transport: TransportChoice) {
+    let visits = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&visits);
+    let server = Server::new(move |stream, _| {
+        let mut requests = 0;
+        answer_all(stream, |_| {
+            requests += 1;
+            HELLO.to_owned()
+        });
+        noted.lock().expect("no panic").push(requests);
+    });
+    let mut job = job(server.address, transport);
+    job.load = users(100.0, 5, 0, 50);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
+    // 30 users come; those of the last moments send what they can before the end.
+    assert!(
+        recording.requests.valid >= 30 && recording.requests.valid <= 150,
+        "{:?}",
+        recording.requests
+    );
+    assert!(recording.requests.valid > 100, "{:?}", recording.requests);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    // The thirty visits, and the one that asked whether the server is there.
+    while visits.lock().expect("no panic").len() < 31 && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    let visits = visits.lock().expect("no panic");
+    assert_eq!(visits.len(), 31, "a user did not leave");
+    assert!(visits.iter().all(|&requests| requests <= 5), "{visits:?}");
+}
+
+fn users_think(transport: TransportChoice) {
+    let shortest = Arc::new(AtomicU64::new(u64::MAX));
+    let noted = Arc::clone(&shortest);
+    let server = Server::new(move |stream, _| {
+        let mut last: Option<Instant> = None;
+        answer_all(stream, |_| {
+            let now = Instant::now();
+            if let Some(last) = last {
+                noted.fetch_min((now - last).as_millis() as u64, Ordering::SeqCst);
+            }
+            last = Some(now);
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.load = users(50.0, 3, 50 * MS, 50);
+    let recording = run(&job);
+    assert!(recording.requests.valid > 20, "{:?}", recording.requests);
+    let shortest = shortest.load(Ordering::SeqCst);
+    assert!(
+        (50..10_000).contains(&shortest),
+        "{shortest} ms between two requests of a user"
+    );
+    assert!(
+        recording.response_time_ns.expect("replies").p50 < 50 * MS,
+        "thinking is no response time"
+    );
+}
+
+fn users_beyond_the_limit_are_turned_away(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |_| {
+            std::thread::sleep(Duration::from_millis(400));
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.load = users(100.0, 2, 0, 3);
+    let recording = run(&job);
+    // Three are let in; the other 27 would have sent two each.
+    assert_eq!(recording.outcomes.not_sent, 54, "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.valid, 3, "{:?}", recording.outcomes);
+}
+
+#[test]
+fn an_arrival_of_a_sequence_is_the_whole_of_it() {
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+    });
+    let mut job = job(server.address, TransportChoice::Auto);
+    job.load = open(arrival(100.0), 4);
+    let steps = [0, 1].map(|operation| prony_load::Step { operation, weight: 1 });
+    job.workload = Workload {
+        name: "both".into(),
+        parameters: vec![],
+        operations: vec![
+            operation("a", Template::literal("/a"), "a"),
+            operation("b", Template::literal("/b"), "b"),
+        ],
+        order: prony_load::Order::Sequence(steps.to_vec()),
+    };
+    let recording = run(&job);
+    assert_eq!(recording.requests.valid, 60, "{recording:#?}");
+    assert!(recording.sequence_time_ns.is_some());
+}
