@@ -21,9 +21,9 @@ pub struct RunEntry {
     pub ended_at: Option<String>,
     /// Trials that its plan holds.
     pub planned_trials: u32,
-    /// Trials stored so far, repeated ones included.
+    /// Trials stored so far; one that was repeated counts once.
     pub trials: u32,
-    /// Those of them that gave no measurement.
+    /// Those of them that gave no measurement, in the end.
     pub excluded_trials: u32,
 }
 
@@ -125,8 +125,10 @@ impl Store {
         let read = || -> rusqlite::Result<Vec<RunEntry>> {
             let mut statement = self.connection.prepare_cached(
                 "SELECT id, suite, started_at, ended_at, planned_trials,
-                        (SELECT count(*) FROM trial WHERE trial.run = run.id),
-                        (SELECT count(*) FROM trial WHERE trial.run = run.id AND excluded)
+                        (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id),
+                        (SELECT count(*) FROM trial WHERE trial.run = run.id AND excluded AND NOT EXISTS (
+                            SELECT 1 FROM trial AS later WHERE later.run = trial.run
+                                AND later.place = trial.place AND later.sequence > trial.sequence))
                  FROM run ORDER BY started_at DESC, rowid DESC",
             )?;
             statement

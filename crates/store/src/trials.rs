@@ -83,11 +83,12 @@ impl Store {
         read().map_err(self.failed("list the services"))
     }
 
-    /// The highest number of a trial of the run, and how many there are: tells cheaply whether there is news.
+    /// The highest number of a trial of the run, and how many there are, a repeated one counting once: tells cheaply whether
+    /// there is news.
     pub fn trial_count(&self, run: &str) -> Result<(i64, u32), StoreError> {
         self.connection
             .query_row(
-                "SELECT coalesce(max(sequence), 0), count(*) FROM trial WHERE run = ?1",
+                "SELECT coalesce(max(sequence), 0), count(DISTINCT place) FROM trial WHERE run = ?1",
                 [run],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )

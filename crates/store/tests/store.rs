@@ -102,6 +102,9 @@ fn runs_are_listed_newest_first_and_found_by_a_part() {
     store
         .append_trial("2026-11-21-quick", &trial(0, "a"))
         .expect("appends");
+    store
+        .append_trial("2026-11-21-quick", &trial(0, "a"))
+        .expect("appends the repetition");
     let runs = store.runs().expect("lists");
     let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["2026-11-22-quick", "2026-11-21-quick", "2026-11-20-hello"]);
