@@ -19,7 +19,7 @@ static HELD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// What is done to each request.
 #[derive(Clone, Copy)]
-enum Fault {
+pub(crate) enum Fault {
     None,
     UnreadyFor(u64),
     OneByteShort,
@@ -83,18 +83,20 @@ async fn listen(fault: Fault) {
     let listener = tokio::net::TcpListener::bind(&address)
         .await
         .expect("the port is free");
+    serve_on(listener, fault).await;
+}
+
+pub(crate) async fn serve_on(listener: tokio::net::TcpListener, fault: Fault) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
         let _ = stream.set_nodelay(true);
         tokio::spawn(async move {
-            let service = hyper::service::service_fn(move |request| async move {
-                Ok::<_, Infallible>(answer(&request, fault))
-            });
+            let answer = move |request| async move { Ok::<_, Infallible>(answer(&request, fault)) };
             let _ = hyper::server::conn::http1::Builder::new()
                 .pipeline_flush(true)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(stream), hyper::service::service_fn(answer))
                 .await;
         });
     }

@@ -28,12 +28,16 @@ pub struct Bounds {
 pub struct Detector {
     bounds: Bounds,
     intervals: Vec<Interval>,
+    verdict: Option<Classification>,
 }
 
 /// Intervals that the steady end of a series must have, at least.
 const STEADY_INTERVALS: usize = 10;
 /// Share of the whole series that its steady end must have: a service that has just changed may change again.
 const STEADY_SHARE: f64 = 0.25;
+/// Standard error of the level of the steady end, as a share of what counts as the same: where the noise is high, it
+/// takes longer to tell whether there is a change in it.
+const STEADY_ERROR: f64 = 1.0;
 /// Throughputs that differ by less than this share are the same.
 const SAME_THROUGHPUT: Same = Same::Share(0.03);
 /// Percentiles that differ by less than about this share (as logarithms) are the same.
@@ -47,6 +51,7 @@ impl Detector {
         Self {
             bounds,
             intervals: Vec::new(),
+            verdict: None,
         }
     }
 
@@ -64,16 +69,21 @@ impl Detector {
         Duration::from_secs_f64(seconds.max(0.0))
     }
 
-    /// Whether the warm-up may end now: it is steady, or has reached its limit.
-    pub fn is_over(&self) -> bool {
+    /// Whether the warm-up may end now: it is steady, or has reached its limit. The verdict that ends it stands, also
+    /// when an interval follows that was under way.
+    pub fn is_over(&mut self) -> bool {
         let elapsed = self.elapsed();
-        elapsed >= self.bounds.most
-            || (elapsed >= self.bounds.least && self.classify() != Classification::NoSteadyState)
+        if self.verdict.is_none() && elapsed >= self.bounds.least {
+            let found = classify(&self.intervals);
+            let over = elapsed >= self.bounds.most || found != Classification::NoSteadyState;
+            self.verdict = over.then_some(found);
+        }
+        self.verdict.is_some()
     }
 
     /// How it went so far.
     pub fn classify(&self) -> Classification {
-        classify(&self.intervals)
+        self.verdict.unwrap_or_else(|| classify(&self.intervals))
     }
 
     /// What is recorded of the warm-up.
@@ -107,8 +117,12 @@ pub fn slowed_down(intervals: &[Interval]) -> Option<f64> {
 
 /// How a series of intervals went.
 fn classify(intervals: &[Interval]) -> Classification {
-    // Connections are still being made in the first one.
-    let intervals = intervals.get(1..).unwrap_or_default();
+    // Connections are still being made in the first one, and the last one may have been cut short.
+    let whole = intervals.first().map_or(0.0, |first| first.length_s / 2.0);
+    let intervals = match intervals.get(1..).unwrap_or_default() {
+        [rest @ .., last] if last.length_s < whole => rest,
+        all => all,
+    };
     let throughput = Series::new(&throughputs(intervals), SAME_THROUGHPUT).verdict(Better::Higher);
     let p99 = p99s(intervals).map(|values| Series::new(&values, SAME_P99).verdict(Better::Lower));
     let both = [Some(throughput), p99];

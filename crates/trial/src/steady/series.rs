@@ -1,7 +1,7 @@
 //! One series: its segments, and whether its end is steady.
 
 use super::changes;
-use super::{STEADY_INTERVALS, STEADY_SHARE};
+use super::{STEADY_ERROR, STEADY_INTERVALS, STEADY_SHARE};
 use prony_measurement::Classification;
 
 /// Which way a series gets better.
@@ -117,7 +117,10 @@ impl Series {
         let count = self.values.len();
         let unsettled = (count.saturating_sub(SETTLED)..count)
             .any(|index| outlier(&self.values, index, self.same).is_some());
-        if last.end - last.begin < long_enough || unsettled || self.has_trend(last) {
+        let length = last.end - last.begin;
+        let error = last.deviation / (length as f64).sqrt();
+        let vague = error > STEADY_ERROR * self.tolerance(last.mean);
+        if length < long_enough || unsettled || vague || self.has_trend(last) {
             return Classification::NoSteadyState;
         }
         let improved = |segment: &Segment| match better {

@@ -100,6 +100,44 @@ fn response_times_count_when_throughput_is_flat() {
 }
 
 #[test]
+fn noise_that_hides_everything_takes_longer() {
+    mostly(Classification::NoSteadyState, 15, 0.4, |_| 50_000.0);
+    mostly(Classification::Flat, 600, 0.4, |_| 50_000.0);
+}
+
+#[test]
+fn an_interval_that_was_cut_short_changes_nothing() {
+    let bounds = Bounds {
+        least: Duration::from_secs(1),
+        most: Duration::from_secs(9),
+    };
+    let mut detector = Detector::new(bounds);
+    for interval in series(40, 0.01, 2, |_| 50_000.0) {
+        if detector.is_over() {
+            break;
+        }
+        detector.push(interval);
+    }
+    assert_eq!(detector.classify(), Classification::Flat);
+    let mut cut = detector.clone();
+    cut.push(Interval {
+        start_s: 2.0,
+        length_s: 0.01,
+        completed: 3,
+        ..detector.intervals[0]
+    });
+    assert_eq!(cut.finish().classification, Classification::Flat);
+    let mut alone = series(30, 0.01, 2, |_| 50_000.0);
+    alone.push(Interval {
+        start_s: 3.0,
+        length_s: 0.01,
+        completed: 3,
+        ..alone[0]
+    });
+    assert_eq!(classify(&alone), Classification::Flat);
+}
+
+#[test]
 fn few_replies_have_no_percentile() {
     let mut intervals = series(40, 0.02, 1, |_| 500.0);
     for (index, interval) in intervals.iter_mut().enumerate() {
