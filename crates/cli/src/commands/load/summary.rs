@@ -106,6 +106,14 @@ fn times(recording: &Recording, text: &mut String) {
         ("connect", recording.connect_time_ns),
         ("TLS handshake", recording.tls_time_ns),
         ("sequence", recording.sequence_time_ns),
+        (
+            "first message",
+            recording.messages.and_then(|messages| messages.first_ns),
+        ),
+        (
+            "last message",
+            recording.messages.and_then(|messages| messages.last_ns),
+        ),
     ];
     let _ = writeln!(
         text,
@@ -119,6 +127,9 @@ fn times(recording: &Recording, text: &mut String) {
     }
     if let Some(rate) = recording.sequences_per_s {
         let _ = writeln!(text, "\n  sequences   {rate:>12.1} whole ones/s");
+    }
+    if let Some(messages) = recording.messages {
+        let _ = writeln!(text, "\n  messages    {:>12.1} messages/s", messages.per_s);
     }
 }
 
