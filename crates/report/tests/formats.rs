@@ -83,6 +83,22 @@ fn json() {
     insta::assert_json_snapshot!("json_report", shown);
 }
 
+/// A report and its schema must fit; a report without a promised key must not.
+#[test]
+fn json_fits_its_schema() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let mut shown: Value = serde_json::from_str(&text(Format::Json)).expect("JSON");
+    let faults: Vec<String> = schema
+        .iter_errors(&shown)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let row = shown["groups"][0]["services"][0].as_object_mut().expect("a row");
+    row.remove("throughput_per_s");
+    assert!(!schema.is_valid(&shown), "the schema misses nothing");
+}
+
 #[test]
 fn page_data_of_a_row() {
     let mut data = page_data(&report()).expect("plain data");

@@ -22,6 +22,7 @@ export interface Progress {
   contract: string | null;
   workload: string | null;
   step: string | null;
+  phase: string | null;
   throughput_per_s: number | null;
   response_time_ns_p99: number | null;
 }
