@@ -115,20 +115,61 @@ fn epoll(sockets: &[TcpStream], request: &[u8], end: u64) -> io::Result<(u64, u6
 
 mod uring {
     use super::{TcpStream, io, now};
+    use io_uring::squeue::{Entry, Flags};
     use io_uring::types::{BufRingEntry, Fixed, SubmitArgs, Timespec};
     use io_uring::{IoUring, cqueue, opcode};
-    use std::os::fd::AsRawFd as _;
+    use std::os::fd::{AsRawFd, RawFd};
     use std::sync::atomic::{AtomicU16, Ordering};
 
     const BUFFERS: u16 = 256;
     const SIZE: usize = 2048;
     const SENT: u64 = 1 << 32;
 
-    fn setting(name: &str, default: u32) -> u32 {
-        std::env::var(name)
+    /// A page, so that the kernel can map the ring of buffers.
+    #[repr(C, align(4096))]
+    struct Page([u8; 4096]);
+
+    struct Buffers {
+        ring: Box<Page>,
+        memory: Vec<u8>,
+        tail: u16,
+    }
+
+    impl Buffers {
+        const fn entries(&self) -> *mut BufRingEntry {
+            (&raw const *self.ring).cast_mut().cast()
+        }
+
+        fn give(&mut self, id: u16) {
+            // SAFETY: the place lies inside the page, which holds 256 entries of 16 bytes.
+            let entry = unsafe { &mut *self.entries().add(usize::from(self.tail % BUFFERS)) };
+            entry.set_addr(self.memory.as_ptr() as u64 + u64::from(id) * SIZE as u64);
+            entry.set_len(SIZE as u32);
+            entry.set_bid(id);
+            self.tail = self.tail.wrapping_add(1);
+        }
+
+        fn publish(&self) {
+            // SAFETY: the tail is a part of the page, aligned for 16 bits.
+            let tail = unsafe { &*BufRingEntry::tail(self.entries()).cast::<AtomicU16>() };
+            tail.store(self.tail, Ordering::Release);
+        }
+    }
+
+    fn send(index: u32, request: &[u8]) -> Entry {
+        opcode::Send::new(Fixed(index), request.as_ptr(), request.len() as u32)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .build()
+            .flags(Flags::SKIP_SUCCESS)
+            .user_data(u64::from(index) | SENT)
+    }
+
+    /// Completions that one wait asks for: `BARE_WANT`, 1 unless told.
+    fn want() -> usize {
+        std::env::var("BARE_WANT")
             .ok()
             .and_then(|text| text.parse().ok())
-            .unwrap_or(default)
+            .unwrap_or(1)
     }
 
     pub(crate) fn run(sockets: &[TcpStream], request: &[u8], end: u64) -> io::Result<(u64, u64)> {
@@ -137,69 +178,43 @@ mod uring {
             .setup_defer_taskrun()
             .setup_cqsize(4096)
             .build(512)?;
-        ring.submitter().register_ring_fd()?;
-        let fds: Vec<_> = sockets.iter().map(|socket| socket.as_raw_fd()).collect();
+        let fds: Vec<RawFd> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&fds)?;
-        let layout = std::alloc::Layout::from_size_align(usize::from(BUFFERS) * 16, 4096).expect("a layout");
-        // SAFETY: the layout has a size.
-        let entries = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<BufRingEntry>();
-        let memory = vec![0_u8; usize::from(BUFFERS) * SIZE];
-        let give = |tail: u16, id: u16| {
-            // SAFETY: the place lies inside the ring, which lives as long as the process.
-            let entry = unsafe { &mut *entries.add(usize::from(tail % BUFFERS)) };
-            entry.set_addr(memory.as_ptr() as u64 + u64::from(id) * SIZE as u64);
-            entry.set_len(SIZE as u32);
-            entry.set_bid(id);
+        let mut buffers = Buffers {
+            ring: Box::new(Page([0; 4096])),
+            memory: vec![0; usize::from(BUFFERS) * SIZE],
+            tail: 0,
         };
-        (0..BUFFERS).for_each(|id| give(id, id));
-        // SAFETY: the tail is a part of the ring's memory.
-        let shared_tail = unsafe { &*BufRingEntry::tail(entries).cast::<AtomicU16>() };
-        let mut tail = BUFFERS;
-        shared_tail.store(tail, Ordering::Release);
-        // SAFETY: the ring lives as long as the process.
+        (0..BUFFERS).for_each(|id| buffers.give(id));
+        buffers.publish();
+        // SAFETY: the page lives until the process ends the ring.
         unsafe {
             ring.submitter()
-                .register_buf_ring_with_flags(entries as u64, BUFFERS, 0, 0)?
-        };
-        let want = setting("BARE_WANT", 1) as usize;
-        let min_wait = setting("BARE_MIN_WAIT_US", 0);
-        let skip = setting("BARE_SKIP", 1) == 1;
-        let send = |index: u32| {
-            let entry = opcode::Send::new(Fixed(index), request.as_ptr(), request.len() as u32)
-                .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
-                .build()
-                .user_data(u64::from(index) | SENT);
-            if skip {
-                entry.flags(io_uring::squeue::Flags::SKIP_SUCCESS)
-            } else {
-                entry
-            }
-        };
+                .register_buf_ring_with_flags(buffers.entries() as u64, BUFFERS, 0, 0)?;
+        }
         for index in 0..sockets.len() as u32 {
             let receive = opcode::RecvMulti::new(Fixed(index), 0)
                 .build()
                 .user_data(u64::from(index));
             // SAFETY: the request and the buffers outlive the ring.
             unsafe {
-                ring.submission().push(&receive).expect("room");
-                ring.submission().push(&send(index)).expect("room");
-            }
+                ring.submission()
+                    .push_multiple(&[receive, send(index, request)])
+                    .expect("room");
+            };
         }
-        let second = Timespec::new().sec(1);
+        let (second, want) = (Timespec::new().sec(1), want());
         let (mut replies, mut calls, mut last) = (0, 0, 0);
         while last < end {
-            let arguments = SubmitArgs::new().timespec(&second).min_wait_usec(min_wait);
-            match ring.submitter().submit_with_args(want, &arguments) {
-                Ok(_) => {}
-                Err(error) if error.raw_os_error() == Some(libc::ETIME) => {}
-                Err(error) => return Err(error),
+            match ring
+                .submitter()
+                .submit_with_args(want, &SubmitArgs::new().timespec(&second))
+            {
+                Err(error) if error.raw_os_error() != Some(libc::ETIME) => return Err(error),
+                _ => calls += 1,
             }
-            calls += 1;
             let (_, mut submission, completion) = ring.split();
-            for entry in completion {
-                if entry.user_data() & SENT != 0 {
-                    continue;
-                }
+            for entry in completion.filter(|entry| entry.user_data() & SENT == 0) {
                 if entry.result() <= 0 || !cqueue::more(entry.flags()) {
                     return Err(io::Error::other(
                         "the server closed a connection, or buffers ran out",
@@ -207,12 +222,15 @@ mod uring {
                 }
                 last = now();
                 replies += 1;
-                give(tail, cqueue::buffer_select(entry.flags()).expect("a buffer"));
-                tail = tail.wrapping_add(1);
+                buffers.give(cqueue::buffer_select(entry.flags()).expect("a buffer"));
                 // SAFETY: the request outlives the ring.
-                unsafe { submission.push(&send(entry.user_data() as u32)).expect("room") };
+                unsafe {
+                    submission
+                        .push(&send(entry.user_data() as u32, request))
+                        .expect("room");
+                };
             }
-            shared_tail.store(tail, Ordering::Release);
+            buffers.publish();
         }
         Ok((replies, calls))
     }

@@ -9,7 +9,7 @@ use crate::recorder::{Part, Shape};
 use crate::system;
 use crate::tls::{TlsConfig, TlsLayer};
 use crate::transport::{Transport, epoll::Epoll, uring::Uring};
-use crate::worker::{Control, End, IntervalPart, Lines, Message, Place, Worker};
+use crate::worker::{Control, End, IntervalPart, Lines, Message, Place, Spoken, Worker};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, TransportChoice, WarmUp};
 use prony_measurement::{Command, Event, Histogram, Interval, Phase, Recording};
@@ -208,8 +208,11 @@ fn work<P: Protocol, L: Layer, T: Transport>(
         source,
     };
     let transport = T::new(address, place.share(job.load.connections())).map_err(moving)?;
-    let workload = PreparedWorkload::<P>::new(job)?;
-    Worker::<P, L, T>::new(job, place, transport, workload, layer, lines)
+    let spoken = Spoken {
+        workload: PreparedWorkload::<P>::new(job)?,
+        layer,
+    };
+    Worker::<P, L, T>::new(job, place, transport, spoken, lines)
         .run()
         .map_err(moving)
 }

@@ -136,7 +136,7 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
             seen.0.insert(number);
             seen.1 += 1;
             // Every tenth reply is another's.
-            ok(&(number + u64::from(number % 10 == 0)).to_string())
+            ok(&(number + u64::from(number.is_multiple_of(10))).to_string())
         });
     });
     let mut job = job(server.address, transport);
@@ -166,7 +166,7 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
 
 fn a_mix_follows_its_weights(transport: TransportChoice) {
     let server = Server::new(|stream, _| {
-        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }));
     });
     let mut job = job(server.address, transport);
     let step = |operation, weight| Step { operation, weight };
@@ -194,7 +194,7 @@ fn a_mix_follows_its_weights(transport: TransportChoice) {
 
 fn a_sequence_is_timed_as_a_whole(transport: TransportChoice) {
     let server = Server::new(|stream, _| {
-        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }));
     });
     let mut job = job(server.address, transport);
     let steps = [0, 1, 1].map(|operation| Step { operation, weight: 1 });

@@ -278,7 +278,7 @@ fn users_beyond_the_limit_are_turned_away(transport: TransportChoice) {
 #[test]
 fn an_arrival_of_a_sequence_is_the_whole_of_it() {
     let server = Server::new(|stream, _| {
-        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }))
+        answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }));
     });
     let mut job = job(server.address, TransportChoice::Auto);
     job.load = open(arrival(100.0), 4);

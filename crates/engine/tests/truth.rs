@@ -29,7 +29,7 @@ struct Frozen {
     thread: Option<JoinHandle<()>>,
 }
 
-const PERIOD: Duration = Duration::from_millis(1_000);
+const PERIOD: Duration = Duration::from_secs(1);
 const FREEZE: Duration = Duration::from_millis(200);
 
 impl Frozen {

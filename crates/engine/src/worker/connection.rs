@@ -273,13 +273,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     fn reconnect(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
         // A server that accepts and closes is not asked again and again without pause.
-        if !connection.answered {
+        if connection.answered {
+            self.want_connection(number);
+        } else {
             connection.state = State::Resting {
                 until: now + 1_000_000,
             };
             self.resting += 1;
-        } else {
-            self.want_connection(number);
         }
     }
 

@@ -106,6 +106,12 @@ pub(crate) struct Lines {
 /// Longest sleep, ns: a change of plan is seen after this.
 const TICK: u64 = 5_000_000;
 
+/// What a worker speaks, and through what.
+pub(crate) struct Spoken<P: Protocol, L: Layer> {
+    pub(crate) workload: PreparedWorkload<P>,
+    pub(crate) layer: L::Config,
+}
+
 /// One worker.
 pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     transport: T,
@@ -139,15 +145,8 @@ struct Wake {
 const MOST_EARLY: u64 = 80_000;
 
 impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
-    pub(crate) fn new(
-        job: &Job,
-        place: Place,
-        transport: T,
-        workload: PreparedWorkload<P>,
-        layer: L::Config,
-        lines: Lines,
-    ) -> Self {
-        let mut core = Core::new(job, place, workload, layer);
+    pub(crate) fn new(job: &Job, place: Place, transport: T, spoken: Spoken<P, L>, lines: Lines) -> Self {
+        let mut core = Core::new(job, place, spoken.workload, spoken.layer);
         core.defers = T::DEFERS;
         Self {
             transport,
@@ -233,7 +232,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             index += 1;
             match action {
                 Action::Send { number, begin, end } => {
-                    self.transport.send(number, &self.core.out[begin..end])
+                    self.transport.send(number, &self.core.out[begin..end]);
                 }
                 Action::Close(number) => self.transport.close(number),
                 Action::Connect(number) => {

@@ -205,7 +205,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
 /// Runs a job and gives its recording, whose sums must agree whatever happened.
 pub(crate) fn run(job: &Job) -> Recording {
     let (_commands, none) = mpsc::channel();
-    let recording = within(Duration::from_secs(60), {
+    let recording = within(Duration::from_mins(1), {
         let job = job.clone();
         move || prony_engine::run(&job, &mut |_: Event| {}, &none)
     })

@@ -151,12 +151,12 @@ impl Http1 {
         match &mut self.reading {
             Reading::Head => Ok((bytes, false)),
             Reading::Fixed { left } => {
-                let taken = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                if taken > 0 {
-                    sink.data(token, &bytes[..taken]);
-                    *left -= taken as u64;
+                let count = usize::try_from(*left).map_or(bytes.len(), |wanted| wanted.min(bytes.len()));
+                if count > 0 {
+                    sink.data(token, &bytes[..count]);
+                    *left -= count as u64;
                 }
-                Ok((&bytes[taken..], *left == 0))
+                Ok((&bytes[count..], *left == 0))
             }
             Reading::Chunked(chunks) => chunks.read(bytes, |piece| sink.data(token, piece)),
             Reading::UntilClose => {

@@ -324,10 +324,11 @@ fn reply() -> impl Strategy<Value = (String, String)> {
             )
         }),
         chunks.prop_map(|chunks| {
-            let coded: String = chunks
+            let coded: Vec<String> = chunks
                 .iter()
                 .map(|chunk| format!("{:x}\r\n{chunk}\r\n", chunk.len()))
                 .collect();
+            let coded = coded.concat();
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
             (format!("{head}{coded}0\r\nT: v\r\n\r\n"), chunks.concat())
         }),

@@ -31,7 +31,9 @@ impl Buffers {
     pub(super) fn register(ring: &IoUring) -> io::Result<Self> {
         let layout = Self::layout();
         // SAFETY: the layout has a size above 0.
-        let entries = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
+        let memory = unsafe { alloc_zeroed(layout) };
+        #[expect(clippy::cast_ptr_alignment, reason = "the layout is aligned to a page")]
+        let entries = memory.cast::<BufRingEntry>();
         if entries.is_null() {
             handle_alloc_error(layout);
         }
@@ -46,8 +48,8 @@ impl Buffers {
         // SAFETY: the entries are page-aligned and live until the ring is gone.
         unsafe {
             ring.submitter()
-                .register_buf_ring_with_flags(entries as u64, COUNT, GROUP, 0)?
-        };
+                .register_buf_ring_with_flags(entries as u64, COUNT, GROUP, 0)?;
+        }
         Ok(buffers)
     }
 

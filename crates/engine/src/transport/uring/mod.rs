@@ -203,15 +203,13 @@ enum Understood {
 }
 
 fn new_ring(completions: u32) -> io::Result<IoUring> {
-    let ring = IoUring::builder()
+    IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
         .setup_submit_all()
         .setup_cqsize(completions)
         .setup_clamp()
-        .build(QUEUE)?;
-    ring.submitter().register_ring_fd()?;
-    Ok(ring)
+        .build(QUEUE)
 }
 
 impl Drop for Uring {
