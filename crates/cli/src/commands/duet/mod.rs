@@ -17,6 +17,7 @@ use prony_plan::{Catalogue, Service};
 use prony_statistics::{Duet, DuetRound, duet};
 use prony_trial::{Builder, Built, Cancel, Folders};
 use serde::Serialize;
+use sides::Placement;
 use stage::{Round, Stage};
 use std::ffi::OsString;
 
@@ -28,8 +29,8 @@ Examples:
   prony duet node-http/cluster node-http/single --rounds 8 -d 10s
   prony duet go-gorilla@HEAD~1 go-gorilla
 
-What disturbs the machine disturbs both alike, so the ratio is far tighter than that of two runs. Each side has a half of
-the CPUs; sides and order are swapped from round to round. The load is a closed loop.")]
+What disturbs the machine disturbs both alike, so the ratio is far tighter than that of two runs. Places and order are
+swapped from round to round. The load is a closed loop.")]
 pub(crate) struct Args {
     /// One service: NAME[/VARIANT][@REVISION]
     #[arg(value_name = "A")]
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
+    /// How the two share the machine
+    #[arg(long, value_enum, default_value = "shared")]
+    placement: Placement,
     /// The contract [default: the first that both fulfil]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
@@ -75,6 +79,7 @@ struct Outcome {
     contract: String,
     workload: String,
     connections: u32,
+    placement: Placement,
     confidence: f64,
     tie_band: f64,
     /// First over second, valid replies per second.
@@ -116,7 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         duration: args.duration.0,
         services,
         built: &built,
-        sides: sides::halves(host.topology())?,
+        places: sides::places(host.topology(), args.placement)?,
         logs: checkout.state().join("log"),
         program: executable
             .to_str()
@@ -132,6 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         contract,
         workload,
         connections: args.connections,
+        placement: args.placement,
         confidence: args.confidence,
         tie_band: args.tie,
         goodput: duet(
@@ -208,6 +214,6 @@ fn even(text: &str) -> Result<u32, String> {
         .ok()
         .filter(|rounds| *rounds >= 2 && rounds.is_multiple_of(2));
     rounds.ok_or_else(|| {
-        "give an even number from 2 on: each round is followed by one with sides swapped".to_owned()
+        "give an even number from 2 on: each round is followed by one with places swapped".to_owned()
     })
 }

@@ -1,5 +1,6 @@
 //! The rounds of a duet: both services fresh, warm at the same time, measured at the same time.
 
+use super::sides::Places;
 use anyhow::{Context as _, anyhow};
 use prony_contract::Contract;
 use prony_host::{Isolation, Local, Split};
@@ -9,8 +10,8 @@ use prony_plan::{Entry, GroupPlan, Limits, Plan, PlannedTrial, Service, WarmUpCh
 use prony_statistics::{DuetRound, synchronous};
 use prony_trial::check::{CheckRequest, check};
 use prony_trial::{
-    Bench, Built, Cancel, Failure, Heard, Loading, Options, ProcessGenerator, Subject, Trial,
-    start_backend, start_service, wait_until_ready,
+    Bench, Built, Cancel, Failure, Heard, Loading, Options, ProcessGenerator, Subject, Trial, start_backend,
+    start_service, wait_until_ready,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub(super) struct Stage<'a> {
     pub(super) duration: Duration,
     pub(super) services: [&'a Service; 2],
     pub(super) built: &'a [Built],
-    pub(super) sides: [Split; 2],
+    pub(super) places: [Places; 4],
     pub(super) logs: PathBuf,
     pub(super) program: String,
     pub(super) cancel: &'a Cancel,
@@ -42,7 +43,7 @@ pub(super) struct Stage<'a> {
 /// What a round gave.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Round {
-    /// Whether the first service had the second side.
+    /// Whether the two had exchanged their places.
     pub(super) swapped: bool,
     /// Valid replies per second of both.
     pub(super) goodput_per_s: [f64; 2],
@@ -75,7 +76,7 @@ struct Player {
 }
 
 impl Stage<'_> {
-    /// All rounds. Sides are swapped in every second round, the order of starts in every second pair of rounds.
+    /// All rounds.
     pub(super) fn play(&self, rounds: u32) -> anyhow::Result<Vec<Round>> {
         std::fs::create_dir_all(&self.logs)
             .with_context(|| format!("cannot make {}", self.logs.display()))?;
@@ -117,22 +118,23 @@ impl Stage<'_> {
     /// What is not as it should be on these sides.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut texts: Vec<String> = self
-            .sides
+            .places
             .iter()
+            .flat_map(|places| &places.splits)
             .flat_map(|side| &side.warnings)
             .map(|warning| warning.text.clone())
             .collect();
+        texts.sort();
         texts.dedup();
         texts
     }
 
     fn round(&self, bench: &Bench<'_>, plan: &Plan, round: u32) -> anyhow::Result<Round> {
-        let swapped = round % 2 == 1;
-        let order = if (round / 2) % 2 == 0 { [0, 1] } else { [1, 0] };
+        let places = &self.places[(round % 4) as usize];
+        let order = if places.reversed { [1, 0] } else { [0, 1] };
         let mut players: [Option<Player>; 2] = [None, None];
         for index in order {
-            let side = &self.sides[usize::from(swapped) ^ index];
-            players[index] = Some(self.enter(bench, plan, (index, round), side)?);
+            players[index] = Some(self.enter(bench, plan, (index, round), &places.splits[index])?);
         }
         let mut players = players.map(|player| player.expect("invariant: both have entered"));
         self.together(&mut players)?;
@@ -148,7 +150,7 @@ impl Stage<'_> {
             .zip(cpu(second.1, &other))
             .map(|(one, other)| one / other);
         Ok(Round {
-            swapped,
+            swapped: places.swapped,
             goodput_per_s: [one.goodput_per_s, other.goodput_per_s],
             ratios: synchronous(&one.intervals, &other.intervals),
             cpu_ratio: cpu_ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),

@@ -1,6 +1,7 @@
 //! A duet for people.
 
 use super::Outcome;
+use super::sides::Placement;
 use prony_statistics::{Duet, DuetSample, Estimate};
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ pub(super) fn show(outcome: &Outcome) -> String {
             ratio(&cpu.ratio)
         );
     }
-    if let Some(side) = &outcome.goodput.side {
+    if let (Some(side), Placement::Sides) = (&outcome.goodput.side, outcome.placement) {
         let _ = writeln!(
             text,
             "first side of the machine over second, cancelled by swapping: {}",
