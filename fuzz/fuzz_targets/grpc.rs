@@ -1,0 +1,10 @@
+//! Bytes of a service that may do anything, over gRPC.
+
+#![no_main]
+
+mod service;
+
+use libfuzzer_sys::fuzz_target;
+use prony_engine::protocol::grpc::Grpc;
+
+fuzz_target!(|data: &[u8]| service::answer::<Grpc>(data));
