@@ -114,7 +114,7 @@ impl Assembly {
             .iter()
             .map(|(name, source)| (name.clone(), self.bound(name, source.get_ref())))
             .collect();
-        let (request, expect) = call.build(protocol, &Filling::new(&bindings, &self.parameters))?;
+        let (request, expect) = call.build(protocol, &Filling::for_load(&bindings, &self.parameters))?;
         Ok(Operation {
             name: String::new(),
             request,

@@ -77,6 +77,7 @@ impl Call<'_> {
         if let Some(line) = &expect.header_lines {
             expectation.body.extend(header_lines(line.get_ref(), request));
         }
+        expectation.body.extend(self.part_rules(expect, filling)?);
         match expect.received {
             None => {}
             Some(Received::Digest) => expectation.headers.push(HeaderRule {
@@ -163,6 +164,16 @@ impl Call<'_> {
                 rules.push(series_rule(series, template, filling));
             }
         }
+        Ok(rules)
+    }
+
+    /// Rules that look for a part of the body.
+    fn part_rules(
+        &self,
+        expect: &WrittenExpect,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<BodyRule>, ContractError> {
+        let mut rules = Vec::new();
         for text in several(expect.contains.as_ref()) {
             rules.push(BodyRule::Contains(self.filled(
                 "expect.contains",
@@ -247,6 +258,10 @@ fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
 
 /// The series' text where its length is known, all its texts where they are few, else the rule itself.
 fn series_rule(series: Series, n: Template, filling: &Filling<'_>) -> BodyRule {
+    // The rule itself can say which number is wrong, and takes its time for that.
+    if !filling.for_load {
+        return BodyRule::Series { series, n };
+    }
     if n.is_constant() {
         let number = String::from_utf8_lossy(&crate::template::constant(&n))
             .parse()

@@ -35,14 +35,28 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Filling<'a> {
     pub(crate) bindings: &'a Bindings,
     pub(crate) parameters: &'a [Parameter],
+    /// Whether replies are judged often: then what can be worked out before is.
+    pub(crate) for_load: bool,
     used: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Filling<'a> {
-    pub(crate) fn new(bindings: &'a Bindings, parameters: &'a [Parameter]) -> Self {
+    /// For a case: every place has a text.
+    pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
+        Self {
+            bindings,
+            parameters: &[],
+            for_load: false,
+            used: RefCell::default(),
+        }
+    }
+
+    /// For a workload: places may have parameters.
+    pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter]) -> Self {
         Self {
             bindings,
             parameters,
+            for_load: true,
             used: RefCell::default(),
         }
     }
@@ -161,7 +175,7 @@ impl Call<'_> {
             .iter()
             .map(|(name, source)| (name.clone(), drawn(source, &mut random)))
             .collect();
-        let filling = Filling::new(&bindings, &[]);
+        let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             self.build(protocol, &filling)?;
         }

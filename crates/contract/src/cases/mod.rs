@@ -186,7 +186,7 @@ impl Call<'_> {
     }
 
     fn exchange(&self, protocol: Protocol, bindings: &Bindings) -> Result<Exchange, ContractError> {
-        let (request, expect) = self.build(protocol, &Filling::new(bindings, &[]))?;
+        let (request, expect) = self.build(protocol, &Filling::for_case(bindings))?;
         Ok(Exchange {
             label: label(protocol, &request, bindings),
             request,

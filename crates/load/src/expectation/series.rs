@@ -74,12 +74,10 @@ impl Series {
             .zip(&found)
             .position(|(wanted, found)| wanted != found);
         match place {
+            // What stands between the numbers is wrong, not a number.
+            Some(place) if !is_number(found[place]) => super::text::difference(expected.as_bytes(), body),
             Some(place) => {
-                let fault = if wrapped(wanted[place], found[place]) {
-                    ": beyond 64 bits it is no longer exact"
-                } else {
-                    ""
-                };
+                let fault = fault(wanted[place], found[place]);
                 let what = format!("body, number {} of {}{fault}", place + 1, self.word());
                 Mismatch::new(what, wanted[place], excerpt(found[place].as_bytes()))
             }
@@ -105,10 +103,19 @@ impl Series {
     }
 }
 
-/// Whether a number beyond the 63 bits of a signed integer came back as something else: wrapped, or as a float.
-fn wrapped(wanted: &str, found: &str) -> bool {
-    wanted.parse::<i64>().is_err()
-        && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok() || found.contains(['e', 'E', '.']))
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok()
+}
+
+/// The name of what went wrong with a number, where it shows: floating point, or an integer type that is too small.
+fn fault(wanted: &str, found: &str) -> &'static str {
+    if found.contains(['e', 'E', '.']) {
+        ": written as a floating-point number"
+    } else if wanted.parse::<i64>().is_err() && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok()) {
+        ": beyond 64 bits it is no longer exact"
+    } else {
+        ""
+    }
 }
 
 fn integers(n: u64) -> Vec<u8> {

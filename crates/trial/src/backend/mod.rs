@@ -17,6 +17,8 @@ use tokio::task::JoinSet;
 
 /// Connections that may wait to be accepted.
 const WAITING: u32 = 4096;
+/// Headers of a request, at most: those of a case with many, and what a relay adds.
+const HEADERS: usize = 200;
 /// Time in which the reply that announces an absence still leaves.
 const FAREWELL: Duration = Duration::from_millis(20);
 
@@ -163,6 +165,7 @@ async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSen
     let io = hyper_util::rt::TokioIo::new(stream);
     // A relay that closes its connection is no error of the backend.
     let _ = hyper::server::conn::http1::Builder::new()
+        .max_headers(HEADERS)
         .serve_connection(io, service)
         .await;
 }

@@ -4,12 +4,14 @@
 //! that answers wrongly after it was under load is caught. The client speaks HTTP/1.1 byte by byte itself, because the
 //! cases need what no well-behaved client does; HTTP/2 and gRPC are spoken by a library.
 
+mod client;
 mod exchange;
 mod http1;
 mod http2;
 mod report;
 mod runner;
 mod service;
+mod traits;
 
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
 pub use service::{ServiceRequest, check_service};
@@ -85,4 +87,6 @@ pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Cas
 }
 
 /// A request without a complete reply after this long has failed.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for a case that takes long by its nature.
+const THOROUGH_PATIENCE: Duration = Duration::from_secs(20);

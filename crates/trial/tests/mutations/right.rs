@@ -6,13 +6,13 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::LazyLock;
 
-pub static PERSONS: LazyLock<Vec<Value>> =
+pub(crate) static PERSONS: LazyLock<Vec<Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("persons.json")).expect("JSON"));
 
 /// Places in `PERSONS`.
-pub const LINKS: [(usize, usize); 4] = [(0, 1), (0, 2), (1, 2), (3, 0)];
+pub(crate) const LINKS: [(usize, usize); 4] = [(0, 1), (0, 2), (1, 2), (3, 0)];
 
-pub fn hello(call: &Call) -> Answer {
+pub(crate) fn hello(call: &Call) -> Answer {
     match (call.path.as_str(), call.method.as_str()) {
         ("/api/test", "GET" | "HEAD") => Answer::of(200, "text/plain", "Hello, World!"),
         ("/api/test", _) => Answer::new(405),
@@ -20,7 +20,7 @@ pub fn hello(call: &Call) -> Answer {
     }
 }
 
-pub fn sequence(call: &Call) -> Answer {
+pub(crate) fn sequence(call: &Call) -> Answer {
     let segments = call.segments();
     let ["api", operation @ ("count" | "fib"), n] = segments.as_slice() else {
         return Answer::new(404);
@@ -36,9 +36,12 @@ pub fn sequence(call: &Call) -> Answer {
 }
 
 /// The text of a series, worked out digit by digit.
-pub fn numbers(operation: &str, n: u64) -> String {
+pub(crate) fn numbers(operation: &str, n: u64) -> String {
     if operation == "count" {
-        return (1..=n).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+        return (1..=n)
+            .map(|number| number.to_string())
+            .collect::<Vec<_>>()
+            .join(" ");
     }
     let (mut last, mut next) = (vec![0_u8], vec![1_u8]);
     let mut all = vec!["0".to_owned()];
@@ -58,7 +61,7 @@ pub fn numbers(operation: &str, n: u64) -> String {
     all.join(" ")
 }
 
-pub fn person(call: &Call) -> Answer {
+pub(crate) fn person(call: &Call) -> Answer {
     let json = |value: &Value| Answer::of(200, "application/json", value.to_string());
     let reads = matches!(call.method.as_str(), "GET" | "HEAD");
     match call.segments().as_slice() {
@@ -77,7 +80,7 @@ pub fn person(call: &Call) -> Answer {
     }
 }
 
-pub fn links(id: &str) -> Value {
+pub(crate) fn links(id: &str) -> Value {
     let links: Vec<Value> = LINKS
         .iter()
         .map(|&(p1, p2)| json!({ "p1": PERSONS[p1], "p2": PERSONS[p2] }))
@@ -91,21 +94,28 @@ fn is_person(value: &Value) -> bool {
     texts(value, &["id", "gender", "email"])
         && texts(&value["name"], &["title", "first", "last"])
         && texts(&value["location"], &["street", "city", "state"])
-        && value["location"]["postCode"].as_i64().is_some_and(|code| i32::try_from(code).is_ok())
+        && value["location"]["postCode"]
+            .as_i64()
+            .is_some_and(|code| i32::try_from(code).is_ok())
         && (value["picture"].is_null() || texts(&value["picture"], &["large", "medium", "thumbnail"]))
 }
 
-pub fn snoop(call: &Call) -> Answer {
+pub(crate) fn snoop(call: &Call) -> Answer {
     match (call.path.as_str(), call.method.as_str()) {
         ("/", "GET" | "HEAD") => {
-            let lines: String = call
+            let lines: Vec<String> = call
                 .headers
                 .iter()
                 .map(|(name, value)| {
                     let value = String::from_utf8_lossy(value);
-                    format!("HEADER: {} = {}\n", escaped(&name.to_lowercase()), escaped(&value))
+                    format!(
+                        "HEADER: {} = {}\n",
+                        escaped(&name.to_lowercase()),
+                        escaped(&value)
+                    )
                 })
                 .collect();
+            let lines = lines.concat();
             let page = format!("<html><body><pre>\n{lines}</pre></body></html>\n");
             Answer::of(200, "text/html; charset=utf-8", page)
         }
@@ -114,17 +124,20 @@ pub fn snoop(call: &Call) -> Answer {
     }
 }
 
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 /// What a relay does with a request.
-pub enum Way {
+pub(crate) enum Way {
     Answer(Answer),
     Forward,
 }
 
-pub fn relay(call: &Call) -> Way {
+pub(crate) fn relay(call: &Call) -> Way {
     if call.path == "/nop" && call.method == "GET" {
         return Way::Answer(Answer::of(200, "text/plain", "OK"));
     }
@@ -140,13 +153,17 @@ pub fn relay(call: &Call) -> Way {
 }
 
 /// Sends the request to the backend on a connection of its own and gives back what comes.
-pub fn forwarded(call: &Call, backend: &str) -> Answer {
+pub(crate) fn forwarded(call: &Call, backend: &str) -> Answer {
     ask(call, backend).unwrap_or_else(|| Answer::of(502, "text/plain", "no backend"))
 }
 
 fn ask(call: &Call, backend: &str) -> Option<Answer> {
     let mut stream = TcpStream::connect(backend).ok()?;
-    let mut request = format!("{} {} HTTP/1.1\r\nHost: {backend}\r\nConnection: close\r\n", call.method, call.target).into_bytes();
+    let mut request = format!(
+        "{} {} HTTP/1.1\r\nHost: {backend}\r\nConnection: close\r\n",
+        call.method, call.target
+    )
+    .into_bytes();
     for (name, value) in &call.headers {
         let hop = ["host", "connection", "content-length", "transfer-encoding"];
         if !hop.contains(&name.to_lowercase().as_str()) {
@@ -171,10 +188,16 @@ fn ask(call: &Call, backend: &str) -> Option<Answer> {
         match header.name.to_lowercase().as_str() {
             "transfer-encoding" => chunked = true,
             "connection" | "content-length" | "date" => {}
-            _ => answer.headers.push((header.name.to_owned(), header.value.to_vec())),
+            _ => answer
+                .headers
+                .push((header.name.to_owned(), header.value.to_vec())),
         }
     }
-    answer.body = if chunked { joined(&reply[length..])? } else { reply[length..].to_vec() };
+    answer.body = if chunked {
+        joined(&reply[length..])?
+    } else {
+        reply[length..].to_vec()
+    };
     Some(answer)
 }
 

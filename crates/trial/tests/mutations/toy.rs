@@ -8,76 +8,79 @@ use std::thread::JoinHandle;
 
 /// A request as it was read.
 #[derive(Debug, Clone)]
-pub struct Call {
-    pub method: String,
+pub(crate) struct Call {
+    pub(crate) method: String,
     /// As sent, with the query.
-    pub target: String,
+    pub(crate) target: String,
     /// Without the query, percent-decoded.
-    pub path: String,
+    pub(crate) path: String,
     /// As sent.
-    pub headers: Vec<(String, Vec<u8>)>,
-    pub body: Vec<u8>,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
     /// Number on its connection, from 1.
-    pub on_connection: usize,
+    pub(crate) on_connection: usize,
     /// Number in all, from 1.
-    pub number: usize,
+    pub(crate) number: usize,
 }
 
 /// A reply as it is written.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: Vec<(String, Vec<u8>)>,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
     /// These bytes instead of everything else.
-    pub raw: Option<Vec<u8>>,
+    pub(crate) raw: Option<Vec<u8>>,
     /// The connection ends afterwards, without saying so.
-    pub hang_up: bool,
+    pub(crate) hang_up: bool,
 }
 
 impl Answer {
-    pub fn new(status: u16) -> Self {
+    pub(crate) fn new(status: u16) -> Self {
         Self {
             status,
             ..Self::default()
         }
     }
 
-    pub fn of(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn of(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
         let mut answer = Self::new(status);
         answer.set("Content-Type", kind);
         answer.body = body.into();
         answer
     }
 
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.remove(name);
         self.headers.push((name.to_owned(), value.as_bytes().to_vec()));
     }
 
-    pub fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
 impl Call {
-    pub fn header(&self, name: &str) -> Option<&[u8]> {
-        let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
+        let found = self
+            .headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_slice())
     }
 
-    pub fn segments(&self) -> Vec<&str> {
+    pub(crate) fn segments(&self) -> Vec<&str> {
         self.path.split('/').skip(1).collect()
     }
 }
 
 /// How a server may read and write wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Habit {
+pub(crate) enum Habit {
     Right,
     /// Takes the first bytes that come for a whole request.
     ReadsOnce,
@@ -91,16 +94,16 @@ pub enum Habit {
     ForgetsTheSecond,
 }
 
-pub type Handler = dyn Fn(&Call) -> Answer + Send + Sync;
+pub(crate) type Handler = dyn Fn(&Call) -> Answer + Send + Sync;
 
-pub struct Toy {
-    pub address: SocketAddr,
+pub(crate) struct Toy {
+    pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Toy {
-    pub fn start(habit: Habit, handler: Arc<Handler>) -> Self {
+    pub(crate) fn start(habit: Habit, handler: Arc<Handler>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = Arc::new(AtomicBool::new(false));
@@ -181,17 +184,20 @@ impl Connection {
 
     fn read(&mut self) -> Option<Call> {
         let (length, mut call) = loop {
-            if !self.buffer.is_empty() {
-                match parse(&self.buffer) {
-                    Some(Some(parsed)) => break parsed,
-                    Some(None) if self.habit != Habit::ReadsOnce => {}
-                    _ => {
-                        let _ = self.stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-                        return None;
-                    }
+            let head = if self.buffer.is_empty() {
+                Head::Partial
+            } else {
+                parse(&self.buffer)
+            };
+            match head {
+                Head::Whole(length, call) => break (length, *call),
+                Head::Partial if self.habit != Habit::ReadsOnce || self.buffer.is_empty() => self.more()?,
+                _ => {
+                    let refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
+                    let _ = self.stream.write_all(refusal);
+                    return None;
                 }
             }
-            self.more()?;
         };
         self.buffer.drain(..length);
         if self.habit != Habit::LeavesBodies {
@@ -216,7 +222,9 @@ impl Connection {
                 }
             }
         }
-        let length = call.header("content-length").map_or("0".into(), String::from_utf8_lossy);
+        let length = call
+            .header("content-length")
+            .map_or("0".into(), String::from_utf8_lossy);
         let length = length.parse().ok()?;
         self.exactly(length)
     }
@@ -247,14 +255,21 @@ fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
     if let Some(raw) = &answer.raw {
         return raw.clone();
     }
-    let mut out = format!("HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n", answer.status).into_bytes();
+    let mut out = format!(
+        "HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        answer.status
+    )
+    .into_bytes();
     for (name, value) in &answer.headers {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b": ");
         out.extend_from_slice(value);
         out.extend_from_slice(b"\r\n");
     }
-    let has_length = answer.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let has_length = answer
+        .headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     if answer.status != 204 && !has_length {
         out.extend_from_slice(format!("Content-Length: {}\r\n", answer.body.len()).as_bytes());
     }
@@ -265,19 +280,25 @@ fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
     out
 }
 
-/// `None`: no request at all; `Some(None)`: not yet a whole head.
-fn parse(buffer: &[u8]) -> Option<Option<(usize, Call)>> {
+/// What the received bytes are.
+enum Head {
+    Whole(usize, Box<Call>),
+    Partial,
+    None,
+}
+
+fn parse(buffer: &[u8]) -> Head {
     let mut headers = [httparse::EMPTY_HEADER; 128];
     let mut request = httparse::Request::new(&mut headers);
     let length = match request.parse(buffer) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Some(None),
-        Err(_) => return None,
+        Ok(httparse::Status::Partial) => return Head::Partial,
+        Err(_) => return Head::None,
     };
-    let target = request.path?.to_owned();
-    let path = target.split('?').next()?;
+    let target = request.path.unwrap_or_default().to_owned();
+    let path = target.split('?').next().unwrap_or_default();
     let call = Call {
-        method: request.method?.to_owned(),
+        method: request.method.unwrap_or_default().to_owned(),
         path: decoded(path),
         target: target.clone(),
         headers: request
@@ -289,7 +310,7 @@ fn parse(buffer: &[u8]) -> Option<Option<(usize, Call)>> {
         on_connection: 0,
         number: 0,
     };
-    Some(Some((length, call)))
+    Head::Whole(length, Box::new(call))
 }
 
 fn decoded(path: &str) -> String {

@@ -1,0 +1,221 @@
+#![expect(clippy::too_many_lines, reason = "a table of mutants")]
+
+use crate::toy::{Answer, Habit};
+use crate::{answers, habit, right, try_all};
+
+#[test]
+fn every_wrong_hello_is_rejected() {
+    try_all(
+        "hello",
+        right::hello,
+        vec![
+            answers(
+                "no type",
+                "header content-type: expected text/plain",
+                |_, answer| answer.remove("Content-Type"),
+            ),
+            answers("a type of HTML", "got text/html", |call, answer| {
+                if call.path == "/api/test" {
+                    answer.set("Content-Type", "text/html");
+                }
+            }),
+            answers(
+                "another charset",
+                "got text/plain; charset=iso-8859-1",
+                |call, answer| {
+                    if call.path == "/api/test" {
+                        answer.set("Content-Type", "text/plain; charset=iso-8859-1");
+                    }
+                },
+            ),
+            answers("a newline", "body: a newline too many at the end", |_, answer| {
+                answer.body.push(b'\n');
+            }),
+            answers("a byte less", "ends after 12 of 13 bytes", |_, answer| {
+                answer.body.truncate(12);
+            }),
+            answers("small letters", "upper and lower case differ", |_, answer| {
+                answer.body.make_ascii_lowercase();
+            }),
+            answers("another comma", "body: differs at byte 5", |_, answer| {
+                answer.body = answer.text().replace(',', " ").into_bytes();
+            }),
+            answers("no body", "body: empty", |_, answer| answer.body.clear()),
+            answers("201", "status: expected 200, got 201", |_, answer| {
+                if answer.status == 200 {
+                    answer.status = 201;
+                }
+            }),
+            answers(
+                "200 on any path",
+                "unknown path: GET /no/such/path: status: expected 404, got 200",
+                |_, answer| {
+                    if answer.status == 404 {
+                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                    }
+                },
+            ),
+            answers(
+                "200 on any method",
+                "wrong method: DELETE /api/test: status: expected 404 or 405, got 200",
+                |_, answer| {
+                    if answer.status == 405 {
+                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                    }
+                },
+            ),
+            answers("500 on an unknown path", "got 500", |_, answer| {
+                if answer.status == 404 {
+                    answer.status = 500;
+                }
+            }),
+            answers(
+                "404 with a query",
+                "query string: GET /api/test?page",
+                |call, answer| {
+                    if call.target.contains('?') {
+                        *answer = Answer::new(404);
+                    }
+                },
+            ),
+            answers(
+                "knows no percent signs",
+                "percent-encoded path: GET /ap%69/test: status",
+                |call, answer| {
+                    if call.target.contains('%') && !call.target.contains('?') {
+                        *answer = Answer::new(404);
+                    }
+                },
+            ),
+            answers(
+                "any case of letters",
+                "GET /API/TEST: status: expected 404, got 200",
+                |call, answer| {
+                    if call.path.eq_ignore_ascii_case("/api/test") {
+                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                    }
+                },
+            ),
+            answers(
+                "a beginning of the path",
+                "GET /api/testing: status: expected 404, got 200",
+                |call, answer| {
+                    if call.path.starts_with("/api/test") && call.method == "GET" {
+                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                    }
+                },
+            ),
+            answers(
+                "64 headers only",
+                "100 headers: GET /api/test: status: expected 200, got 431",
+                |call, answer| {
+                    if call.headers.len() > 64 {
+                        *answer = Answer::new(431);
+                    }
+                },
+            ),
+            answers(
+                "a body on HEAD",
+                "bytes after the end of the reply",
+                |call, answer| {
+                    if call.method == "HEAD" {
+                        answer.raw =
+                            Some(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!".to_vec());
+                    }
+                },
+            ),
+            answers(
+                "the second on a connection",
+                "keep-alive: GET /api/test: body",
+                |call, answer| {
+                    if call.on_connection == 2 {
+                        answer.body = b"Hello, Again!".to_vec();
+                    }
+                },
+            ),
+            answers(
+                "right at first",
+                "many connections: GET /api/test: status: expected 200, got 503",
+                |call, answer| {
+                    if call.number > 150 {
+                        *answer = Answer::new(503);
+                    }
+                },
+            ),
+            answers(
+                "wrong after the load",
+                "GET /api/test: body: differs at byte 8",
+                |call, answer| {
+                    if call.number > 290 {
+                        answer.body = b"Hello, Wurld!".to_vec();
+                    }
+                },
+            ),
+            answers(
+                "a wrong size of a chunk",
+                "chunked body: a chunk does not end where its size says",
+                |_, answer| {
+                    let head =
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+                    answer.raw = Some(format!("{head}8\r\nHello, World!\r\n0\r\n\r\n").into_bytes());
+                },
+            ),
+            answers("a chunk that is none", "is no size of a chunk", |_, answer| {
+                let head =
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+                answer.raw = Some(format!("{head}Hello, World!\r\n0\r\n\r\n").into_bytes());
+            }),
+            answers(
+                "too long a Content-Length",
+                "the body ended after 13 of its Content-Length of 20 bytes",
+                |_, answer| {
+                    answer.set("Content-Length", "20");
+                    answer.hang_up = true;
+                },
+            ),
+            answers(
+                "too short a Content-Length",
+                "bytes after the end of the reply",
+                |_, answer| {
+                    if answer.status == 200 {
+                        answer.set("Content-Length", "12");
+                    }
+                },
+            ),
+            answers(
+                "two Content-Lengths",
+                "two values of Content-Length",
+                |_, answer| {
+                    answer.headers.push(("Content-Length".into(), b"13".to_vec()));
+                    answer.headers.push(("Content-Length".into(), b"14".to_vec()));
+                },
+            ),
+            answers("no HTTP", "no HTTP reply", |_, answer| {
+                answer.raw = Some(b"HELO Hello, World!\r\n\r\n".to_vec());
+            }),
+            answers(
+                "no reply",
+                "closed the connection without a reply",
+                |_, answer| {
+                    answer.raw = Some(Vec::new());
+                    answer.hang_up = true;
+                },
+            ),
+            habit(
+                "reads once",
+                "single bytes: GET /api/test: status: expected 200, got 400",
+                Habit::ReadsOnce,
+            ),
+            habit(
+                "leaves bodies",
+                "wrong method: GET /api/test",
+                Habit::LeavesBodies,
+            ),
+            habit(
+                "forgets the second of a packet",
+                "one packet: GET /api/test: reply",
+                Habit::ForgetsTheSecond,
+            ),
+        ],
+    );
+}

@@ -1,0 +1,178 @@
+//! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
+//! right must pass.
+
+mod grpc;
+mod hello;
+mod person;
+mod relay;
+mod right;
+mod sequence;
+mod snoop;
+mod toy;
+
+use prony_contract::Contract;
+use prony_load::{Protocol, Target};
+use prony_trial::check::{CheckReport, CheckRequest, check, recheck};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use toy::{Answer, Call, Habit, Toy};
+
+/// One way to be wrong.
+pub(crate) struct Mutant {
+    /// What is wrong.
+    name: &'static str,
+    /// What the check must say of it.
+    told: &'static str,
+    habit: Habit,
+    change: Box<Change>,
+}
+
+type Change = dyn Fn(&Call, &mut Answer) + Send + Sync;
+
+/// A server whose right answers are changed.
+pub(crate) fn answers(
+    name: &'static str,
+    told: &'static str,
+    change: impl Fn(&Call, &mut Answer) + Send + Sync + 'static,
+) -> Mutant {
+    Mutant {
+        name,
+        told,
+        habit: Habit::Right,
+        change: Box::new(change),
+    }
+}
+
+/// A server that reads or writes wrongly.
+pub(crate) fn habit(name: &'static str, told: &'static str, habit: Habit) -> Mutant {
+    Mutant {
+        name,
+        told,
+        habit,
+        change: Box::new(|_, _| {}),
+    }
+}
+
+pub(crate) fn contract(name: &str) -> Contract {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../contracts")
+        .join(name);
+    Contract::load(&folder).unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn target(address: SocketAddr) -> Target {
+    Target {
+        url: format!("http://{address}"),
+        host: address.ip().to_string(),
+        port: address.port(),
+        authority: address.to_string(),
+        tls: None,
+    }
+}
+
+/// Checks what listens at an address, before and after a load that does not take place here.
+pub(crate) fn checked(contract: &Contract, address: SocketAddr, protocol: Protocol) -> Vec<CheckReport> {
+    let target = target(address);
+    let request = CheckRequest {
+        contract,
+        target: &target,
+        protocol,
+        seed: 11,
+        thorough: false,
+    };
+    vec![check(&request), recheck(&request)]
+}
+
+/// Everything that reports say of failures.
+pub(crate) fn told(reports: &[CheckReport]) -> String {
+    let mut text = String::new();
+    for case in reports.iter().flat_map(|report| &report.cases) {
+        for failure in &case.failures {
+            let _ = writeln!(text, "{}: {failure}", case.name);
+        }
+    }
+    text
+}
+
+/// Mutants at once.
+const AT_ONCE: usize = 4;
+
+/// Checks the right twin and every mutant of a contract; fails with the list of those that were not caught.
+pub(crate) fn try_all(
+    name: &str,
+    right: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+    mutants: Vec<Mutant>,
+) {
+    let contract = contract(name);
+    let right: Arc<Right> = Arc::new(right);
+    twin_passes(&contract, &right);
+    let waiting = Mutex::new(mutants);
+    side_by_side(|| {
+        let mutant = waiting.lock().expect("no panic").pop()?;
+        Some(survives(&contract, &right, mutant))
+    });
+}
+
+type Right = dyn Fn(&Call) -> Answer + Send + Sync;
+
+/// The right server must pass.
+pub(crate) fn twin_passes(contract: &Contract, right: &Arc<Right>) {
+    let right = Arc::clone(right);
+    let twin = Toy::start(Habit::Right, Arc::new(move |call: &Call| right(call)));
+    let reports = checked(contract, twin.address, Protocol::Http1);
+    assert_eq!(
+        told(&reports),
+        "",
+        "the right twin of {} must pass",
+        contract.name
+    );
+}
+
+/// Checks a mutant; what is wrong with the check where it does not name the fault.
+pub(crate) fn survives(contract: &Contract, right: &Arc<Right>, mutant: Mutant) -> Option<String> {
+    let (right, change) = (Arc::clone(right), mutant.change);
+    let handler = move |call: &Call| {
+        let mut answer = right(call);
+        change(call, &mut answer);
+        answer
+    };
+    let toy = Toy::start(mutant.habit, Arc::new(handler));
+    let said = told(&checked(contract, toy.address, Protocol::Http1));
+    if said.contains(mutant.told) {
+        return None;
+    }
+    let said: Vec<String> = said
+        .lines()
+        .take(6)
+        .map(|line| line.chars().take(150).collect())
+        .collect();
+    Some(format!(
+        "{}: nothing says `{}`; said was:\n{}",
+        mutant.name,
+        mutant.told,
+        said.join("\n")
+    ))
+}
+
+/// Calls `next` on several threads until it has nothing more; fails with all that it complained of.
+pub(crate) fn side_by_side(next: impl Fn() -> Option<Option<String>> + Sync) {
+    let complaints = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(complaint) = next() {
+                    complaints.lock().expect("no panic").extend(complaint);
+                }
+            });
+        }
+    });
+    let complaints = complaints.into_inner().expect("no panic");
+    assert!(
+        complaints.is_empty(),
+        "{} survived:\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
+}

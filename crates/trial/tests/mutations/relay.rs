@@ -1,0 +1,297 @@
+use crate::right::{self, Way};
+use crate::toy::{Answer, Call};
+use crate::{Mutant, answers, contract, side_by_side, survives, twin_passes};
+use prony_trial::backend::Backend;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A delay that overlaps and is soon over.
+const DELAY: Duration = Duration::from_millis(2);
+
+struct Relay {
+    backend: Backend,
+}
+
+impl Relay {
+    fn authority(&self) -> String {
+        self.backend.url().trim_start_matches("http://").to_owned()
+    }
+}
+
+/// Forwards a request changed.
+fn forwards(
+    relay: &Arc<Relay>,
+    change: fn(&mut Call),
+) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    let relay = Arc::clone(relay);
+    move |call, answer| {
+        if answer.headers.iter().any(|(name, _)| name == "prony-digest") {
+            let mut changed = call.clone();
+            change(&mut changed);
+            *answer = right::forwarded(&changed, &relay.authority());
+        }
+    }
+}
+
+/// Forwards what it should have answered itself.
+fn forwards_where(
+    relay: &Arc<Relay>,
+    is: fn(&Call, &Answer) -> bool,
+) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    let relay = Arc::clone(relay);
+    move |call, answer| {
+        if is(call, answer) {
+            *answer = right::forwarded(call, &relay.authority());
+        }
+    }
+}
+
+/// Drops what it should have forwarded.
+fn drops_where(is: fn(&Call, Option<Value>) -> bool) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    move |call, answer| {
+        if is(call, serde_json::from_slice(&call.body).ok()) {
+            *answer = Answer::new(204);
+        }
+    }
+}
+
+fn is_dropped(call: &Call) -> bool {
+    serde_json::from_slice::<Value>(&call.body).is_ok_and(|message| message["drop"] == true)
+}
+
+#[test]
+fn every_wrong_relay_is_rejected() {
+    let contract = contract("relay");
+    let all = |relay: &Arc<Relay>| -> Vec<Mutant> {
+        [decisions, requests, replies]
+            .into_iter()
+            .flat_map(|some| some(relay))
+            .collect()
+    };
+    // Each has a backend of its own: the case with the absent backend would disturb the others.
+    let with_backend = || {
+        let relay = Arc::new(Relay {
+            backend: Backend::start(DELAY).expect("a backend"),
+        });
+        let authority = relay.authority();
+        let right: Arc<dyn Fn(&Call) -> Answer + Send + Sync> =
+            Arc::new(move |call| match right::relay(call) {
+                Way::Answer(answer) => answer,
+                Way::Forward => right::forwarded(call, &authority),
+            });
+        (relay, right)
+    };
+    let (relay, right) = with_backend();
+    twin_passes(&contract, &right);
+    let count = all(&relay).len();
+    let next = AtomicUsize::new(0);
+    side_by_side(|| {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        if place >= count {
+            return None;
+        }
+        let (relay, right) = with_backend();
+        Some(survives(&contract, &right, all(&relay).swap_remove(place)))
+    });
+}
+
+fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
+    vec![
+        answers(
+            "relays what is dropped",
+            "header prony-digest: expected no such header",
+            forwards_where(relay, |call, _| is_dropped(call)),
+        ),
+        answers(
+            "looks for the letters of drop",
+            "messages that are dropped: POST /",
+            forwards_where(relay, |call, _| {
+                is_dropped(call) && !String::from_utf8_lossy(&call.body).contains("\"drop\":true")
+            }),
+        ),
+        answers(
+            "drops wherever the letters are",
+            "messages that only look as if they were dropped",
+            drops_where(|call, _| String::from_utf8_lossy(&call.body).contains("drop\":true")),
+        ),
+        answers(
+            "drops what is truthy",
+            "messages that only look as if they were dropped",
+            drops_where(|_, message| {
+                message.is_some_and(|message| !message["drop"].is_null() && message["drop"] != false)
+            }),
+        ),
+        answers(
+            "hides invalid JSON behind 204",
+            "what is no JSON but says so: POST /: status: expected 400, got 204",
+            |_, answer| {
+                if answer.status == 400 {
+                    *answer = Answer::new(204);
+                }
+            },
+        ),
+        answers(
+            "relays invalid JSON",
+            "what is no JSON but says so",
+            forwards_where(relay, |_, answer| answer.status == 400),
+        ),
+        answers("500 on invalid JSON", "got 500", |_, answer| {
+            if answer.status == 400 {
+                answer.status = 500;
+            }
+        }),
+        answers(
+            "takes text for JSON",
+            "what is no JSON and does not say so is relayed",
+            |call, answer| {
+                if call.header("content-type") == Some(b"text/plain") {
+                    *answer = Answer::new(400);
+                }
+            },
+        ),
+        answers(
+            "relays nop",
+            "GET /nop: status: expected 200, got 204",
+            forwards_where(relay, |call, _| call.path == "/nop"),
+        ),
+    ]
+}
+
+#[expect(clippy::too_many_lines, reason = "a table of mutants")]
+fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
+    vec![
+        answers("no body", "body_bytes", forwards(relay, |call| call.body.clear())),
+        answers(
+            "a body written anew",
+            "bodies arrive unchanged: POST /received/body: body at body_",
+            forwards(relay, |call| {
+                if let Ok(value) = serde_json::from_slice::<Value>(&call.body) {
+                    call.body = value.to_string().into_bytes();
+                }
+            }),
+        ),
+        answers(
+            "a header lost",
+            "headers arrive unchanged: POST /received/headers: body at headers.authorization",
+            forwards(relay, |call| {
+                call.headers
+                    .retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
+            }),
+        ),
+        answers(
+            "a random id lost",
+            "header prony-digest: expected",
+            forwards(relay, |call| {
+                call.headers
+                    .retain(|(name, _)| !name.eq_ignore_ascii_case("x-request-id"));
+            }),
+        ),
+        answers(
+            "a header more",
+            "body at headers.x-relay",
+            forwards(relay, |call| {
+                call.headers.push(("X-Relay".into(), b"yes".to_vec()));
+            }),
+        ),
+        answers(
+            "the second of two headers lost",
+            "headers.x-twice: expected \"one, two\", got \"one\"",
+            forwards(relay, |call| {
+                call.headers.retain(|(_, value)| value != b"two");
+            }),
+        ),
+        answers(
+            "its own agent",
+            "body at headers.user-agent",
+            forwards(relay, |call| {
+                call.headers
+                    .retain(|(name, _)| !name.eq_ignore_ascii_case("user-agent"));
+                call.headers.push(("User-Agent".into(), b"relay".to_vec()));
+            }),
+        ),
+        answers(
+            "the query lost",
+            "body at target: expected \"/received?x=1",
+            forwards(relay, |call| {
+                call.target = call.target.split('?').next().unwrap_or_default().to_owned();
+            }),
+        ),
+        answers(
+            "the path decoded",
+            "body at target",
+            forwards(relay, |call| {
+                call.target = call.target.replace("%2e", ".");
+            }),
+        ),
+        answers(
+            "always POST",
+            "body at method: expected \"PUT\", got \"POST\"",
+            forwards(relay, |call| {
+                call.method = "POST".into();
+            }),
+        ),
+    ]
+}
+
+fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
+    vec![
+        answers(
+            "204 for all",
+            "the backend's reply comes back unchanged",
+            |_, answer| {
+                if answer.headers.iter().any(|(name, _)| name == "prony-digest") {
+                    answer.status = 204;
+                    answer.body.clear();
+                }
+            },
+        ),
+        answers(
+            "a header of the reply lost",
+            "header x-answer: expected",
+            |_, answer| answer.remove("x-answer"),
+        ),
+        answers(
+            "a type of its own",
+            "header content-type: expected text/plain, got application/octet-stream",
+            |_, answer| {
+                if answer.text() == "the answer" {
+                    answer.set("Content-Type", "application/octet-stream");
+                }
+            },
+        ),
+        answers(
+            "a digest made up",
+            "header prony-digest: expected",
+            |_, answer| {
+                if answer.headers.iter().any(|(name, _)| name == "prony-digest") {
+                    answer.set("prony-digest", "0000");
+                }
+            },
+        ),
+        answers(
+            "no backend asked at all",
+            "header prony-digest: expected",
+            |call, answer| {
+                if call.method == "POST" && call.path == "/" && answer.status == 204 {
+                    *answer = Answer::new(204);
+                }
+            },
+        ),
+        answers(
+            "500 without a backend",
+            "status: expected 502, got 500",
+            |_, answer| {
+                if answer.status == 502 {
+                    answer.status = 500;
+                }
+            },
+        ),
+        answers("the body of the reply cut", "body: ends after", |_, answer| {
+            if answer.text().starts_with("piece") {
+                answer.body.truncate(5);
+            }
+        }),
+    ]
+}

@@ -1,0 +1,231 @@
+#![expect(clippy::too_many_lines, reason = "a table of mutants")]
+
+use crate::toy::{Answer, Call, Habit};
+use crate::{answers, habit, right, try_all};
+
+fn n(call: &Call) -> Option<u64> {
+    call.segments().last()?.parse().ok()
+}
+
+fn is(operation: &'static str, call: &Call) -> bool {
+    call.path.contains(operation)
+}
+
+/// Changes the text of right answers of one operation.
+fn text(
+    operation: &'static str,
+    change: impl Fn(&str, u64) -> String + Send + Sync + 'static,
+) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    move |call, answer| {
+        if let Some(n) = n(call).filter(|_| answer.status == 200 && is(operation, call)) {
+            answer.body = change(&answer.text(), n).into_bytes();
+        }
+    }
+}
+
+/// The text with every number changed.
+fn each(text: &str, change: impl Fn(&str) -> String) -> String {
+    text.split(' ').map(change).collect::<Vec<_>>().join(" ")
+}
+
+/// Accepts what `read` makes of the last segment.
+fn accepts(read: fn(&str) -> Option<u64>) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    move |call, answer| {
+        if answer.status == 400
+            && let Some(n) = call.segments().last().and_then(|segment| read(segment))
+        {
+            *answer = Answer::of(200, "text/plain", right::numbers("count", n));
+        }
+    }
+}
+
+#[test]
+fn every_wrong_sequence_is_rejected() {
+    try_all(
+        "sequence",
+        right::sequence,
+        vec![
+            answers(
+                "counts from 0",
+                "number 1 of the integers: expected 1, got 0",
+                text("count", |text, _| format!("0 {text}")),
+            ),
+            answers(
+                "stops before n",
+                "too few in number",
+                text("count", |_, n| right::numbers("count", n.saturating_sub(1))),
+            ),
+            answers(
+                "goes beyond n",
+                "too many in number",
+                text("count", |_, n| right::numbers("count", n + 1)),
+            ),
+            answers(
+                "commas",
+                "count 1 to 500: GET /api/count/2: body: differs at byte 1",
+                text("count", |text, _| text.replace(' ', ",")),
+            ),
+            answers(
+                "a space at the end",
+                "white space too many at the end",
+                text("count", |text, _| format!("{text} ")),
+            ),
+            answers(
+                "a newline",
+                "fib 0 to 100: GET /api/fib/0: body: a newline too many",
+                text("fib", |text, _| format!("{text}\n")),
+            ),
+            answers(
+                "0 for nothing",
+                "GET /api/count/0: body: too many in number",
+                text(
+                    "count",
+                    |text, n| {
+                        if n == 0 { "0".into() } else { text.to_owned() }
+                    },
+                ),
+            ),
+            answers(
+                "64 bits signed",
+                "number 94 of Fibonacci's numbers: beyond 64 bits",
+                text("fib", |text, _| {
+                    each(text, |number| match number.parse::<u128>() {
+                        Ok(number) => (number as i64).to_string(),
+                        Err(_) => "0".into(),
+                    })
+                }),
+            ),
+            answers(
+                "64 bits unsigned",
+                "number 95 of Fibonacci's numbers: beyond 64 bits",
+                text("fib", |text, _| {
+                    each(text, |number| match number.parse::<u128>() {
+                        Ok(number) => (number as u64).to_string(),
+                        Err(_) => "0".into(),
+                    })
+                }),
+            ),
+            answers(
+                "128 bits",
+                "number 188 of Fibonacci's numbers",
+                text("fib", |text, _| {
+                    each(text, |number| {
+                        number
+                            .parse::<u128>()
+                            .map_or("340282366920938463463374607431768211455".into(), |number| {
+                                number.to_string()
+                            })
+                    })
+                }),
+            ),
+            answers(
+                "floats",
+                "written as a floating-point number",
+                text("fib", |text, _| {
+                    each(text, |number| {
+                        if number.len() > 16 {
+                            format!("{:e}", number.parse::<f64>().unwrap_or_default())
+                        } else {
+                            number.into()
+                        }
+                    })
+                }),
+            ),
+            answers(
+                "begins with 1 1",
+                "number 1 of Fibonacci's numbers: expected 0, got 1",
+                text("fib", |text, _| text.replacen("0 1", "1 1", 1)),
+            ),
+            answers("knows 500 numbers", "count of random numbers", |call, answer| {
+                if n(call).is_some_and(|n| n > 500) {
+                    *answer = Answer::new(404);
+                }
+            }),
+            answers(
+                "remembers the first reply of fib",
+                "fib 0 to 100: GET /api/fib/1",
+                text("fib", |_, _| "0".into()),
+            ),
+            answers(
+                "500 on bad input",
+                "count of what is no number from 0 to 10000: GET /api/count/-1: status: expected 400 or 404, got 500",
+                |call, answer| {
+                    if answer.status == 400 && is("count", call) {
+                        answer.status = 500;
+                    }
+                },
+            ),
+            answers(
+                "500 on a large number",
+                "GET /api/fib/10001: status: expected 400 or 404, got 500",
+                |call, answer| {
+                    if answer.status == 400 && is("fib", call) && n(call).is_some() {
+                        answer.status = 500;
+                    }
+                },
+            ),
+            answers(
+                "takes 10001",
+                "GET /api/count/10001: status: expected 400 or 404, got 200",
+                accepts(|text| text.parse().ok().filter(|n| *n == 10_001)),
+            ),
+            answers(
+                "takes the beginning of 12a",
+                "GET /api/count/12a: status: expected 400 or 404, got 200",
+                accepts(|text| text.strip_suffix('a').and_then(|digits| digits.parse().ok())),
+            ),
+            answers(
+                "takes 1.5",
+                "GET /api/count/1.5: status: expected 400 or 404, got 200",
+                accepts(|text| {
+                    text.parse::<f64>()
+                        .ok()
+                        .filter(|number| number.fract() != 0.0)
+                        .map(|number| number as u64)
+                }),
+            ),
+            answers(
+                "takes -1 for nothing",
+                "GET /api/count/-1: status: expected 400 or 404, got 200",
+                accepts(|text| text.starts_with('-').then_some(0)),
+            ),
+            answers(
+                "takes one more segment",
+                "GET /api/count/3/4: status: expected 400 or 404, got 200",
+                |call, answer| {
+                    if call.segments().len() == 4 {
+                        *answer = Answer::of(200, "text/plain", "1 2 3");
+                    }
+                },
+            ),
+            answers(
+                "answers prime like count",
+                "GET /api/prime/7: status",
+                |call, answer| {
+                    if is("prime", call) {
+                        *answer = Answer::of(200, "text/plain", "1 2 3 4 5 6 7");
+                    }
+                },
+            ),
+            answers(
+                "mixes replies up under load",
+                "many connections: GET /api/",
+                |call, answer| {
+                    if call.number > 700 && call.number.is_multiple_of(3) && answer.status == 200 {
+                        answer.body = b"1 2 3".to_vec();
+                    }
+                },
+            ),
+            answers(
+                "no type for fib",
+                "GET /api/fib/0: header content-type",
+                |call, answer| {
+                    if is("fib", call) {
+                        answer.remove("Content-Type");
+                    }
+                },
+            ),
+            habit("swaps pairs", "one packet: GET /api/", Habit::SwapsPairs),
+        ],
+    );
+}
