@@ -11,12 +11,21 @@ if (cluster.isPrimary && workers > 1) {
   process.on('SIGTERM', () => cluster.disconnect(() => process.exit(0)));
 } else {
   const server = http.createServer((request, response) => {
-    if (request.url.split('?')[0] !== '/api/test') return respond(response, 404, 'no such path');
+    if (pathOf(request) !== '/api/test') return respond(response, 404, 'no such path');
     if (request.method !== 'GET' && request.method !== 'HEAD') return respond(response, 405, 'GET only');
     respond(response, 200, 'Hello, World!');
   });
   server.listen(process.env.PORT || 8080, process.env.HOST || '127.0.0.1');
   process.on('SIGTERM', () => process.exit(0));
+}
+
+// Without the query, and with %69 for i and the like undone.
+function pathOf(request) {
+  try {
+    return decodeURIComponent(request.url.split('?')[0]);
+  } catch (malformed) {
+    return '';
+  }
 }
 
 function respond(response, status, text) {

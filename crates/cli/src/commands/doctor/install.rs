@@ -32,7 +32,9 @@ pub(super) fn run(missing: &[&Toolchain], yes: bool) -> anyhow::Result<Exit> {
         .iter()
         .filter_map(|toolchain| bring(toolchain).err())
         .collect();
-    failed.iter().for_each(|reason| eprintln!("prony: {reason}"));
+    for reason in &failed {
+        eprintln!("prony: {reason}");
+    }
     Ok(if failed.is_empty() {
         Exit::Fine
     } else {

@@ -1,6 +1,8 @@
 use std::env;
 
 use axum::Router;
+use axum::extract::Path;
+use axum::http::StatusCode;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,13 +16,21 @@ fn main() -> std::io::Result<()> {
 }
 
 async fn serve() -> std::io::Result<()> {
-    let app = Router::new().route("/api/test", get(async || "Hello, World!"));
+    // A fixed route would be compared with the path as it was sent; an extracted path has its escapes undone.
+    let app = Router::new().route("/{*path}", get(respond));
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
     let listener = TcpListener::bind(address).await?;
     let mut term = signal(SignalKind::terminate())?;
     tokio::select! {
         ended = async { axum::serve(listener, app).await } => ended,
         _ = term.recv() => Ok(()),
+    }
+}
+
+async fn respond(Path(path): Path<String>) -> Result<&'static str, StatusCode> {
+    match path.as_str() {
+        "api/test" => Ok("Hello, World!"),
+        _ => Err(StatusCode::NOT_FOUND),
     }
 }
 
