@@ -11,6 +11,10 @@
   (or (System/getenv name) default))
 
 (defn -main []
+  ;; The JVM's own handler of the signal exits with 143.
+  (Signal/handle (Signal. "TERM")
+                 (reify SignalHandler
+                   (handle [_ _] (System/exit 0))))
   (let [processors (.availableProcessors (Runtime/getRuntime))
         workers (parse-long (env "WORKERS" (str processors)))
         handler (Handlers/gracefulShutdown ^HttpHandler (api/routes))
@@ -20,10 +24,6 @@
                    (.setHandler handler)
                    (.build))]
     (.start server)
-    ;; The JVM's own handler of the signal exits with 143.
-    (Signal/handle (Signal. "TERM")
-                   (reify SignalHandler
-                     (handle [_ _] (System/exit 0))))
     (.addShutdownHook (Runtime/getRuntime)
                       (Thread. (fn []
                                  (.shutdown handler)

@@ -11,6 +11,8 @@ import sun.misc.Signal
 /** person over gRPC with ScalaPB. */
 object Main:
   def main(args: Array[String]): Unit =
+    // The JVM's own handler of the signal exits with 143.
+    Signal.handle(Signal("TERM"), _ => System.exit(0))
     val host = sys.env.getOrElse("HOST", "127.0.0.1")
     val port = sys.env.getOrElse("PORT", "8080").toInt
     val server = NettyServerBuilder
@@ -21,8 +23,6 @@ object Main:
       .build()
       .start()
 
-    // The JVM's own handler of the signal exits with 143.
-    Signal.handle(Signal("TERM"), _ => System.exit(0))
     sys.addShutdownHook:
       if !server.shutdown().awaitTermination(5, TimeUnit.SECONDS) then server.shutdownNow()
     server.awaitTermination()

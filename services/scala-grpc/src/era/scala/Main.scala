@@ -8,6 +8,10 @@ import sun.misc.{Signal, SignalHandler}
 /** person over gRPC 1.6 from Scala, on its Java stubs. */
 object Main {
   def main(args: Array[String]): Unit = {
+    // The JVM's own handler of the signal exits with 143.
+    Signal.handle(new Signal("TERM"), new SignalHandler {
+      def handle(signal: Signal): Unit = System.exit(0)
+    })
     val host = sys.env.getOrElse("HOST", "127.0.0.1")
     val port = sys.env.getOrElse("PORT", "8080").toInt
     val server = NettyServerBuilder
@@ -18,10 +22,6 @@ object Main {
       .build()
       .start()
 
-    // The JVM's own handler of the signal exits with 143.
-    Signal.handle(new Signal("TERM"), new SignalHandler {
-      def handle(signal: Signal): Unit = System.exit(0)
-    })
     sys.addShutdownHook {
       if (!server.shutdown().awaitTermination(5, TimeUnit.SECONDS)) server.shutdownNow()
     }

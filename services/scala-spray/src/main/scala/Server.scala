@@ -9,6 +9,10 @@ import sun.misc.Signal
 
 /** hello and sequence on spray-can. */
 object Server extends App {
+  // The JVM's own handler of the signal exits with 143.
+  Signal.handle(new Signal("TERM"), new sun.misc.SignalHandler {
+    def handle(signal: Signal): Unit = System.exit(0)
+  })
   implicit val system = ActorSystem("service")
 
   val host = sys.env.getOrElse("HOST", "127.0.0.1")
@@ -17,10 +21,6 @@ object Server extends App {
   // Hundreds of connections may come at once; the default backlog is 100.
   IO(Http).tell(Http.Bind(listener, host, port, backlog = 1000), listener)
 
-  // The JVM's own handler of the signal exits with 143.
-  Signal.handle(new Signal("TERM"), new sun.misc.SignalHandler {
-    def handle(signal: Signal): Unit = System.exit(0)
-  })
   sys.addShutdownHook {
     system.shutdown()
     system.awaitTermination(5.seconds)

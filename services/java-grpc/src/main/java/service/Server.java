@@ -10,6 +10,8 @@ import sun.misc.Signal;
 /** person over gRPC. */
 public final class Server {
     public static void main(String[] args) throws IOException, InterruptedException {
+        // The JVM's own handler of the signal exits with 143.
+        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
 
@@ -21,8 +23,6 @@ public final class Server {
                 .build()
                 .start();
 
-        // The JVM's own handler of the signal exits with 143.
-        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server)));
         server.awaitTermination();
     }

@@ -18,6 +18,8 @@ public final class Server {
     private static final int MAX_HEADER_BYTES = 64 * 1024;
 
     public static void main(String[] args) throws InterruptedException {
+        // The JVM's own handler of the signal exits with 143.
+        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
         String processors = String.valueOf(Runtime.getRuntime().availableProcessors());
@@ -42,8 +44,6 @@ public final class Server {
                 });
         Channel listener = bootstrap.bind(host, port).sync().channel();
 
-        // The JVM's own handler of the signal exits with 143.
-        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             listener.close().awaitUninterruptibly();
             acceptor.shutdownGracefully(0, 1, TimeUnit.SECONDS);

@@ -17,6 +17,8 @@ public final class Server {
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
     public static void main(String[] args) {
+        // The JVM's own handler of the signal exits with 143.
+        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
         String processors = String.valueOf(Runtime.getRuntime().availableProcessors());
@@ -35,8 +37,6 @@ public final class Server {
                 .build();
         server.start();
 
-        // The JVM's own handler of the signal exits with 143.
-        Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, handler)));
     }
 
