@@ -1,0 +1,258 @@
+//! What an author may write wrong is told with file, line and key.
+
+use prony_contract::Contract;
+use std::path::Path;
+
+/// A contract that is right; line 1 is `name`.
+const RIGHT: &str = r#"name = "toy"
+title = "Toy"
+summary = "A toy."
+proto = "toy.proto"
+
+[data.one]
+id = "1"
+
+[operation.get]
+summary = "Gets."
+http = "GET /get/{id}"
+grpc = "toy.Toy/get"
+message = { id = "{id}" }
+with = { id = { random = [1, 9] } }
+expect = { status = 200, type = "application/json", json = { id = "{id}" } }
+
+[[case]]
+name = "a case"
+call = { operation = "get", with = { id = 4 } }
+
+[workload.get]
+summary = "Gets."
+mix = [{ operation = "get" }]
+load = { kind = "closed", connections = 1 }
+"#;
+
+const PROTO: &str = r#"syntax = "proto3";
+package toy;
+service Toy { rpc get(Id) returns (Id); }
+message Id { string id = 1; }
+"#;
+
+fn load(contract: &str, proto: &str) -> Result<Contract, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("toy");
+    std::fs::create_dir(&path).expect("a folder");
+    std::fs::write(path.join("contract.toml"), contract).expect("written");
+    std::fs::write(path.join("toy.proto"), proto).expect("written");
+    Contract::load(&path).map_err(|error| error.to_string())
+}
+
+/// The right contract with one thing replaced must be refused at a line, in these words.
+fn refused(old: &str, new: &str, line: usize, words: &[&str]) {
+    assert!(RIGHT.contains(old), "nothing to replace: {old}");
+    let message = load(&RIGHT.replacen(old, new, 1), PROTO).expect_err(new);
+    assert!(
+        message.contains(&format!("contract.toml:{line}: ")),
+        "{new}: not line {line}: {message}"
+    );
+    for word in words {
+        assert!(message.contains(word), "{new}: nothing says `{word}`: {message}");
+    }
+}
+
+#[test]
+fn the_right_one_loads() {
+    let contract = load(RIGHT, PROTO).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(contract.operations()[0].name, "get");
+}
+
+#[test]
+fn unknown_keys() {
+    refused("title =", "titel =", 2, &["unknown field `titel`", "`title`"]);
+    refused(
+        "summary = \"Gets.\"\nhttp",
+        "sumary = \"Gets.\"\nhttp",
+        10,
+        &["unknown field `sumary`"],
+    );
+    refused(
+        "status = 200",
+        "statuts = 200",
+        15,
+        &["unknown field `statuts`", "`status`"],
+    );
+    refused(
+        "with = { id = 4 } }",
+        "wiht = { id = 4 } }",
+        19,
+        &["unknown field `wiht`"],
+    );
+    refused(
+        "kind = \"closed\"",
+        "kind = \"shut\"",
+        24,
+        &["unknown variant `shut`", "`closed`"],
+    );
+}
+
+#[test]
+fn no_expectation() {
+    refused(
+        "expect = { status = 200, type = \"application/json\", json = { id = \"{id}\" } }\n",
+        "",
+        9,
+        &["no expectation", "`expect`"],
+    );
+    refused(
+        "call = { operation = \"get\", with = { id = 4 } }",
+        "call = { http = \"GET /x\" }",
+        19,
+        &["no expectation"],
+    );
+    refused(
+        "with = { id = 4 } }",
+        "expect = {} }",
+        19,
+        &["`expect` says nothing"],
+    );
+    refused(
+        "call = { operation = \"get\", with = { id = 4 } }",
+        "",
+        17,
+        &["give either `call` or `calls`"],
+    );
+}
+
+#[test]
+fn patterns_that_do_not_compile() {
+    refused(
+        "status = 200,",
+        "status = 200, matches = \"a(\",",
+        15,
+        &["`expect.matches`", "`a(`", "unclosed group"],
+    );
+    refused(
+        "status = 200,",
+        "status = 200, headers = { x = \"[\" },",
+        15,
+        &["`expect.headers.x`", "`^(?:[)$`"],
+    );
+}
+
+#[test]
+fn schemas_that_do_not_resolve() {
+    refused(
+        "toy.proto",
+        "other.proto",
+        4,
+        &["`proto`", "other.proto does not resolve"],
+    );
+    refused(
+        "toy.Toy/get",
+        "toy.Toy/put",
+        12,
+        &["no method `toy.Toy/put`", "toy.Toy/get"],
+    );
+    refused(
+        "message = { id",
+        "message = { di",
+        13,
+        &["no message `toy.Id`", "di"],
+    );
+    let broken = load(RIGHT, "syntax = \"proto3\";\nmessage Id { strin id = 1; }\n").expect_err("broken");
+    assert!(broken.contains("contract.toml:4: `proto`"), "{broken}");
+    assert!(broken.contains("strin"), "{broken}");
+}
+
+#[test]
+fn places_and_values() {
+    refused(
+        "/get/{id}",
+        "/get/{di}",
+        11,
+        &["`{di}` has no value", "known are id"],
+    );
+    refused(
+        "with = { id = 4 }",
+        "with = { id = 4, more = 5 }",
+        19,
+        &["`with.more`", "nothing has a place `{more}`"],
+    );
+    refused(
+        "random = [1, 9]",
+        "random = [9, 1]",
+        14,
+        &["[9, 1]", "the first number must not be the larger one"],
+    );
+    refused("random = [1, 9]", "hex = 0", 14, &["give 1 to 64 digits"]);
+    refused(
+        "random = [1, 9]",
+        "dice = 6",
+        14,
+        &["unknown variant `dice`", "`range`"],
+    );
+    refused(
+        "random = [1, 9]",
+        "random = [1, 10]",
+        13,
+        &["`id` has values of different lengths"],
+    );
+    refused(
+        "json = { id = \"{id}\" }",
+        "json = \"$two\"",
+        15,
+        &["`$two` is not in `[data]`", "known are one"],
+    );
+    refused("GET /get", "GET get", 11, &["give method and path"]);
+    refused("/get/{id}", "/get/ {id}", 11, &["percent-encode it"]);
+}
+
+#[test]
+fn names() {
+    refused(
+        "name = \"toy\"",
+        "name = \"game\"",
+        1,
+        &["`name` is `game`", "the name of the folder"],
+    );
+    refused(
+        "call = { operation = \"get\"",
+        "call = { operation = \"put\"",
+        19,
+        &["`operation` is `put`", "known are get"],
+    );
+    refused(
+        "mix = [{ operation = \"get\" }]",
+        "mix = [{ operation = \"put\" }]",
+        23,
+        &["`operation` is `put`"],
+    );
+    refused(
+        "title = \"Toy\"",
+        "title = \"Toy\"\nwithout = [\"heads\"]",
+        3,
+        &["`without` names `heads`", "HEAD"],
+    );
+    refused(
+        "mix = [{ operation = \"get\" }]",
+        "",
+        21,
+        &["no operation", "`mix` or `sequence`"],
+    );
+    refused("connections = 1", "connections = 0", 24, &["`connections` is 0"]);
+    let contract = load(RIGHT, PROTO).expect("right");
+    let unknown = contract
+        .load_of(Some("put"))
+        .expect_err("no such workload")
+        .to_string();
+    assert_eq!(unknown, "contract `toy` has no workload `put`: known are get");
+}
+
+#[test]
+fn no_file_at_all() {
+    let message = Contract::load(Path::new("/nowhere"))
+        .expect_err("nothing there")
+        .to_string();
+    assert!(
+        message.starts_with("cannot read /nowhere/contract.toml"),
+        "{message}"
+    );
+}
