@@ -148,7 +148,7 @@ impl Client {
             result = self.answer(line, exchange, delivery).await;
         }
         let answer = result?;
-        traits.see(exchange, &answer, self.protocol);
+        traits.see(&answer, self.protocol);
         let took = started.elapsed();
         if answer.closes {
             *line = None;
@@ -253,7 +253,7 @@ impl Client {
                 .receive(&exchange.request.method)
                 .await
                 .map_err(|fault| (place, fault))?;
-            tally.traits.see(exchange, &answer, self.protocol);
+            tally.traits.see(&answer, self.protocol);
             tally.record(exchange, judged(exchange, &answer));
             // What closes after a reply cannot answer the next request: that is told as a warning.
             if answer.closes {

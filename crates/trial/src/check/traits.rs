@@ -1,8 +1,7 @@
 //! What a service does that is no failure but stands beside its numbers.
 
 use super::exchange::Answer;
-use prony_contract::Exchange;
-use prony_load::{HeaderValue, Protocol};
+use prony_load::Protocol;
 use prony_measurement::{Warning, WarningKind};
 
 /// What is worth a warning: how many replies had it.
@@ -10,16 +9,15 @@ use prony_measurement::{Warning, WarningKind};
 pub(super) struct Traits {
     replies: usize,
     pub(super) closed: usize,
-    /// Replies whose type the contract names.
-    typed: usize,
     old: usize,
     without_date: usize,
-    without_charset: usize,
+    /// Requests refused for the number of their headers.
+    pub(super) too_many_headers: usize,
 }
 
 impl Traits {
     /// Looks at a reply that is a success: errors may end the connection.
-    pub(super) fn see(&mut self, exchange: &Exchange, answer: &Answer, protocol: Protocol) {
+    pub(super) fn see(&mut self, answer: &Answer, protocol: Protocol) {
         if !(200..300).contains(&answer.status) || protocol == Protocol::Grpc {
             return;
         }
@@ -27,28 +25,14 @@ impl Traits {
         self.closed += usize::from(answer.closes);
         self.old += usize::from(answer.old);
         self.without_date += usize::from(answer.header("date").is_none());
-        let text = answer
-            .header("content-type")
-            .map(<[u8]>::to_ascii_lowercase)
-            .unwrap_or_default();
-        let charset = text.windows(8).any(|window| window == b"charset=");
-        // Where the contract names no type, it is not the service that chose it.
-        let own = exchange
-            .expect
-            .headers
-            .iter()
-            .any(|rule| matches!(rule.value, HeaderValue::MediaType(_)));
-        self.typed += usize::from(own);
-        self.without_charset += usize::from(own && text.starts_with(b"text/") && !charset);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.replies += other.replies;
-        self.typed += other.typed;
         self.closed += other.closed;
         self.old += other.old;
         self.without_date += other.without_date;
-        self.without_charset += other.without_charset;
+        self.too_many_headers += other.too_many_headers;
     }
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
@@ -81,12 +65,9 @@ impl Traits {
             format!("no Date in {}", of(self.without_date, self.replies)),
         );
         warn(
-            self.without_charset,
+            self.too_many_headers,
             WarningKind::Note,
-            format!(
-                "no charset in the Content-Type of {}",
-                of(self.without_charset, self.typed)
-            ),
+            "refuses a request with 100 headers (431), and cannot be told otherwise".to_owned(),
         );
         warnings
     }
