@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use prony_measurement::{RunRecord, TrialRecord};
 use prony_plan::{Catalogue, Service};
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
-use prony_statistics::{Options, Summary, summarise};
+use prony_statistics::{Calibration, Options, Summary, machine_name, summarise};
 use prony_store::Store;
 use serde_json::Value;
 use std::io::IsTerminal as _;
@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime};
 const SILENT: Duration = Duration::from_mins(2);
 /// Widest table on a terminal; beyond it the eye loses the row.
 const WIDEST: usize = 150;
+/// Rounds for which a report cites the smallest difference.
+const CITED_ROUNDS: u32 = 10;
 /// Width where there is no terminal.
 const USUAL: usize = 100;
 
@@ -104,7 +106,38 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
         checks: checks.as_ref(),
         running: is_running(store, &record, &trials)?,
     };
-    Report::new(&input).with_context(|| format!("cannot report the run {run}"))
+    let mut report = Report::new(&input).with_context(|| format!("cannot report the run {run}"))?;
+    report.method.extend(calibration_sentence(store, &record)?);
+    Ok(report)
+}
+
+/// What the last calibration of the run's machine says of its numbers; `None` where it was never calibrated.
+fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option<String>> {
+    let stored = store.calibration::<Calibration>(&machine_name(&run.environment))?;
+    Ok(stored.map(|stored| {
+        let calibration = stored.value;
+        let verdict = if calibration.passed {
+            "every check passed"
+        } else {
+            "A CHECK FAILED, so the numbers may be wrong"
+        };
+        let seen = calibration
+            .noise
+            .smallest_differences
+            .iter()
+            .find(|seen| seen.rounds == CITED_ROUNDS);
+        let smallest = seen.map_or_else(String::new, |seen| {
+            format!(
+                "; {} rounds show differences from {:.1} % on",
+                seen.rounds,
+                100.0 * seen.difference
+            )
+        });
+        format!(
+            "This machine was calibrated at {}: {verdict}{smallest}.",
+            stored.calibrated_at
+        )
+    }))
 }
 
 /// What was known of the services when the run began; for a run that did not keep it, what the checkout says today.

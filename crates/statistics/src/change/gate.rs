@@ -1,6 +1,6 @@
 //! Two runs compared, service by service and metric by metric: the regression gate.
 
-use crate::distribution::{student_beyond, student_two_sided};
+use crate::distribution::{no_difference, student_two_sided};
 use crate::ranking::{holm, judge};
 use crate::{
     Better, Estimate, Estimated, Group, Metric, Quantity, ServiceSummary, StatisticsError, Summary, Verdict,
@@ -273,13 +273,7 @@ fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
 /// Intervals, p-values and verdicts, now that the number of comparisons is known.
 pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptions) {
     let level = 1.0 - (1.0 - options.confidence) / raws.len().max(1) as f64;
-    let p_value = |raw: &Raw| {
-        if raw.point == 0.0 {
-            1.0
-        } else {
-            student_beyond(raw.point / raw.error, raw.freedom)
-        }
-    };
+    let p_value = |raw: &Raw| no_difference(raw.point, raw.error, raw.freedom);
     let adjusted = holm::adjust(&raws.iter().map(p_value).collect::<Vec<_>>());
     let services = change.groups.iter_mut().flat_map(|group| &mut group.services);
     let changes = services.flat_map(|service| &mut service.changes);

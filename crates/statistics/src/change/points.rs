@@ -1,7 +1,7 @@
 //! Change points in a history of runs: E-divisive with a t-test, as `MongoDB` (Daly and others 2020) and Otava (Fleming and
 //! others 2023) do.
 
-use crate::distribution::student_beyond;
+use crate::distribution::no_difference;
 use crate::interval::mean::{self, mean};
 use crate::{Estimate, StatisticsError};
 use serde::{Deserialize, Serialize};
@@ -142,11 +142,7 @@ fn test(before: &[f64], after: &[f64]) -> Tested {
         freedom(before) + freedom(after)
     };
     let difference = mean(after) - mean(before);
-    let p_value = if difference == 0.0 {
-        1.0
-    } else {
-        student_beyond(difference / sum.sqrt(), freedom)
-    };
+    let p_value = no_difference(difference, sum.sqrt(), freedom);
     Tested {
         difference,
         error: sum.sqrt(),

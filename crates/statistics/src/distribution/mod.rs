@@ -5,7 +5,7 @@ mod student;
 mod studentized_range;
 
 pub(crate) use fisher::beyond as fisher_beyond;
-pub(crate) use student::{beyond as student_beyond, two_sided as student_two_sided};
+pub(crate) use student::{is_rounding, no_difference, two_sided as student_two_sided};
 pub(crate) use studentized_range::StudentizedRange;
 
 use statrs::function::erf::{erfc, erfc_inv};

@@ -15,6 +15,23 @@ pub(crate) fn beyond(t: f64, freedom: f64) -> f64 {
     2.0 * student(freedom).sf(t.abs())
 }
 
+/// A difference of logarithms that rounding alone can make.
+const ROUNDING: f64 = 1e-12;
+
+/// The p-value of "no difference" for a difference of logarithms and its standard error. Values that are the same but for
+/// rounding do not differ, even where nothing varies.
+pub(crate) fn no_difference(difference: f64, error: f64, freedom: f64) -> f64 {
+    if is_rounding(difference) {
+        return 1.0;
+    }
+    beyond(difference / error, freedom)
+}
+
+/// Whether a difference of logarithms is none but for rounding.
+pub(crate) fn is_rounding(difference: f64) -> bool {
+    difference.abs() <= ROUNDING
+}
+
 fn student(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("invariant: degrees of freedom are above 0")
 }
@@ -39,6 +56,13 @@ mod tests {
             );
         }
         assert!((beyond(4.303, 2.0) - 0.05).abs() < 1e-4);
+    }
+
+    #[test]
+    fn rounding_is_no_difference() {
+        assert!(no_difference(3e-16, 0.0, 3.0) >= 1.0);
+        assert!(no_difference(0.01, 0.0, 3.0) <= 0.0);
+        assert!((no_difference(0.02, 0.01, 4.0) - beyond(2.0, 4.0)).abs() < 1e-15);
     }
 
     #[test]

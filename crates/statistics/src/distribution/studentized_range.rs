@@ -7,7 +7,9 @@
 
 use super::normal;
 use statrs::function::gamma::ln_gamma;
+use std::collections::BTreeMap;
 use std::f64::consts::{LN_2, PI};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Degrees of freedom from which s is taken as 1.
 const PRACTICALLY_INFINITE: f64 = 1e5;
@@ -43,8 +45,11 @@ const STEPS: usize = 512;
 pub(crate) struct StudentizedRange {
     freedom: f64,
     /// W at equal steps from 0 to twice [`FARTHEST`], one step more at each end.
-    range: Vec<f64>,
+    range: Arc<[f64]>,
 }
+
+/// Tables of W by count: the only part that takes milliseconds, and the same for every board of that many services.
+static TABLES: Mutex<BTreeMap<i32, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
 
 impl StudentizedRange {
     /// `count` at least 2, `freedom` at least 1.
@@ -55,10 +60,10 @@ impl StudentizedRange {
         );
         let count = i32::try_from(count).unwrap_or(i32::MAX);
         let at = |step: usize| range(count, (step as f64 - 1.0) * STEP);
-        Self {
-            freedom,
-            range: (0..STEPS + 3).map(at).collect(),
-        }
+        let table = || (0..STEPS + 3).map(at).collect();
+        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        let range = Arc::clone(tables.entry(count).or_insert_with(table));
+        Self { freedom, range }
     }
 
     /// The share of ranges up to `q`.

@@ -3,7 +3,7 @@
 use super::{Adjustment, holm};
 use crate::Estimate;
 use crate::design::{Additive, Cells, Table, one_variance};
-use crate::distribution::{StudentizedRange, student_beyond, student_two_sided};
+use crate::distribution::{StudentizedRange, is_rounding, no_difference, student_two_sided};
 use crate::interval::mean;
 use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;
@@ -35,7 +35,7 @@ fn tukey(model: &Additive, confidence: f64) -> Vec<Difference> {
             left,
             right,
             interval: within(point, reach * error, confidence),
-            p_adjusted: if point == 0.0 {
+            p_adjusted: if is_rounding(point) {
                 1.0
             } else {
                 range.beyond(point.abs() / error * SQRT_2)
@@ -66,11 +66,7 @@ fn by_rounds(logs: &Table, confidence: f64) -> Vec<Difference> {
             left,
             right,
             interval: within(point, reach * error, confidence),
-            p_adjusted: if point == 0.0 {
-                1.0
-            } else {
-                student_beyond(point / error, freedom)
-            },
+            p_adjusted: no_difference(point, error, freedom),
         });
     }
     let adjusted = holm::adjust(

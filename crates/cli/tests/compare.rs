@@ -1,0 +1,157 @@
+//! `prony compare` from outside, on a store with made-up runs.
+
+#[path = "../../report/tests/sample/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest of the sample")]
+mod sample;
+
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_store::Store;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A store with the made-up run as `base-run` and the same with all throughputs times `factor` as `new-run`.
+fn filled(folder: &Path, factor: f64, change: impl Fn(&mut RunRecord)) -> PathBuf {
+    let path = folder.join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let mut run = sample::run();
+    run.id = "base-run".to_owned();
+    keep(&store, &run, &sample::trials());
+    run.id = "new-run".to_owned();
+    run.started_at = run.started_at.replace("2026", "2027");
+    change(&mut run);
+    let mut trials = sample::trials();
+    for measurement in trials.iter_mut().filter_map(|trial| trial.result.as_mut().ok()) {
+        measurement.recording.throughput_per_s *= factor;
+        measurement.recording.goodput_per_s *= factor;
+    }
+    keep(&store, &run, &trials);
+    path
+}
+
+fn keep(store: &Store, run: &RunRecord, trials: &[TrialRecord]) {
+    store.begin_run(run).expect("begins");
+    for trial in trials {
+        store.append_trial(&run.id, trial).expect("appends");
+    }
+}
+
+fn prony(store: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .env("PRONY_STORE", store)
+        .current_dir(store.parent().expect("lies in a folder"))
+        .output()
+        .expect("runs")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON alone on standard output")
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Each change by its verdict, with its ratio.
+fn changes(found: &Value) -> Vec<(String, f64)> {
+    let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
+    let services = list(found, "groups")
+        .into_iter()
+        .flat_map(|group| list(&group, "services"));
+    let named = services.flat_map(|service| {
+        let name = service["service"].clone();
+        list(&service, "changes").into_iter().map(move |change| {
+            let title = format!("{name} {} {}", change["metric"], change["verdict"]);
+            (title, change["ratio"]["point"].as_f64().expect("a number"))
+        })
+    });
+    named.collect()
+}
+
+#[test]
+fn a_slowdown_fails_with_code_3() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 0.5, |_| {});
+    let output = prony(&store, &["compare", "base-run", "new-run", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let found = json(&output);
+    assert_eq!(found["regressed"], true);
+    let change = &found["groups"][0]["services"][0]["changes"][0];
+    assert!(
+        change["ratio"]["low"].as_f64() < Some(0.5) && change["ratio"]["high"].as_f64() > Some(0.5),
+        "{change}"
+    );
+    let allowed = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--max-slowdown", "60%"],
+    );
+    assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
+}
+
+#[test]
+fn the_same_run_shows_no_regression_as_markdown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |_| {});
+    let output = prony(&store, &["compare", "base-run", "new-run", "--format", "md"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(
+        text.starts_with("### No regression") && text.contains("| rust-axum/"),
+        "{text}"
+    );
+}
+
+#[test]
+fn other_machines_are_refused_by_name_unless_forced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |run| {
+        run.environment.kernel = Some("another kernel".to_owned())
+    });
+    let refused = prony(&store, &["compare", "base-run", "new-run"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        errors(&refused).contains("kernel") && errors(&refused).contains("another kernel"),
+        "{}",
+        errors(&refused)
+    );
+    let forced = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--force", "--format", "json"],
+    );
+    assert_eq!(forced.status.code(), Some(0), "{}", errors(&forced));
+    assert_eq!(json(&forced)["mismatches"][0]["what"], "kernel");
+}
+
+#[test]
+fn an_exported_report_is_as_good_as_its_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 0.5, |_| {});
+    let exported = prony(
+        &store,
+        &["report", "base-run", "--format", "json", "--out", "base.json"],
+    );
+    assert!(exported.status.success(), "{}", errors(&exported));
+    let of_file = prony(&store, &["compare", "base.json", "new-run", "--format", "json"]);
+    let of_run = prony(&store, &["compare", "base-run", "new-run", "--format", "json"]);
+    assert_eq!(of_file.status.code(), Some(3), "{}", errors(&of_file));
+    // Text keeps all digits of a number but the last.
+    let (of_file, of_run) = (changes(&json(&of_file)), changes(&json(&of_run)));
+    assert_eq!(of_file.len(), of_run.len());
+    for ((name, ratio), (other, same)) in of_file.iter().zip(&of_run) {
+        assert_eq!(name, other);
+        assert!((ratio / same - 1.0).abs() < 1e-9, "{name}: {ratio}, not {same}");
+    }
+}
+
+#[test]
+fn what_is_no_run_is_bad_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |_| {});
+    std::fs::write(folder.path().join("no.json"), "{}").expect("writes");
+    for wrong in ["nothing", "missing.json", "no.json"] {
+        let output = prony(&store, &["compare", wrong, "new-run"]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", errors(&output));
+        assert!(!errors(&output).contains("panicked"), "{wrong}");
+    }
+}
