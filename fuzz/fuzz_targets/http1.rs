@@ -1,0 +1,10 @@
+//! Bytes of a service that may do anything, over HTTP/1.1.
+
+#![no_main]
+
+mod service;
+
+use libfuzzer_sys::fuzz_target;
+use prony_engine::protocol::http1::Http1;
+
+fuzz_target!(|data: &[u8]| service::answer::<Http1>(data));
