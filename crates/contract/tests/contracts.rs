@@ -1,7 +1,8 @@
 //! The five contracts of this repository: they load, and say what they are meant to say.
 
 use prony_contract::{Case, Contract};
-use prony_load::{Load, Protocol};
+use prony_load::{Body, BodyRule, Load, Order, Parameter, Part, Protocol, Reply, Source};
+use serde_json::Value;
 use std::path::Path;
 
 fn contract(name: &str) -> Contract {
@@ -35,25 +36,220 @@ fn hello_is_one_constant_reply() {
     let expect = workload.operations[0].expect.compile().expect("valid");
     assert_eq!(expect.constant_body(), Some(b"Hello, World!".as_slice()));
     let cases = hello.cases(Protocol::Http1, 7);
-    for case in &cases {
-        println!("{} {}", case.name, case.exchanges.len());
-    }
     assert_eq!(case(&cases, "paths beside the path").exchanges.len(), 6);
 }
 
 #[test]
-fn all_load() {
-    for name in ["hello", "sequence", "person", "relay", "snoop"] {
-        let contract = contract(name);
-        for protocol in contract.protocols() {
-            for case in contract.cases(protocol, 7) {
-                println!(
-                    "{name} {protocol:?} {} {} {}",
-                    case.name,
-                    case.exchanges.len(),
-                    case.exchanges[0].label
-                );
-            }
-        }
+fn sequence_loads_as_document_000_did() {
+    let sequence = contract("sequence");
+    let count = sequence.workload("count", Protocol::Http1).expect("the workload");
+    let expect = count.operations[0].expect.compile().expect("valid");
+    let body = expect.constant_body().expect("always the same");
+    assert_eq!(
+        (body.len(), count.operations[0].name.as_str()),
+        (95, "count(n=35)")
+    );
+    let fib = sequence.workload("fib", Protocol::Http1).expect("the workload");
+    let [
+        Parameter {
+            source: Source::Range { low: 1, high: 100 },
+            ..
+        },
+    ] = fib.parameters.as_slice()
+    else {
+        panic!("{:?}", fib.parameters)
+    };
+    let [BodyRule::Table { low: 1, bodies, .. }] = fib.operations[0].expect.body.as_slice() else {
+        panic!("a table of bodies")
+    };
+    let bytes: usize = bodies.iter().map(|body| body.as_slice().len()).sum();
+    assert_eq!(
+        (bodies.len(), bytes),
+        (100, 41_863),
+        "the mean body has 418.63 bytes"
+    );
+}
+
+#[test]
+fn person_sends_the_same_on_both_transports() {
+    let person = contract("person");
+    for protocol in [Protocol::Http1, Protocol::Grpc] {
+        let composition = person
+            .workload("programComposition", protocol)
+            .expect("the workload");
+        let Order::Sequence(steps) = &composition.order else {
+            panic!("a sequence")
+        };
+        let names: Vec<&str> = steps
+            .iter()
+            .map(|step| composition.operations[step.operation].name.as_str())
+            .collect();
+        let wanted = [
+            "listPersons",
+            "getPerson(id=1)",
+            "getPerson(id=2)",
+            "getPerson(id=3)",
+            "getPerson(id=4)",
+            "getPersonLinks(id=1)",
+            "getPersonLinks(id=3)",
+            "createPerson(who=person_5)",
+        ];
+        assert_eq!(names, wanted);
+        // What is created under load was never asked for before: its place is in the sent and in the expected message.
+        let create = person.workload("createPerson", protocol).expect("the workload");
+        let [
+            Parameter {
+                source: Source::Hex { digits: 12 },
+                ..
+            },
+        ] = create.parameters.as_slice()
+        else {
+            panic!("{:?}", create.parameters)
+        };
+        let Body::Bytes(sent) = &create.operations[0].request.body else {
+            panic!("a body")
+        };
+        let places = sent
+            .0
+            .iter()
+            .filter(|part| matches!(part, Part::Value(0)))
+            .count();
+        assert_eq!(places, 7, "{protocol:?}");
+        // The reply is the message that was sent.
+        let mut message = Vec::new();
+        let token = |_: usize, out: &mut Vec<u8>| out.extend_from_slice(b"0123456789ab");
+        sent.render(&mut message, token);
+        let expect = create.operations[0].expect.compile().expect("valid");
+        let headers: [(&[u8], &[u8]); 1] = [(b"content-type", b"application/json")];
+        let reply = Reply {
+            status: 200,
+            grpc_status: Some(0),
+            headers: &headers,
+            body: &message,
+        };
+        assert_eq!(expect.judge(&reply, token), Ok(()), "{protocol:?}");
+        let other = |_: usize, out: &mut Vec<u8>| out.extend_from_slice(b"ba9876543210");
+        assert!(expect.judge(&reply, other).is_err(), "{protocol:?}");
     }
+}
+
+/// Objects, keys, arrays, strings, integers, booleans and depth of a document.
+fn shape(value: &Value, depth: usize, counts: &mut [usize; 7]) {
+    let inner: Vec<&Value> = match value {
+        Value::Object(members) => {
+            counts[0] += 1;
+            counts[1] += members.len();
+            members.values().collect()
+        }
+        Value::Array(items) => {
+            counts[2] += 1;
+            items.iter().collect()
+        }
+        Value::String(_) => return counts[3] += 1,
+        Value::Number(number) if number.is_i64() => return counts[4] += 1,
+        Value::Bool(_) => return counts[5] += 1,
+        other => panic!("{other}"),
+    };
+    counts[6] = counts[6].max(depth);
+    for value in inner {
+        shape(value, depth + 1, counts);
+    }
+}
+
+#[test]
+fn the_relayed_document_has_the_size_and_shape_of_document_002() {
+    let relay = contract("relay");
+    let text = std::fs::read_to_string(relay.folder.join("document.json")).expect("the document");
+    assert_eq!(text.len(), 2710);
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value.as_object().expect("an object").len(), 1, "one root key");
+    let mut counts = [0; 7];
+    shape(&value, 1, &mut counts);
+    assert_eq!(counts, [12, 81, 1, 53, 18, 3, 5]);
+    let dropped = std::fs::read_to_string(relay.folder.join("dropped.json")).expect("the document");
+    let mut dropped: Value = serde_json::from_str(&dropped).expect("JSON");
+    assert_eq!(
+        dropped.as_object_mut().expect("an object").remove("drop"),
+        Some(Value::Bool(true))
+    );
+    assert_eq!(dropped, value);
+}
+
+#[test]
+fn relay_needs_a_backend_and_drops_half_where_asked() {
+    let relay = contract("relay");
+    assert_eq!(relay.backend.expect("a backend").delay.as_millis(), 30);
+    let half = relay.workload("half", Protocol::Http1).expect("the workload");
+    let Order::Mix(steps) = &half.order else {
+        panic!("a mix")
+    };
+    assert_eq!(steps.iter().map(|step| step.weight).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(half.operations.len(), 2);
+    let (_, load) = relay.load_of(None).expect("a load");
+    assert_eq!(load.connections(), 2000);
+}
+
+#[test]
+fn snoop_is_loaded_by_users() {
+    let (name, load) = contract("snoop").load_of(None).expect("a load");
+    let Load::Users {
+        arrival,
+        requests_per_user: 100,
+        ..
+    } = load
+    else {
+        panic!("{load:?}")
+    };
+    assert_eq!(name, "snoop");
+    // 4 to 40 per second over 30 s, then 40 for 60 s.
+    assert!((arrival.profile.events_within(90.0) - 3060.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_seed_gives_its_cases_again_and_another_seed_gives_others() {
+    for name in ["sequence", "person", "relay", "snoop"] {
+        let contract = contract(name);
+        let cases = |seed| contract.cases(Protocol::Http1, seed);
+        assert_eq!(cases(7), cases(7), "{name}");
+        assert_ne!(cases(7), cases(8), "{name}");
+    }
+}
+
+#[test]
+fn every_contract_has_the_common_cases_that_apply_to_it() {
+    for (name, protocol, expected) in [
+        (
+            "hello",
+            Protocol::Http1,
+            "keep-alive, single bytes, one packet, 100 headers, percent-encoded path, query string, HEAD, unknown path, wrong method, many connections",
+        ),
+        (
+            "person",
+            Protocol::Http2,
+            "keep-alive, 100 headers, percent-encoded path, query string, HEAD, unknown path, wrong method, many connections",
+        ),
+        (
+            "person",
+            Protocol::Grpc,
+            "keep-alive, unknown path, many connections",
+        ),
+        (
+            "relay",
+            Protocol::Http1,
+            "keep-alive, single bytes, one packet, chunked body, 100 headers, many connections",
+        ),
+    ] {
+        let contract = contract(name);
+        let cases = contract.cases(protocol, 7);
+        assert_eq!(cases[0].name, "keep-alive");
+        let known: Vec<&str> = cases
+            .iter()
+            .map(|case| case.name.as_str())
+            .filter(|name| expected.contains(name))
+            .collect();
+        assert_eq!(known.join(", "), expected, "{name} {protocol:?}");
+    }
+    let cases = contract("snoop").cases(Protocol::Http1, 7);
+    // With the Host that the client adds.
+    assert_eq!(case(&cases, "100 headers").exchanges[0].request.headers.len(), 99);
 }
