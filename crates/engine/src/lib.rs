@@ -6,10 +6,9 @@
 //!
 //! Start at [`run`]. The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no
 //! socket; `layer` stands between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to
-//! send; `worker` puts them together, one thread a core; `recorder` counts; `suspicion` looks for reasons to doubt the
-//! result.
+//! send; `worker` puts them together, one thread a core; `recorder` counts, puts the recording together, and
+//! looks for reasons to doubt it.
 
-mod assemble;
 mod clock;
 mod error;
 pub mod layer;
@@ -18,7 +17,6 @@ pub mod parameters;
 pub mod protocol;
 mod recorder;
 mod run;
-mod suspicion;
 mod system;
 pub mod tls;
 mod transport;

@@ -1,5 +1,8 @@
 //! What one worker counts. A [`Part`] is a monoid: parts of threads and of intervals are merged in any order.
 
+pub(crate) mod assemble;
+mod suspicion;
+
 use prony_measurement::{BytesMoved, Histogram, Outcome, Outcomes, Requests};
 
 /// HTTP status codes that are counted apart; what lies above goes into the last place.

@@ -1,7 +1,7 @@
 //! Puts together what the workers recorded.
 
-use crate::recorder::{Part, ReplyTimes};
-use crate::suspicion::{Evidence, LoadKind};
+use super::suspicion::{Evidence, LoadKind};
+use super::{Part, ReplyTimes};
 use crate::worker::{End, Sample};
 use prony_load::{Job, Load, Protocol};
 use prony_measurement::{
