@@ -2,6 +2,7 @@
 //!
 //! [`core`] decides and knows no socket; the loop here moves its bytes and tells it the time.
 
+mod again;
 mod connection;
 mod core;
 mod phases;

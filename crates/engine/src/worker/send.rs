@@ -1,12 +1,12 @@
 //! Requests go out, bytes come in.
 
+use super::again::Again;
 use super::connection::State;
 use super::core::{Action, Core, Mode};
 use super::sink::Sink;
 use super::slots::BodyCheck;
 use crate::layer::Layer;
 use crate::protocol::{Call, Protocol, Token};
-use crate::recorder::{Epoch, Finished};
 use prony_measurement::Outcome;
 
 /// A request that is due.
@@ -24,13 +24,6 @@ pub(super) struct Due {
     pub(super) again: Option<Again>,
 }
 
-/// What a request keeps when it is sent again: it is counted as sent once.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Again {
-    pub(super) epoch: Epoch,
-    pub(super) refusals: u8,
-}
-
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// The first request of an arrival.
     pub(super) fn arrival(&mut self, intended: u64) -> Due {
@@ -44,39 +37,6 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             sequence_begin: intended,
             again: None,
         }
-    }
-
-    /// The request in a place that the peer left unprocessed.
-    pub(super) fn unprocessed(&mut self, place: u32) -> Due {
-        let slot = self.slots.get(place);
-        slot.send_again = false;
-        self.totals.sent_again += 1;
-        Due {
-            operation: slot.operation,
-            step: slot.step,
-            number: slot.number,
-            intended: slot.intended,
-            sequence_begin: slot.sequence_begin,
-            again: Some(Again {
-                epoch: slot.epoch,
-                refusals: slot.refusals,
-            }),
-        }
-    }
-
-    /// A request that was to be sent again and cannot be any more.
-    pub(super) fn drop_unprocessed(&mut self, due: Due, now: u64) {
-        let epoch = due.again.map(|again| again.epoch).unwrap_or_default();
-        let request = Finished {
-            epoch,
-            operation: due.operation,
-            intended: due.intended,
-            sent: due.intended,
-            first_byte: 0,
-            end: now,
-            outcome: Outcome::Reset,
-        };
-        self.recorder.finished(&request, false);
     }
 
     /// Serialises a request into the connection's output.
@@ -299,7 +259,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.slots.give_back(place);
             match (again, self.mode.is_users()) {
                 (Some(due), true) => self.user_tries_again(number, due),
-                (Some(due), false) => self.again.push_back(due),
+                (Some(due), false) => self.queue_again(due),
                 (None, true) => self.user_answered(number, next, now),
                 (None, false) => {}
             }
@@ -317,7 +277,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let place = self.finished[index];
             if self.slots.get(place).send_again {
                 let due = self.unprocessed(place);
-                self.again.push_back(due);
+                self.queue_again(due);
             }
             match self.next_step(place, now) {
                 Some(due) if self.places(number) > 0 => self.start(number, place, due, now),

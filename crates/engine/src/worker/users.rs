@@ -1,8 +1,9 @@
 //! Arriving users: each opens a connection, sends its requests one after the other, and leaves.
 
+use super::again::Again;
 use super::connection::State;
 use super::core::{Core, Mode};
-use super::send::{Again, Due};
+use super::send::Due;
 use crate::layer::Layer;
 use crate::pacer::Pacer;
 use crate::protocol::Protocol;
