@@ -55,6 +55,9 @@ fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}`: give 0.1% to 50%"))
 }
 
+/// Share of the offered load that a service may be behind with and still follow it.
+const FOLLOWS: f64 = 0.02;
+
 /// One point of the curve.
 struct Point {
     rate: f64,
@@ -112,7 +115,10 @@ fn try_rate(args: &Args, rate: f64) -> anyhow::Result<Point> {
     let recording = carry_out(&job, &mut |_| {})?;
     let mut missed = args.objective.missed_by(&recording);
     // A service that does not follow the offered load is beyond its capacity, whatever its response times are so far.
-    if recording.goodput_per_s < rate * 0.98 && missed.is_empty() {
+    // What is under way when the measurement ends is no sign of that.
+    let under_way = f64::from(args.load.connections) * f64::from(args.load.in_flight);
+    let behind = (rate - recording.goodput_per_s) * recording.duration_s;
+    if behind > under_way.max(rate * recording.duration_s * FOLLOWS) && missed.is_empty() {
         missed.push(format!(
             "goodput is {:.1}/s of {rate:.1}/s offered",
             recording.goodput_per_s

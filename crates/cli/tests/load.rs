@@ -1,0 +1,281 @@
+//! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
+
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A server on a port of its own, for as long as the test runs; gives its URL.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    format!("http://{address}")
+}
+
+/// Answers each request with `hello`, and a path of `/wrong` with something else.
+fn serve(stream: TcpStream) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let first = lines.next()?.ok()?;
+        while !lines.next()?.ok()?.is_empty() {}
+        let body = if first.contains("/wrong") {
+            "hullo"
+        } else {
+            "hello"
+        };
+        write!(writer, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{body}").ok()?;
+    }
+}
+
+fn prony(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .output()
+        .expect("prony runs")
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("standard output is JSON and nothing else")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_json_of_every_kind_of_load_fits_its_schema() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let url = server();
+    let wrong = format!("{url}/wrong");
+    for more in [
+        vec![url.as_str(), "-c", "4"],
+        vec![url.as_str(), "-c", "2", "--pipeline", "4", "--warmup", "50ms"],
+        vec![url.as_str(), "--rate", "200"],
+        vec![url.as_str(), "--ramp", "50:500:50ms", "--poisson"],
+        vec![
+            url.as_str(),
+            "--staircase",
+            "100:100:50ms",
+            "--transport",
+            "epoll",
+        ],
+        vec![
+            url.as_str(),
+            "--users",
+            "50",
+            "--requests-per-user",
+            "3",
+            "--think",
+            "5ms",
+        ],
+        vec![wrong.as_str(), "-c", "2"],
+    ] {
+        let output = prony(
+            &[
+                &["load", "-d", "200ms", "--json", "--expect", "hello"],
+                more.as_slice(),
+            ]
+            .concat(),
+        );
+        assert!(output.status.success(), "{more:?}: {}", told(&output));
+        let recording = json_of(&output);
+        let faults: Vec<String> = schema
+            .iter_errors(&recording)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{more:?}: {faults:#?}");
+        let is_wrong = more[0] == wrong;
+        assert_eq!(
+            recording["wrong_replies"]
+                .as_array()
+                .is_some_and(|list| !list.is_empty()),
+            is_wrong
+        );
+    }
+    assert!(
+        !schema.is_valid(&json!({ "schema": 1 })),
+        "the schema accepts anything"
+    );
+}
+
+#[test]
+fn an_objective_decides_the_exit_code() {
+    let url = server();
+    let load = |objective: &str| prony(&["load", &url, "-c", "2", "-d", "200ms", "--objective", objective]);
+    assert_eq!(load("p99<1h,errors<1%").status.code(), Some(0));
+    let missed = load("p50<1ns");
+    assert_eq!(missed.status.code(), Some(3));
+    assert!(
+        told(&missed).contains("objective missed: p50 is"),
+        "{}",
+        told(&missed)
+    );
+}
+
+#[test]
+fn what_is_typed_wrong_is_told_with_exit_code_2() {
+    let url = server();
+    let wrong_url = |url: &'static str| vec![url];
+    for (arguments, part) in [
+        (wrong_url("localhost:80"), "no URL"),
+        (wrong_url("ftp://h/"), "not ftp"),
+        (wrong_url("http://h/#top"), "fragment"),
+        (wrong_url("http://user:word@h/"), "Authorization"),
+        (
+            wrong_url("http://no-such-host.invalid/"),
+            "cannot find the address",
+        ),
+        (vec![url.as_str(), "-c", "0"], "at least 1"),
+        (vec![url.as_str(), "-c", "2", "-t", "3"], "3 threads"),
+        (vec![url.as_str(), "--rate", "0"], "not a rate"),
+        (
+            vec![url.as_str(), "--rate", "10", "--ramp", "1:2"],
+            "cannot be used",
+        ),
+        (vec![url.as_str(), "--users", "5", "-c", "3"], "cannot be used"),
+        (vec![url.as_str(), "--poisson"], "required"),
+        (vec![url.as_str(), "--ramp", "1"], "A:B"),
+        (vec![url.as_str(), "-H", "no colon"], "no header"),
+        (
+            vec![url.as_str(), "-H", "Content-Length: 3"],
+            "prony writes itself",
+        ),
+        (vec![url.as_str(), "-X", "GET /x"], "no HTTP method"),
+        (vec![url.as_str(), "--body", "@/no/such/file"], "cannot read"),
+        (vec![url.as_str(), "--body", "{n:rang(1,2)}"], "no source"),
+        (vec![url.as_str(), "--objective", "p99<10"], "no duration"),
+        (vec![url.as_str(), "-d", "10"], "duration"),
+        (vec![], "required"),
+    ] {
+        let output = prony(&[&["load"], arguments.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(part), "{arguments:?}: {}", told(&output));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn nobody_there_is_a_failure_and_not_a_recording() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
+    let output = prony(&["load", &format!("http://{address}/"), "-d", "100ms", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    assert!(told(&output).contains(&address.to_string()), "{}", told(&output));
+}
+
+#[test]
+fn another_process_asks_with_a_job_and_commands() {
+    let url = server();
+    let address = url.trim_start_matches("http://");
+    let (host, port) = address.split_once(':').expect("a port");
+    let job = json!({
+        "target": { "url": url, "host": host, "port": port.parse::<u16>().expect("a port"), "authority": address, "tls": null },
+        "protocol": "http1",
+        "load": { "kind": "closed", "connections": 2, "in_flight": 1 },
+        "workload": {
+            "name": "w",
+            "operations": [{ "name": "a", "request": { "method": "GET", "path": [{ "literal": "/" }] }, "expect": {} }],
+            "order": { "kind": "mix", "steps": [{ "operation": 0, "weight": 1 }] }
+        },
+        "phases": { "warm_up": { "until_told": { "limit_ns": 60_000_000_000_u64 } }, "measurement_ns": 60_000_000_000_u64, "drain_ns": 1_000_000_000 },
+        "timeout_ns": 1_000_000_000, "check": { "share": 1.0, "keep": 1 }, "threads": 1, "interval_ns": 50_000_000, "seed": 1
+    });
+    let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["load", "--job", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("prony runs");
+    let mut input = process.stdin.take();
+    writeln!(input.as_mut().expect("an input"), "{job}").expect("prony reads");
+    let (mut phases, mut recording) = (Vec::new(), None);
+    for line in BufReader::new(process.stdout.take().expect("an output")).lines() {
+        let event: Value = serde_json::from_str(&line.expect("text")).expect("an event a line");
+        match (event["event"].as_str(), event["phase"].as_str()) {
+            (Some("phase"), Some(phase)) => phases.push(phase.to_owned()),
+            (Some("interval"), Some("warm_up")) => {
+                if let Some(input) = &mut input {
+                    // Said again and again; only the first one matters.
+                    let _ = writeln!(input, "\"measure\"");
+                }
+            }
+            // The end of the input stops the load.
+            (Some("interval"), Some("measurement")) => drop(input.take()),
+            (Some("recording"), _) => recording = Some(event["recording"].clone()),
+            _ => panic!("{event}"),
+        }
+    }
+    assert!(process.wait().expect("an end").success());
+    assert_eq!(phases, ["warm_up", "measurement", "drain"]);
+    let recording = recording.expect("a recording");
+    assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
+}
+
+#[test]
+fn a_job_that_is_none_is_bad_input() {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["load", "--job", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("prony runs");
+    process
+        .stdin
+        .take()
+        .expect("an input")
+        .write_all(b"{}\n")
+        .expect("prony reads");
+    let output = process.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+}
+
+#[test]
+fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
+    let url = server();
+    let search = |more: &[&str]| {
+        let all = [
+            "capacity",
+            &url,
+            "-c",
+            "16",
+            "-d",
+            "200ms",
+            "--start",
+            "100",
+            "--json",
+            "--objective",
+        ];
+        prony(&[&all, more].concat())
+    };
+    let found = search(&["p99<1h", "--limit", "200"]);
+    assert_eq!(found.status.code(), Some(0), "{}", told(&found));
+    let found = json_of(&found);
+    assert_eq!(
+        (found["capacity_per_s"].as_f64(), found["limit_reached"].as_bool()),
+        (Some(200.0), Some(true))
+    );
+    // 100, 200, and 200 twice more to confirm it.
+    assert_eq!(found["curve"].as_array().map(Vec::len), Some(4), "{found}");
+    let none = search(&["p50<1ns"]);
+    assert_eq!(none.status.code(), Some(3));
+    let none = json_of(&none);
+    assert!(none["capacity_per_s"].is_null());
+    assert!(
+        none["verdict"]
+            .as_str()
+            .is_some_and(|text| text.contains("none, because")),
+        "{none}"
+    );
+}
