@@ -175,7 +175,7 @@ fn companion(
 #[test]
 fn the_bootstrap_is_given_only_where_it_holds() {
     for noise in NOISES {
-        for (level, samples) in [(0.95, 3_000), (0.99, 1_500), (0.999, 400)] {
+        for (level, samples) in [(0.95, 2_000), (0.99, 1_000), (0.999, 300)] {
             for count in [3, 5, 10, 15, 30] {
                 let Some(tally) = companion(noise, count, samples, |drawn, seed| {
                     bootstrap::mean_interval(drawn, level, seed)

@@ -43,10 +43,7 @@ pub(super) fn measure(
     };
     let record = session.carry_out(&plan(rounds))?;
     let trials = store.trials(&record.id)?;
-    let failed = trials
-        .iter()
-        .filter_map(|trial| trial.result.as_ref().err())
-        .next();
+    let failed = trials.iter().find_map(|trial| trial.result.as_ref().err());
     match failed {
         Some(excluded) if trials.iter().all(|trial| trial.result.is_err()) => Err(anyhow!(
             "no trial of the toy server gave numbers: {}",

@@ -197,12 +197,12 @@ fn build(
     let one = |service: &Service| {
         eprintln!("building {}", service.label());
         builder.build(service).map_err(|excluded| {
-            let log: String = excluded
-                .log_tail
-                .iter()
-                .map(|line| format!("\n    {line}"))
-                .collect();
-            anyhow!("{} cannot be built: {}{log}", service.label(), excluded.reason)
+            let log = excluded.log_tail.join("\n    ");
+            anyhow!(
+                "{} cannot be built: {}\n    {log}",
+                service.label(),
+                excluded.reason
+            )
         })
     };
     services.into_iter().map(one).collect()

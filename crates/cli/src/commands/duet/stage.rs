@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const TIMEOUT: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(5);
 /// Longest wait for the two to come to the same point.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(1);
 const WINDOW_NS: u64 = 100_000_000;
 
@@ -247,9 +247,9 @@ impl Stage<'_> {
                     .map_err(|reason| anyhow!("{}: {reason}", service.label()))?;
             }
             if !told && Instant::now() >= warm {
-                players
-                    .iter_mut()
-                    .for_each(|player| player.loading.tell(Command::Measure));
+                for player in players.iter_mut() {
+                    player.loading.tell(Command::Measure);
+                }
                 told = true;
             }
             if self.cancel.is_now() {
