@@ -1,0 +1,225 @@
+//! `prony check --url` and `prony backend`, from outside.
+
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Starts a server of `hello` whose greeting is `body`; it lives as long as the test's process.
+fn server(body: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || serve(stream, body));
+        }
+    });
+    address
+}
+
+fn serve(stream: TcpStream, greeting: &str) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let (method, target) = line.split_once(' ')?;
+        let path = target.split([' ', '?']).next()?.replace("%69", "i");
+        let method = method.to_owned();
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok()?;
+            if header == "\r\n" {
+                break;
+            }
+            let lower = header.to_lowercase();
+            length = lower
+                .strip_prefix("content-length:")
+                .map_or(Some(length), |text| text.trim().parse().ok())?;
+        }
+        let mut sent = vec![0; length];
+        reader.read_exact(&mut sent).ok()?;
+        let (status, text) = match (path.as_str(), method.as_str()) {
+            ("/api/test", "GET" | "HEAD") => (200, greeting),
+            ("/api/test", _) => (405, ""),
+            _ => (404, ""),
+        };
+        let size = text.len();
+        let shown = if method == "HEAD" { "" } else { text };
+        let head = format!(
+            "HTTP/1.1 {status} X\r\nContent-Type: text/plain\r\nContent-Length: {size}\r\n\r\n{shown}"
+        );
+        writer.write_all(head.as_bytes()).ok()?;
+    }
+}
+
+fn prony(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("prony runs")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_right_server_passes() {
+    let url = format!("http://{}", server("Hello, World!"));
+    let output = prony(&["check", "--url", &url, "hello", "--seed", "5"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    assert!(out(&output).contains("1 passed, 0 failed"), "{}", out(&output));
+    assert!(out(&output).contains("no Date in each reply"), "{}", out(&output));
+    assert!(err(&output).contains("seed 5"), "{}", err(&output));
+}
+
+#[test]
+fn a_wrong_server_fails_with_code_3_and_says_why() {
+    let url = format!("http://{}", server("Hello, World!\n"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let junit = folder.path().join("check.xml");
+    let junit = junit.to_str().expect("UTF-8");
+    let output = prony(&["check", "--url", &url, "hello", "--junit", junit]);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let text = out(&output);
+    for part in [
+        "✗",
+        "GET /api/test",
+        "a newline too many at the end",
+        "- Hello, World!",
+        "+ Hello, World!\\n",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    let xml = std::fs::read_to_string(junit).expect("JUnit XML");
+    assert!(
+        xml.contains("<testsuites") && xml.contains("a newline too many at the end"),
+        "{xml}"
+    );
+}
+
+#[test]
+fn json_goes_to_standard_output_alone() {
+    let url = format!("http://{}", server("Hello, World"));
+    let output = prony(&["check", "--url", &url, "hello", "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(json["schema"], 1);
+    let row = &json["services"][0];
+    assert_eq!(
+        (row["contract"].as_str(), row["passed"].as_bool()),
+        (Some("hello"), Some(false))
+    );
+    assert_eq!(
+        (row["service"].as_str(), row["unavailable"].is_null()),
+        (Some(url.as_str()), true)
+    );
+    let failure = &row["failures"][0];
+    assert_eq!(failure["case"], "keep-alive");
+    assert_eq!(failure["got"], "Hello, World");
+    assert!(
+        failure["expected"]
+            .as_str()
+            .is_some_and(|text| text.ends_with("Hello, World!")),
+        "{failure}"
+    );
+    assert!(
+        row["warnings"]
+            .as_array()
+            .is_some_and(|warnings| !warnings.is_empty())
+    );
+}
+
+#[test]
+fn nobody_who_listens_is_a_failure_and_no_crash() {
+    let free = TcpListener::bind(("127.0.0.1", 0))
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
+    let output = prony(&["check", "--url", &format!("http://{free}"), "hello"]);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(out(&output).contains("no connection"), "{}", out(&output));
+}
+
+#[test]
+fn bad_input_is_told_with_code_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("toy");
+    std::fs::create_dir(&own).expect("a folder");
+    std::fs::write(own.join("contract.toml"), "name = \"toy\"\ntitel = \"Toy\"\n").expect("written");
+    let own = own.to_str().expect("UTF-8");
+    let url = "http://127.0.0.1:9";
+    for (arguments, part) in [
+        (
+            vec!["check", "--url", url, "nothing"],
+            "no contract `nothing`: known are hello, person, relay",
+        ),
+        (
+            vec!["check", "--url", url, own],
+            "contract.toml:2: unknown field `titel`",
+        ),
+        (
+            vec!["check", "--url", "https://127.0.0.1:9", "hello"],
+            "plain http",
+        ),
+        (
+            vec!["check", "--url", "http://127.0.0.1:9/api", "hello"],
+            "leave `/api` out",
+        ),
+        (
+            vec!["check", "--url", url, "hello", "--protocol", "grpc"],
+            "known are http, http2",
+        ),
+        (vec!["check"], "SERVICE"),
+        (vec!["check", "no-such-service"], "no-such-service"),
+        (vec!["check", "go-nethttp", "nothing"], "nothing"),
+    ] {
+        let output = prony(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", err(&output));
+        assert!(
+            err(&output).contains(part),
+            "{arguments:?}: no `{part}` in {}",
+            err(&output)
+        );
+    }
+}
+
+#[test]
+fn the_backend_says_where_it_listens_and_ends_on_term() {
+    let mut backend = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["backend", "--delay", "1ms"])
+        .env_remove("PORT")
+        .env_remove("HOST")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("prony runs");
+    let mut line = String::new();
+    BufReader::new(backend.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("a line");
+    let authority = line.trim().strip_prefix("http://").expect("a URL").to_owned();
+    let mut stream = TcpStream::connect(&authority).expect("it listens");
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .expect("sent");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("a reply");
+    assert!(
+        reply.starts_with("HTTP/1.1 204 ") && reply.contains("prony-digest: "),
+        "{reply}"
+    );
+    let killed = Command::new("kill")
+        .args(["-TERM", &backend.id().to_string()])
+        .status()
+        .expect("kill is needed");
+    assert!(killed.success());
+    assert!(backend.wait().expect("it ends").success());
+}
