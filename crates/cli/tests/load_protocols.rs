@@ -31,6 +31,8 @@ fn serve(mut stream: TcpStream, asked: &[u8], message: &[u8]) -> std::io::Result
     let prefixed = |message: &[u8]| [&[0], &(message.len() as u32).to_be_bytes()[..], message].concat();
     stream.read_exact(&mut [0; 24])?;
     stream.write_all(&frame(4, 0, 0, &[]))?;
+    // Room for the bodies of all requests of a test.
+    stream.write_all(&frame(8, 0, 0, &(1u32 << 30).to_be_bytes()))?;
     loop {
         let mut header = [0; 9];
         stream.read_exact(&mut header)?;

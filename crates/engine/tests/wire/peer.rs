@@ -63,6 +63,8 @@ impl Peer {
         peer.stream.read_exact(&mut preface).ok()?;
         assert_eq!(preface, PREFACE, "the client's preface");
         frame::write_settings(settings, &mut peer.buffer);
+        // What the connection may carry is no limit of any test; the windows of streams are.
+        peer.write(WINDOW_UPDATE, 0, 0, &(1u32 << 30).to_be_bytes());
         peer.flush()?;
         Some(peer)
     }
