@@ -15,9 +15,9 @@ fn filled(folder: &Path, factor: f64, change: impl Fn(&mut RunRecord)) -> PathBu
     let path = folder.join("store.db");
     let store = Store::open(&path).expect("opens");
     let mut run = sample::run();
-    run.id = "base-run".to_owned();
+    run.id = String::from("base-run");
     keep(&store, &run, &sample::trials());
-    run.id = "new-run".to_owned();
+    run.id = String::from("new-run");
     run.started_at = run.started_at.replace("2026", "2027");
     change(&mut run);
     let mut trials = sample::trials();
@@ -106,7 +106,7 @@ fn the_same_run_shows_no_regression_as_markdown() {
 fn other_machines_are_refused_by_name_unless_forced() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path(), 1.0, |run| {
-        run.environment.kernel = Some("another kernel".to_owned())
+        run.environment.kernel = Some("another kernel".to_owned());
     });
     let refused = prony(&store, &["compare", "base-run", "new-run"]);
     assert_eq!(refused.status.code(), Some(2));

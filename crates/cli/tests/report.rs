@@ -1,5 +1,6 @@
 //! `prony report` and `prony serve` from outside, on a store with a made-up run.
 
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 #[path = "../../report/tests/sample/mod.rs"]
 mod sample;
 

@@ -110,11 +110,8 @@ fn bodies_of_any_size_and_form_are_read(transport: TransportChoice) {
 fn chunks(body: &str) -> String {
     let mut coded = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned();
     for piece in body.as_bytes().chunks(10_007) {
-        coded.push_str(&format!(
-            "{:x}\r\n{}\r\n",
-            piece.len(),
-            std::str::from_utf8(piece).expect("digits")
-        ));
+        let text = std::str::from_utf8(piece).expect("digits");
+        coded.extend([format!("{:x}\r\n", piece.len()), format!("{text}\r\n")]);
     }
     coded + "0\r\n\r\n"
 }
@@ -289,8 +286,8 @@ fn the_caller_ends_the_warm_up_and_the_measurement(transport: TransportChoice) {
 }
 
 fn the_warm_up_is_not_recorded(transport: TransportChoice) {
-    let served = Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let counting = Arc::clone(&served);
+    let answered = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let counting = Arc::clone(&answered);
     // The first replies are wrong, but they come in the warm-up.
     let server = Server::new(move |stream, _| {
         let begin = std::time::Instant::now();
@@ -307,7 +304,7 @@ fn the_warm_up_is_not_recorded(transport: TransportChoice) {
     job.phases.warm_up = WarmUp::FixedNs(1_000 * MS);
     let recording = run(&job);
     assert_eq!(recording.outcomes.errors(), 0);
-    assert!(served.load(std::sync::atomic::Ordering::SeqCst) > recording.requests.sent);
+    assert!(answered.load(std::sync::atomic::Ordering::SeqCst) > recording.requests.sent);
     assert!(
         !recording
             .warnings

@@ -5,12 +5,15 @@
 //! swapping sides from round to round.
 
 use crate::interval::mean::{self, mean, squares};
+use crate::interval::median::median;
 use crate::{Estimate, StatisticsError};
 use prony_measurement::Interval;
 use serde::{Deserialize, Serialize};
 
 /// Largest share of a window's deviation that may still be there in the next one.
 const MOST_MEMORY: f64 = 0.9;
+/// Share of the usual length from which an interval counts as whole.
+pub(crate) const WHOLE: f64 = 0.9;
 /// Rounds of each placement from which rounds, not windows, are the sample.
 const ROUNDS_EACH: usize = 3;
 
@@ -48,14 +51,21 @@ pub enum DuetSample {
     Windows,
 }
 
+/// The length that most intervals have: the last may be cut short, and one may be stretched when the generator was kept
+/// from its CPU.
+pub(crate) fn usual_length(intervals: &[Interval]) -> f64 {
+    let lengths: Vec<f64> = intervals.iter().map(|interval| interval.length_s).collect();
+    if lengths.is_empty() { 0.0 } else { median(&lengths) }
+}
+
 /// First over second of the windows that both sides have whole, matched by their begin. A window without a reply on a side
 /// is left out: a ratio cannot hold it.
 pub fn synchronous(first: &[Interval], second: &[Interval]) -> Vec<f64> {
     let rate = |interval: &Interval| interval.valid as f64 / interval.length_s;
-    let longest = first.iter().map(|interval| interval.length_s).fold(0.0, f64::max);
-    let whole = |interval: &&Interval| interval.valid > 0 && interval.length_s > 0.9 * longest;
+    let usual = usual_length(first);
+    let whole = |interval: &&Interval| interval.valid > 0 && interval.length_s > WHOLE * usual;
     let pairs = first.iter().filter(whole).filter_map(|one| {
-        let near = |other: &&Interval| (other.start_s - one.start_s).abs() < 0.5 * longest;
+        let near = |other: &&Interval| (other.start_s - one.start_s).abs() < 0.5 * usual;
         let other = second.iter().filter(whole).find(near)?;
         Some(rate(one) / rate(other))
     });
@@ -274,9 +284,8 @@ mod tests {
         ));
     }
 
-    #[test]
-    fn windows_match_by_their_begin() {
-        let interval = |start_s: f64, length_s: f64, valid: u64| Interval {
+    fn interval(start_s: f64, length_s: f64, valid: u64) -> Interval {
+        Interval {
             start_s,
             length_s,
             completed: valid,
@@ -284,7 +293,21 @@ mod tests {
             errors: 0,
             response_time_ns_p50: None,
             response_time_ns_p99: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_stretched_window_does_not_drop_the_others() {
+        let mut start_s = 0.0;
+        let windows = [0.1, 0.1, 0.25, 0.1, 0.1].map(|length_s| {
+            start_s += length_s;
+            interval(start_s - length_s, length_s, 100)
+        });
+        assert_eq!(synchronous(&windows, &windows).len(), 5);
+    }
+
+    #[test]
+    fn windows_match_by_their_begin() {
         let first = [
             interval(0.0, 1.0, 100),
             interval(1.0, 1.0, 200),

@@ -111,7 +111,8 @@ fn is_number(text: &str) -> bool {
 fn fault(wanted: &str, found: &str) -> &'static str {
     if found.contains(['e', 'E', '.']) {
         ": written as a floating-point number"
-    } else if wanted.parse::<i64>().is_err() && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok()) {
+    } else if wanted.parse::<i64>().is_err() && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok())
+    {
         ": beyond 64 bits it is no longer exact"
     } else {
         ""

@@ -2,6 +2,7 @@
 
 use super::sample::ServiceSample;
 use super::{Options, ServiceSummary};
+use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
 use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
 use std::collections::BTreeSet;
@@ -71,13 +72,10 @@ fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsEr
 fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
     let starts = service.measured.iter().map(|(_, measured)| {
         let intervals = &measured.recording.intervals;
-        let longest = intervals
-            .iter()
-            .map(|interval| interval.length_s)
-            .fold(0.0, f64::max);
+        let usual = usual_length(intervals);
         let whole = intervals
             .iter()
-            .filter(|interval| interval.length_s > 0.9 * longest && interval.completed > 0);
+            .filter(|interval| interval.length_s > WHOLE * usual && interval.completed > 0);
         whole
             .map(|interval| (interval.completed as f64 / interval.length_s).ln())
             .collect()

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return stream::run();
     }
     let job = job::job(args).map_err(bad_input)?;
-    let mut view = view::View::new(&job, args.json);
+    let mut view = view::View::new(&job);
     let recording = carry_out(&job, &mut |event| view.show(&event));
     view.finish();
     let recording = recording?;

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(places.parameters.len(), 1);
         let mut out = Vec::new();
         template.render(&mut out, |index, out| {
-            out.extend_from_slice(format!("<{index}>").as_bytes())
+            out.extend_from_slice(format!("<{index}>").as_bytes());
         });
         assert_eq!(
             String::from_utf8_lossy(&out),

@@ -19,8 +19,8 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(job: &Job, json: bool) -> Self {
-        let shown = std::io::stderr().is_terminal() && !(json && !std::io::stdout().is_terminal());
+    pub(super) fn new(job: &Job) -> Self {
+        let shown = std::io::stderr().is_terminal();
         let warm_up = match job.phases.warm_up {
             WarmUp::FixedNs(ns) => ns,
             WarmUp::UntilTold { limit_ns } => limit_ns,

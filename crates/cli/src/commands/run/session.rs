@@ -143,7 +143,7 @@ impl Session<'_> {
     fn begin(&self, plan: &Plan, host: &Local, built: &AllBuilt) -> anyhow::Result<RunRecord> {
         let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let mut environment = host.environment();
-        environment.prony = env!("CARGO_PKG_VERSION").to_owned();
+        environment.prony = String::from(env!("CARGO_PKG_VERSION"));
         environment.commit = self.checkout.commit();
         environment.runtimes = built
             .values()
