@@ -248,10 +248,11 @@ fn evidence(job: &Job, part: &Part, ends: &[End], duration_s: f64) -> Evidence {
     let connections = connections(job, ends);
     Evidence {
         load,
-        due: due
-            .filter(|arrival| arrival.spacing == prony_load::Spacing::Even)
-            .map(|arrival| arrival.profile.events_within(duration_s)),
-        started: part.arrivals,
+        due: due.map(|arrival| match arrival.spacing {
+            prony_load::Spacing::Even => arrival.profile.events_within(duration_s),
+            prony_load::Spacing::Poisson => part.arrivals as f64,
+        }),
+        started: part.window.started,
         completed: requests.completed,
         errors: outcomes.errors(),
         requests: requests.offered,

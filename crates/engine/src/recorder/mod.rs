@@ -69,6 +69,8 @@ pub(crate) struct Window {
     pub(crate) valid: u64,
     pub(crate) errors: u64,
     pub(crate) sequences: u64,
+    /// Arrivals whose first request was sent.
+    pub(crate) started: u64,
     pub(crate) bytes: BytesMoved,
 }
 
@@ -78,6 +80,7 @@ impl Window {
         self.valid += other.valid;
         self.errors += other.errors;
         self.sequences += other.sequences;
+        self.started += other.started;
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
     }
@@ -277,6 +280,13 @@ impl Recorder {
     pub(crate) const fn arrived(&mut self, intended: u64) {
         if self.owns(intended) {
             self.part.arrivals += 1;
+        }
+    }
+
+    /// The first request of an arrival was sent.
+    pub(crate) const fn started(&mut self) {
+        if self.window_open {
+            self.part.window.started += 1;
         }
     }
 

@@ -44,7 +44,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
     }
 
     fn keep_ready(&mut self, control: &Control, now: u64) {
-        let tried = || self.core.connections.iter().all(Connection::was_tried);
+        let idle = self.core.connecting == 0 && self.core.to_connect.is_empty();
+        let tried = || idle && self.core.connections.iter().all(Connection::was_tried);
         if !self.told_ready && (self.core.mode.is_users() || tried()) {
             self.told_ready = true;
             let _ = self.lines.messages.send(Message::Ready {

@@ -347,6 +347,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 due
             } else {
                 let intended = pacer.take().expect("invariant: an arrival waits");
+                self.recorder.started();
                 self.arrival(intended)
             };
             self.start(number, place, due, now);

@@ -164,7 +164,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             user.sequence_begin = user.due;
         }
         user.left -= 1;
-        user.is_new = false;
+        if std::mem::take(&mut user.is_new) {
+            self.recorder.started();
+        }
         let again = user.again.take();
         let user = *user;
         let operation = self
