@@ -54,7 +54,7 @@ impl Control {
 /// What a worker tells.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Every connection was tried; how many are open, and why the first that failed did.
+    /// Every connection was tried; how many were open at once, and why the first that failed did.
     Ready { open: u32, error: Option<String> },
     /// A phase began.
     Began { phase: Phase, open: u32 },

@@ -49,7 +49,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         if !self.told_ready && (self.core.mode.is_users() || tried()) {
             self.told_ready = true;
             let _ = self.lines.messages.send(Message::Ready {
-                open: self.core.open,
+                open: self.core.totals.most_open,
                 error: self.core.totals.connect_error.clone(),
             });
         }
