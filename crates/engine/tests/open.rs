@@ -160,9 +160,11 @@ fn what_does_not_fit_the_backlog_is_not_sent(transport: TransportChoice) {
     };
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
-    // Two are under way and ten wait; all others find the backlog full.
-    assert_eq!(recording.outcomes.not_sent, 288, "{:?}", recording.outcomes);
-    assert_eq!(recording.outcomes.timeout, 12);
+    // Two are under way and ten wait; all others find the backlog full. On a machine that stumbles at the begin the ten wait
+    // before the first two are sent.
+    let not_sent = recording.outcomes.not_sent;
+    assert!((288..=290).contains(&not_sent), "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.timeout, 300 - not_sent);
 }
 
 fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
