@@ -1,6 +1,7 @@
 //! A process that misbehaves on purpose, and a supervisor for it: `prony-host-toy supervise`, `prony-host-toy burn 2`, ….
 
 use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork, setsid};
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
@@ -78,12 +79,16 @@ fn ignore_term() {
 fn background(children: u32) {
     for _ in 0..children {
         // SAFETY: this process has one thread.
-        if matches!(unsafe { fork() }.expect("forks"), ForkResult::Child) {
-            setsid().expect("a session");
-            // SAFETY: as above.
-            match unsafe { fork() }.expect("forks") {
-                ForkResult::Parent { .. } => return,
-                ForkResult::Child => ignore_term(),
+        match unsafe { fork() }.expect("forks") {
+            // Once the one in between has ended, exactly the daemon is left.
+            ForkResult::Parent { child } => drop(waitpid(child, None).expect("ends")),
+            ForkResult::Child => {
+                setsid().expect("a session");
+                // SAFETY: as above.
+                match unsafe { fork() }.expect("forks") {
+                    ForkResult::Parent { .. } => std::process::exit(0),
+                    ForkResult::Child => ignore_term(),
+                }
             }
         }
     }
