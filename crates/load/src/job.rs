@@ -1,6 +1,6 @@
 //! All that a generator is told.
 
-use crate::{Load, Workload};
+use crate::{Load, Search, Workload};
 use serde::{Deserialize, Serialize};
 
 /// All that a generator is told. The generator answers with `Event`s of the measurement crate.
@@ -33,6 +33,10 @@ pub struct Job {
     pub interval_ns: u64,
     /// Seed of every random choice.
     pub seed: u64,
+    /// The search that finds the rate of the open load, where there is one: the job is run at one rate after another and,
+    /// at the rate that was found, for its own measurement. The engine runs one rate only; whoever reads the job searches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
 }
 
 /// Where the requests go.
@@ -59,6 +63,9 @@ pub struct Tls {
     pub server_name: String,
     /// Accept any certificate.
     pub insecure: bool,
+    /// Certificates in PEM that are trusted instead of the machine's own; absent: the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cacert: Option<String>,
 }
 
 /// What is spoken on a connection.

@@ -6,6 +6,9 @@
 
 mod catalogue;
 mod error;
+mod machine;
+mod maker;
+mod of_group;
 mod plan;
 mod read;
 mod service;
@@ -14,7 +17,8 @@ mod toolchain;
 
 pub use catalogue::Catalogue;
 pub use error::PlanError;
+pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupPlan, Plan, PlannedTrial, Wishes};
 pub use service::{Class, Service, Workers, WorkersUse};
-pub use suite::{Limits, Network, Suite, WarmUpChoice};
+pub use suite::{LimitLines, Limits, Network, Suite, SuiteGroup, WarmUpChoice};
 pub use toolchain::{Requirement, Toolchain, Version};

@@ -3,9 +3,9 @@
 //! A plan is a randomised complete block design: each round holds every entry once, in an order of its own that the seed
 //! alone decides, so that a drift of the machine meets all services alike.
 
-use crate::suite::SuiteGroup;
-use crate::{Catalogue, Limits, Network, PlanError, Service, Suite, WarmUpChoice};
-use prony_load::{Load, Protocol};
+use crate::maker::Maker;
+use crate::{Address, Catalogue, Limits, Machine, Network, PlanError, Suite, WarmUpChoice};
+use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -23,6 +23,9 @@ pub struct Plan {
     pub seed: u64,
     /// Rounds, at most.
     pub rounds: u32,
+    /// How often each service is built; the rounds are spread over the builds.
+    #[serde(default = "once")]
+    pub builds: u32,
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
     /// Relative half-width of the intervals at which the run stops early.
@@ -37,6 +40,9 @@ pub struct Plan {
     pub limits: Limits,
     /// The network between generator and service.
     pub network: Option<Network>,
+    /// Where services listen.
+    #[serde(default)]
+    pub address: Address,
     /// Workloads and loads.
     pub groups: Vec<GroupPlan>,
     /// What each round holds.
@@ -58,6 +64,9 @@ pub struct GroupPlan {
     pub duration_ns: u64,
     /// A request without a complete reply after this long has failed, ns.
     pub timeout_ns: u64,
+    /// The search for the rate of the load, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
 }
 
 /// A service in a group.
@@ -91,6 +100,8 @@ pub struct Wishes {
     pub services: Vec<String>,
     /// Rounds.
     pub rounds: Option<u32>,
+    /// Builds of each service.
+    pub builds: Option<u32>,
     /// Relative half-width at which to stop.
     pub precision: Option<f64>,
     /// Confidence of the intervals.
@@ -103,12 +114,34 @@ pub struct Wishes {
     pub warm_up: Option<Duration>,
     /// Relative difference that counts as none.
     pub tie: Option<f64>,
+    /// Where services listen, rather than where the suite says.
+    pub address: Address,
+    /// What the machine has; what the suite asks beyond it is refused. `None`: it is not looked at.
+    pub machine: Option<Machine>,
     /// Seed.
     pub seed: u64,
 }
 
-/// Start, check, drain and stop of a trial, roughly: for the projected duration alone.
-const AROUND_A_TRIAL: Duration = Duration::from_secs(3);
+/// Start, check, drain and stop of a trial, roughly: for the projected duration alone. Most services take half of it, a large
+/// framework on a JVM four times as long.
+const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
+/// Rates that a search tries, roughly: steps up, bisection, confirmation.
+const TRIES: u32 = 12;
+
+impl GroupPlan {
+    /// The load as it is recorded and compared: that of a search is of a kind of its own.
+    pub fn load_record(&self) -> serde_json::Value {
+        let mut record = serde_json::to_value(&self.load).expect("invariant: a load is plain data");
+        if let (Some(search), Some(members)) = (&self.search, record.as_object_mut()) {
+            members.insert("kind".to_owned(), "capacity".into());
+            members.insert("objective".to_owned(), search.objective.to_string().into());
+            members.insert("limit".to_owned(), search.limit.as_per_second().into());
+            members.insert("precision".to_owned(), search.precision.into());
+            members.insert("step_ns".to_owned(), search.step_ns.into());
+        }
+        record
+    }
+}
 
 impl Plan {
     /// The plan of a suite over a catalogue.
@@ -119,6 +152,7 @@ impl Plan {
             profile: suite.profile.clone(),
             seed: wishes.seed,
             rounds: wishes.rounds.unwrap_or(suite.rounds).max(1),
+            builds: wishes.builds.unwrap_or(1).max(1),
             confidence: wishes.confidence.unwrap_or(suite.confidence),
             precision: wishes.precision.or(suite.precision),
             tie: wishes.tie.or(suite.tie),
@@ -129,17 +163,15 @@ impl Plan {
             no_errors: suite.no_errors,
             limits: suite.limits,
             network: suite.network,
+            address: wishes.address.clone().or(&suite.address),
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let maker = Maker {
-            catalogue,
-            suite,
-            wishes,
-            only: wished_services(catalogue, wishes)?,
-        };
-        for group in &suite.groups {
+        let maker = Maker::new(catalogue, suite, wishes)?;
+        maker.limits_fit()?;
+        for (place, group) in suite.groups.iter().enumerate() {
             let (planned, entries) = maker.group(group, plan.groups.len())?;
+            maker.is_alone(place, &planned)?;
             if !entries.is_empty() {
                 plan.groups.push(planned);
                 plan.entries.extend(entries);
@@ -153,6 +185,20 @@ impl Plan {
             )));
         }
         Ok(plan)
+    }
+
+    /// The build that the services of a round are started from, from 0.
+    pub const fn build_of(&self, round: u32) -> u32 {
+        if self.builds > 1 { round % self.builds } else { 0 }
+    }
+
+    /// The same, where there are several; `None` where there is one alone.
+    pub const fn build_number(&self, round: u32) -> Option<u32> {
+        if self.builds > 1 {
+            Some(self.build_of(round))
+        } else {
+            None
+        }
     }
 
     /// The trials of a round, in order. The same plan gives the same order.
@@ -199,7 +245,11 @@ impl Plan {
             WarmUpChoice::FixedNs(ns) => ns,
             WarmUpChoice::Steady { least_ns, most_ns } => u64::midpoint(least_ns, most_ns),
         };
-        Duration::from_nanos(warm_up + group.duration_ns) + AROUND_A_TRIAL
+        let searching = group.search.as_ref().map_or(0, |search| {
+            // A quarter of each step is for what is under way to settle.
+            (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
+        });
+        Duration::from_nanos(warm_up + searching + group.duration_ns) + AROUND_A_TRIAL
     }
 
     /// How long the run takes, about; no longer than its budget and a round.
@@ -211,105 +261,6 @@ impl Plan {
     }
 }
 
-/// Turns the groups of a suite into groups of a plan.
-struct Maker<'a> {
-    catalogue: &'a Catalogue,
-    suite: &'a Suite,
-    wishes: &'a Wishes,
-    /// The services that the command line asks for; `None`: all.
-    only: Option<Vec<&'a Service>>,
-}
-
-impl Maker<'_> {
-    fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
-        let contract = self
-            .catalogue
-            .contract(&group.contract)
-            .map_err(|error| self.at(group.line, &error))?;
-        let (workload, own_load) = contract
-            .load_of(group.workload.as_deref())
-            .map_err(|error| self.at(group.line, &error))?;
-        let mut entries = Vec::new();
-        for (pattern, line) in &group.services {
-            for service in self
-                .catalogue
-                .select(pattern)
-                .map_err(|error| self.at(*line, &error))?
-            {
-                let offered = entries_of(service, group, index);
-                if offered.is_empty() && !pattern.contains(['*', '?', '[']) {
-                    let message = format!(
-                        "`{}` does not offer contract `{}` over that",
-                        service.label(),
-                        group.contract
-                    );
-                    return Err(self.at(*line, &message));
-                }
-                let wanted = self
-                    .only
-                    .as_ref()
-                    .is_none_or(|only| only.iter().any(|one| one.label() == service.label()));
-                for entry in offered {
-                    if wanted && !entries.contains(&entry) {
-                        entries.push(entry);
-                    }
-                }
-            }
-        }
-        let warm_up = self
-            .wishes
-            .warm_up
-            .map(|time| WarmUpChoice::FixedNs(time.as_nanos() as u64));
-        let planned = GroupPlan {
-            contract: group.contract.clone(),
-            workload,
-            load: group.load.clone().unwrap_or(own_load),
-            warm_up: warm_up.unwrap_or(group.warm_up),
-            duration_ns: self.wishes.duration.unwrap_or(group.duration).as_nanos() as u64,
-            timeout_ns: group.timeout.as_nanos() as u64,
-        };
-        Ok((planned, entries))
-    }
-
-    fn at(&self, line: usize, problem: &dyn std::fmt::Display) -> PlanError {
-        PlanError::Invalid {
-            path: self.suite.path.clone(),
-            line,
-            message: problem.to_string(),
-        }
-    }
-}
-
-fn wished_services<'a>(
-    catalogue: &'a Catalogue,
-    wishes: &Wishes,
-) -> Result<Option<Vec<&'a Service>>, PlanError> {
-    if wishes.services.is_empty() {
-        return Ok(None);
-    }
-    let mut found = Vec::new();
-    for pattern in &wishes.services {
-        // A bare name on the command line means every variant that the suite holds.
-        let pattern = if pattern.contains('/') {
-            pattern.clone()
-        } else {
-            format!("{pattern}/*")
-        };
-        found.extend(catalogue.select(&pattern)?);
-    }
-    Ok(Some(found))
-}
-
-fn entries_of(service: &Service, group: &SuiteGroup, index: usize) -> Vec<Entry> {
-    group
-        .protocols
-        .iter()
-        .filter(|protocol| service.offers(&group.contract, **protocol))
-        .map(|&protocol| Entry {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-            protocol,
-            group: index,
-        })
-        .collect()
+const fn once() -> u32 {
+    1
 }

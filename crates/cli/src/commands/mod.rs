@@ -2,6 +2,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod calibrate;
+pub(crate) mod call;
 pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;

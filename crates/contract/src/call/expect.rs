@@ -32,6 +32,11 @@ const GRPC_CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
+/// The name of a status code of gRPC.
+pub fn grpc_code_name(code: u32) -> Option<&'static str> {
+    GRPC_CODES.get(code as usize).copied()
+}
+
 /// A table of the bodies of a series is built up to this size; beyond, each body is worked out when it comes.
 const LARGEST_TABLE: usize = 256 * 1024;
 

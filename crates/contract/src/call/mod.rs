@@ -3,6 +3,7 @@
 mod expect;
 mod value;
 
+pub use expect::grpc_code_name;
 pub(crate) use value::as_json;
 
 use crate::error::known;
@@ -205,6 +206,18 @@ impl Call<'_> {
         }
     }
 
+    /// The request alone: what must come back may not be known for every value.
+    pub(crate) fn request(
+        &self,
+        protocol: Protocol,
+        filling: &Filling<'_>,
+    ) -> Result<Request, ContractError> {
+        match protocol {
+            Protocol::Http1 | Protocol::Http2 => self.http_request(filling),
+            Protocol::Grpc => self.grpc_request(filling).map(|(_, request)| request),
+        }
+    }
+
     fn http_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
         let http = self
             .written
@@ -342,6 +355,12 @@ impl Call<'_> {
     }
 
     fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+        let (method, request) = self.grpc_request(filling)?;
+        let expectation = self.grpc_expectation(&method, filling)?;
+        Ok((request, expectation))
+    }
+
+    fn grpc_request(&self, filling: &Filling<'_>) -> Result<(MethodDescriptor, Request), ContractError> {
         let (method, path) = self.grpc_method()?;
         let request_value = match &self.written.message {
             Some(message) => Some((self.value("message", message, filling)?, message.span())),
@@ -357,11 +376,10 @@ impl Call<'_> {
             headers: Vec::new(),
             body: Body::Bytes(body),
         };
-        let expectation = self.grpc_expectation(&method, filling)?;
-        Ok((request, expectation))
+        Ok((method, request))
     }
 
-    fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
+    pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
         let name = self
             .written
             .grpc

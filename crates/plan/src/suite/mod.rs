@@ -2,10 +2,10 @@
 
 mod written;
 
-use crate::PlanError;
 use crate::error::known;
 use crate::read::Source;
-use prony_load::{Load, Protocol};
+use crate::{Address, PlanError};
+use prony_load::{Load, Protocol, Search};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,8 +37,12 @@ pub struct Suite {
     pub no_errors: bool,
     /// Limits of each service.
     pub limits: Limits,
+    /// The lines of the limits, for errors.
+    pub limit_lines: LimitLines,
     /// The network between generator and service.
     pub network: Option<Network>,
+    /// Where services listen.
+    pub address: Address,
     /// What is compared.
     pub groups: Vec<SuiteGroup>,
     /// The file, for errors.
@@ -56,6 +60,10 @@ pub struct SuiteGroup {
     pub protocols: Vec<Protocol>,
     /// The load; the workload's own where absent.
     pub load: Option<Load>,
+    /// Line of the load, for errors; of the group where there is none.
+    pub load_line: usize,
+    /// The search for the rate of the load.
+    pub search: Option<Search>,
     /// Warm-up.
     pub warm_up: WarmUpChoice,
     /// Length of the measurement.
@@ -91,6 +99,15 @@ pub struct Limits {
     pub cpus: Option<f64>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
+}
+
+/// The lines on which limits stand, from 1; 1 where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitLines {
+    /// Of `cpus`.
+    pub cpus: usize,
+    /// Of `memory`.
+    pub memory: usize,
 }
 
 /// The network between generator and service.
@@ -147,13 +164,15 @@ impl Suite {
                 .unwrap_or_default(),
             profile: profile.map(str::to_owned),
             profiles: written.profile.keys().map(|key| key.get_ref().clone()).collect(),
-            rounds: change.rounds.or(written.rounds).unwrap_or(ROUNDS).max(1),
+            rounds: rounds(&source, change.rounds.as_ref().or(written.rounds.as_ref()))?,
             confidence: share(&source, "confidence", written.confidence.as_ref())?.unwrap_or(CONFIDENCE),
             precision: share(&source, "precision", written.precision.as_ref())?,
             tie: share(&source, "tie", written.tie.as_ref())?,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
+            limit_lines: written.limits.lines(&source),
+            address: written.address.resolve(&source)?,
             network: written
                 .network
                 .as_ref()
@@ -189,7 +208,7 @@ impl Written {
         };
         let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
         found
-            .map(|(_, profile)| *profile)
+            .map(|(_, profile)| profile.clone())
             .ok_or_else(|| PlanError::Unknown {
                 kind: "profile",
                 name: name.to_owned(),
@@ -215,23 +234,37 @@ fn group_of(
     let change = profile
         .and_then(|name| written.profile.iter().find(|(key, _)| key.get_ref() == name))
         .map(|(_, v)| v);
-    if written.services.is_empty() {
+    let services = change
+        .and_then(|change| change.services.as_ref())
+        .unwrap_or(&written.services);
+    if services.is_empty() {
         return Err(source.invalid(
             spanned.span(),
             "`services` is empty: name at least one, `\"*\"` for all",
         ));
     }
+    if written.protocols.as_ref().is_some_and(Vec::is_empty) {
+        return Err(source.invalid(
+            spanned.span(),
+            "`protocols` is empty: name at least one of `http1`, `http2`, `grpc`, or leave it out",
+        ));
+    }
     let load = change
         .and_then(|change| change.load.as_ref())
         .or(written.load.as_ref());
+    let load_line = source.line(load.map_or_else(|| spanned.span(), Spanned::span));
+    let search = change
+        .and_then(|change| change.capacity.as_ref())
+        .or(written.capacity.as_ref())
+        .map(|capacity| capacity.get_ref().resolve(source, capacity.span()))
+        .transpose()?;
     let load = load.map(|load| {
         let read = Load::try_from(load.get_ref().clone());
         read.map_err(|error| source.invalid(load.span(), format!("`load`: {error}")))
     });
     let warm_up = change.and_then(|change| change.warm_up).or(written.warm_up);
     let duration = change.and_then(|change| change.duration).or(written.duration);
-    let services = written
-        .services
+    let services = services
         .iter()
         .map(|name| (name.get_ref().clone(), source.line(name.span())))
         .collect();
@@ -240,12 +273,23 @@ fn group_of(
         workload: written.workload.clone(),
         protocols: written.protocols.clone().unwrap_or_else(|| vec![Protocol::Http1]),
         load: load.transpose()?,
+        load_line,
+        search,
         warm_up: warm_up.map_or(defaults.warm_up, WarmUpChoice::from),
         duration: duration.map_or(defaults.duration, |duration| duration.0),
         timeout: written.timeout.map_or(defaults.timeout, |duration| duration.0),
         services,
         line: source.line(spanned.span()),
     })
+}
+
+fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanError> {
+    match written {
+        Some(rounds) if *rounds.get_ref() == 0 => {
+            Err(source.invalid(rounds.span(), "`rounds` is 0: give at least 1"))
+        }
+        other => Ok(other.map_or(ROUNDS, |rounds| *rounds.get_ref())),
+    }
 }
 
 fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Option<f64>, PlanError> {

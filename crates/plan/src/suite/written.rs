@@ -1,18 +1,19 @@
 //! A suite as it is written.
 
-use super::{Limits, Network, WarmUpChoice};
-use crate::PlanError;
+use super::{LimitLines, Limits, Network, WarmUpChoice};
 use crate::read::Source;
-use prony_load::{Protocol, WrittenDuration, WrittenLoad};
+use crate::{Address, PlanError};
+use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration, WrittenLoad};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use toml::Spanned;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
     pub(super) title: String,
-    pub(super) rounds: Option<u32>,
+    pub(super) rounds: Option<Spanned<u32>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
     pub(super) budget: Option<WrittenDuration>,
@@ -25,6 +26,8 @@ pub(super) struct Written {
     #[serde(default)]
     pub(super) limits: WrittenLimits,
     pub(super) network: Option<WrittenNetwork>,
+    #[serde(default)]
+    pub(super) address: WrittenAddress,
     #[serde(rename = "group", default)]
     pub(super) groups: Vec<Spanned<WrittenGroup>>,
     #[serde(default)]
@@ -32,10 +35,10 @@ pub(super) struct Written {
 }
 
 /// What a profile may change of the whole suite.
-#[derive(Deserialize, Clone, Copy, Default)]
+#[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenProfile {
-    pub(super) rounds: Option<u32>,
+    pub(super) rounds: Option<Spanned<u32>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
     pub(super) budget: Option<WrittenDuration>,
@@ -48,6 +51,7 @@ pub(super) struct WrittenGroup {
     pub(super) workload: Option<String>,
     pub(super) protocols: Option<Vec<Protocol>>,
     pub(super) load: Option<Spanned<WrittenLoad>>,
+    pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
     pub(super) timeout: Option<WrittenDuration>,
@@ -60,7 +64,9 @@ pub(super) struct WrittenGroup {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenGroupProfile {
+    pub(super) services: Option<Vec<Spanned<String>>>,
     pub(super) load: Option<Spanned<WrittenLoad>>,
+    pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
 }
@@ -93,6 +99,23 @@ pub(super) struct WrittenNetwork {
     pub(super) rate: Option<Spanned<String>>,
 }
 
+/// `{ objective = "p99<10ms,errors<0.1%", limit = 200000, precision = 0.05, step = "1s" }`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenCapacity {
+    objective: Objective,
+    limit: Option<Rate>,
+    precision: Option<f64>,
+    step: Option<WrittenDuration>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenAddress {
+    host: Option<Spanned<String>>,
+    port: Option<Spanned<u16>>,
+}
+
 impl From<WrittenWarmUp> for WarmUpChoice {
     fn from(written: WrittenWarmUp) -> Self {
         match written {
@@ -105,7 +128,68 @@ impl From<WrittenWarmUp> for WarmUpChoice {
     }
 }
 
+/// Highest rate that a search tries unless told, per second.
+const LIMIT_PER_S: f64 = 1_000_000.0;
+/// How close a search goes unless told, as a share.
+const PRECISION: f64 = 0.05;
+/// Length of the measurement at each rate of a search unless told, ns.
+const STEP_NS: u64 = 1_000_000_000;
+
+impl WrittenCapacity {
+    pub(super) fn resolve(&self, source: &Source, span: Range<usize>) -> Result<Search, PlanError> {
+        let precision = self.precision.unwrap_or(PRECISION);
+        if !(0.001..=0.5).contains(&precision) {
+            let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, as 0.05");
+            return Err(source.invalid(span, message));
+        }
+        let step_ns = self.step.map_or(STEP_NS, WrittenDuration::as_ns);
+        if step_ns == 0 {
+            return Err(source.invalid(span, "`step` is 0: nothing would be measured at any rate"));
+        }
+        Ok(Search {
+            objective: self.objective.clone(),
+            limit: self
+                .limit
+                .unwrap_or_else(|| Rate::per_second(LIMIT_PER_S).expect("invariant: above 0")),
+            precision,
+            step_ns,
+        })
+    }
+}
+
+impl WrittenAddress {
+    pub(super) fn resolve(&self, source: &Source) -> Result<Address, PlanError> {
+        if let Some(port) = self.port.as_ref().filter(|port| *port.get_ref() == 0) {
+            let message = "`port` is 0: leave it out for a free one, or name one";
+            return Err(source.invalid(port.span(), message));
+        }
+        if let Some(host) = &self.host
+            && host.get_ref().parse::<std::net::Ipv4Addr>().is_err()
+        {
+            let message = format!(
+                "`host` is `{}`: give the IPv4 address of an interface of this machine, as \"127.0.0.1\" or \"0.0.0.0\"",
+                host.get_ref()
+            );
+            return Err(source.invalid(host.span(), message));
+        }
+        Ok(Address {
+            host: self.host.as_ref().map(|host| host.get_ref().clone()),
+            port: self.port.as_ref().map(|port| *port.get_ref()),
+        })
+    }
+}
+
 impl WrittenLimits {
+    pub(super) fn lines(&self, source: &Source) -> LimitLines {
+        LimitLines {
+            cpus: self.cpus.as_ref().map_or(1, |cpus| source.line(cpus.span())),
+            memory: self
+                .memory
+                .as_ref()
+                .map_or(1, |memory| source.line(memory.span())),
+        }
+    }
+
     pub(super) fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
         if let Some(cpus) = self
             .cpus

@@ -68,6 +68,20 @@ impl Client {
         }
     }
 
+    /// One request on a connection of its own.
+    pub(super) async fn single(
+        target: &Target,
+        protocol: Protocol,
+        exchange: &Exchange,
+    ) -> Result<Answer, Fault> {
+        let client = Self {
+            target: target.clone(),
+            protocol,
+            patience: THOROUGH_PATIENCE,
+        };
+        client.answer(&mut None, exchange, Delivery::InTurn).await
+    }
+
     pub(super) async fn case(&self, case: Case) -> Tally {
         match case.delivery {
             Delivery::ManyConnections(connections) => self.spread(case, connections).await,

@@ -4,6 +4,7 @@
 //! that answers wrongly after it was under load is caught. The client speaks HTTP/1.1 byte by byte itself, because the
 //! cases need what no well-behaved client does; HTTP/2 and gRPC are spoken by a library.
 
+mod call;
 mod client;
 mod exchange;
 mod http1;
@@ -13,8 +14,9 @@ mod runner;
 mod service;
 mod traits;
 
+pub use call::{CallReply, call};
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
-pub use service::{ServiceRequest, check_service};
+pub use service::{ServiceRequest, check_service, with_service};
 
 use prony_contract::Contract;
 use prony_load::{Protocol, Target};
@@ -65,17 +67,7 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
 pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
-    let (cases, warnings) = std::thread::scope(|scope| {
-        let work = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("invariant: a runtime needs a few file descriptors only");
-            runtime.block_on(runner::run(request.target, request.protocol, cases))
-        });
-        work.join()
-            .expect("invariant: the checking client does not panic")
-    });
+    let (cases, warnings) = block_on(runner::run(request.target, request.protocol, cases));
     CheckReport {
         contract: request.contract.name.clone(),
         protocol: request.protocol,
@@ -84,6 +76,22 @@ pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Cas
         warnings,
         took: started.elapsed(),
     }
+}
+
+/// Waits for the checking client in a thread of its own: the caller may be inside an asynchronous runtime.
+fn block_on<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("invariant: a runtime needs a few file descriptors only");
+            runtime.block_on(work)
+        });
+        thread
+            .join()
+            .expect("invariant: the checking client does not panic")
+    })
 }
 
 /// A request without a complete reply after this long has failed.

@@ -6,7 +6,7 @@ use prony_contract::Contract;
 use prony_host::Wants;
 use prony_load::Protocol;
 use prony_measurement::{Exclusion, Stage};
-use prony_plan::{Entry, Limits, Plan, PlannedTrial, Service};
+use prony_plan::{Address, Entry, Limits, Plan, PlannedTrial, Service};
 
 /// A service and what it is checked against in one start.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +29,34 @@ const LOG_LINES: usize = 20;
 /// Starts a service, with a backend where its contracts need one, checks it and stops it. A report for each contract, in
 /// their order; the error is why it could not be checked.
 pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
-    let Some(&(contract, _)) = request.contracts.first() else {
+    if request.contracts.is_empty() {
         return Ok(Vec::new());
-    };
+    }
+    with_service(bench, request, |requests| {
+        requests
+            .iter()
+            .map(|request| {
+                if bench.cancel.is_asked() {
+                    return Err(Failure::interrupted(Stage::Check));
+                }
+                Ok(check(request))
+            })
+            .collect()
+    })
+}
+
+/// Starts a service, with a backend where its contracts need one, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract. The error is why it could not be used.
+///
+/// # Panics
+///
+/// Where the request names no contract: it says what the service needs.
+pub fn with_service<T>(
+    bench: &Bench<'_>,
+    request: &ServiceRequest<'_>,
+    use_it: impl FnOnce(&[CheckRequest<'_>]) -> Result<T, Failure>,
+) -> Result<T, Exclusion> {
+    let (contract, _) = request.contracts[0];
     let plan = plan(request);
     let trial = Trial {
         plan: &plan,
@@ -65,20 +90,10 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
         .collect();
     let limit = request.service.start_timeout;
     let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench.cancel);
-    let reports = ready.and_then(|_| {
-        requests
-            .iter()
-            .map(|request| {
-                if bench.cancel.is_asked() {
-                    return Err(Failure::interrupted(Stage::Check));
-                }
-                Ok(check(request))
-            })
-            .collect()
-    });
+    let used = ready.and_then(|_| use_it(&requests));
     // A service that does not stop rightly is killed, and its replies were judged already.
     let _ = subject.service.stop();
-    reports.map_err(|failure| failure.with_log(subject.service.log_tail(LOG_LINES)))
+    used.map_err(|failure| failure.with_log(subject.service.log_tail(LOG_LINES)))
 }
 
 /// The frame in which services are started, without limits.
@@ -89,6 +104,7 @@ fn plan(request: &ServiceRequest<'_>) -> Plan {
         profile: None,
         seed: request.seed,
         rounds: 1,
+        builds: 1,
         confidence: 0.95,
         precision: None,
         tie: None,
@@ -96,6 +112,7 @@ fn plan(request: &ServiceRequest<'_>) -> Plan {
         no_errors: false,
         limits: Limits::default(),
         network: None,
+        address: Address::default(),
         groups: Vec::new(),
         entries: vec![Entry {
             service: request.service.name.clone(),

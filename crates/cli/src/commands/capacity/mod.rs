@@ -1,6 +1,7 @@
 //! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
 
 mod search;
+mod within;
 
 use super::load::{JobError, LoadArgs, Objective, RequestArgs, Shape, carry_out, duration};
 use crate::exit::{Exit, bad_input};
@@ -10,6 +11,7 @@ use prony_measurement::Recording;
 use search::{Next, Plan, Search, Verdict};
 use serde_json::json;
 use std::fmt::Write as _;
+pub(crate) use within::search_and_measure;
 
 /// Find the highest offered load that meets an objective
 #[derive(Debug, clap::Args)]
@@ -113,22 +115,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn try_rate(args: &Args, rate: f64) -> anyhow::Result<Point> {
     let job = job(args, rate).map_err(bad_input)?;
     let recording = carry_out(&job, &mut |_| {})?;
-    let mut missed = args.objective.missed_by(&recording);
-    // A service that does not follow the offered load is beyond its capacity, whatever its response times are so far.
-    // What is under way when the measurement ends is no sign of that.
     let under_way = f64::from(args.load.connections) * f64::from(args.load.in_flight);
-    let behind = (rate - recording.goodput_per_s) * recording.duration_s;
-    if behind > under_way.max(rate * recording.duration_s * FOLLOWS) && missed.is_empty() {
-        missed.push(format!(
-            "goodput is {:.1}/s of {rate:.1}/s offered",
-            recording.goodput_per_s
-        ));
-    }
+    let missed = misses(&args.objective, &recording, rate, under_way);
     Ok(Point {
         rate,
         recording,
         missed,
     })
+}
+
+/// What a service misses at a rate, in words.
+fn misses(objective: &Objective, recording: &Recording, rate: f64, under_way: f64) -> Vec<String> {
+    let mut missed = objective.missed_by(recording);
+    // A service that does not follow the offered load is beyond its capacity, whatever its response times are so far.
+    // What is under way when the measurement ends is no sign of that, nor is what chance sends less at random times.
+    let due = recording.requests.offered as f64;
+    let behind = due - recording.goodput_per_s * recording.duration_s;
+    if behind > under_way.max(due * FOLLOWS) && missed.is_empty() {
+        missed.push(format!(
+            "goodput is {:.1}/s of {rate:.1}/s offered",
+            recording.goodput_per_s
+        ));
+    }
+    missed
 }
 
 fn job(args: &Args, rate: f64) -> Result<Job, JobError> {

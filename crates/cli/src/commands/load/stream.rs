@@ -2,6 +2,7 @@
 //! JSON lines on standard output.
 
 use super::told;
+use crate::commands::capacity::search_and_measure;
 use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
 use prony_load::Job;
@@ -20,7 +21,11 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         .map_err(bad_input)?;
     let commands = commands();
     let mut broken = None;
-    let result = prony_engine::run(&job, &mut |event| write(&event, &mut broken), &commands);
+    let mut on_event = |event: Event| write(&event, &mut broken);
+    let result = match &job.search {
+        None => prony_engine::run(&job, &mut on_event, &commands).map_err(told),
+        Some(search) => search_and_measure(&job, search, &mut on_event, &commands),
+    };
     match result {
         Ok(recording) => {
             let recording = Box::new(recording);
@@ -29,7 +34,7 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         Err(error) => {
             let reason = error.to_string();
             write(&Event::Failed { reason }, &mut broken);
-            return Err(told(error));
+            return Err(error);
         }
     }
     match broken {

@@ -2,7 +2,8 @@
 
 use crate::checkout::StoreArgs;
 use prony_load::WrittenDuration;
-use prony_plan::Wishes;
+use prony_plan::{Address, Machine, Wishes};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Build, start, check, load and rank the services of a suite
@@ -20,6 +21,10 @@ pub(crate) struct Args {
     /// Rounds, at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
+    /// Build each service this often, without the cache, and spread the rounds over the builds: shows what varies from
+    /// build to build
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    builds: Option<u32>,
     /// Stop when every interval is this tight: `2%` is ±2 %
     #[arg(long, value_name = "SHARE", value_parser = share)]
     precision: Option<f64>,
@@ -38,11 +43,17 @@ pub(crate) struct Args {
     /// Length of each warm-up, instead of until it is steady: `2s`
     #[arg(long, value_name = "TIME")]
     warmup: Option<WrittenDuration>,
+    /// IPv4 address that services listen on [default: the suite's, else the loopback]
+    #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST")]
+    host: Option<Ipv4Addr>,
+    /// Port that services listen on, one after the other [default: the suite's, else a free one]
+    #[arg(long, value_name = "N", env = "PRONY_PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
     /// Decides the order of the trials and every random choice [default: a new one, which is printed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Continue a run that was ended early: its name, or the latest one
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds", "builds"])]
     pub(super) resume: Option<String>,
     /// End with code 3 when a service gave no number or a wrong reply
     #[arg(long)]
@@ -68,17 +79,23 @@ pub(crate) struct Args {
 
 impl Args {
     /// What the user wishes otherwise than the suite.
-    pub(super) fn wishes(&self) -> Wishes {
+    pub(super) fn wishes(&self, machine: Machine) -> Wishes {
         let time = |duration: Option<WrittenDuration>| duration.map(|duration| duration.0);
         Wishes {
             services: self.service.clone(),
             rounds: self.rounds,
+            builds: self.builds,
             precision: self.precision,
             confidence: self.confidence,
             budget: time(self.budget),
             duration: time(self.duration),
             warm_up: time(self.warmup),
             tie: self.tie,
+            address: Address {
+                host: self.host.map(|host| host.to_string()),
+                port: self.port,
+            },
+            machine: Some(machine),
             seed: self.seed.unwrap_or_else(rand::random),
         }
     }

@@ -1,0 +1,225 @@
+//! `prony call`: one call of an operation, as the contract writes it, to a service that runs or to a reference service.
+
+mod reference;
+
+use crate::commands::check::contract_named;
+use crate::commands::load::{duration, target};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use anyhow::anyhow;
+use prony_contract::{Contract, SingleCall, grpc_code_name};
+use prony_load::{Protocol, Target};
+use prony_measurement::SCHEMA;
+use prony_trial::check::{CallReply, call, protocol_word};
+use prony_trial::target_of;
+use serde_json::{Value, json};
+
+/// Call one operation of a contract and print the reply
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony call person getPerson 1
+  prony call person getPerson 1 --grpc
+  prony call person createPerson person_5 --json
+  prony call sequence fib n=100 --url http://127.0.0.1:8080
+
+Without --url and --port a reference service is built, started, called and stopped. The reply goes to standard output, what is
+said about it to standard error.")]
+pub(crate) struct Args {
+    /// The contract: a name, or a folder with a contract.toml
+    contract: String,
+    /// The operation: `prony list contracts` says which there are
+    operation: String,
+    /// Values of the operation's places, in their order or as NAME=VALUE; the others are drawn at random
+    #[arg(value_name = "VALUE")]
+    values: Vec<String>,
+    /// Speak gRPC
+    #[arg(long, conflicts_with = "http2")]
+    grpc: bool,
+    /// Speak HTTP/2 by prior knowledge
+    #[arg(long)]
+    http2: bool,
+    /// Where the service is; goes before --host and --port
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Address of the service
+    #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
+    host: String,
+    /// Port of the service
+    #[arg(long, value_name = "N", env = "PRONY_PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Decides the values that are not given
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object with the reply and all that is said about it
+    #[arg(long)]
+    json: bool,
+}
+
+/// Who answered what.
+struct Told {
+    /// The reference service, where one was started.
+    service: Option<String>,
+    target: Target,
+    reply: CallReply,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let contract = contract_named(&args.contract)?;
+    let protocol = match (args.grpc, args.http2) {
+        (true, _) => Protocol::Grpc,
+        (false, true) => Protocol::Http2,
+        (false, false) => Protocol::Http1,
+    };
+    let values = values(args, &contract)?;
+    let single = contract
+        .single(&args.operation, protocol, &values, args.seed)
+        .map_err(bad_input)?;
+    let told = match running(args)? {
+        Some(target) => Told {
+            service: None,
+            reply: call(&target, protocol, &single)
+                .map_err(|fault| anyhow!("{}: {fault}", target.authority))?,
+            target,
+        },
+        None => reference::call_one(&contract, protocol, &single)?,
+    };
+    show(args, &contract, (protocol, &single), &told)?;
+    Ok(if told.reply.failure.is_some() {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Fine
+    })
+}
+
+/// The service that runs already, where one is named.
+fn running(args: &Args) -> anyhow::Result<Option<Target>> {
+    let Some(url) = &args.url else {
+        return Ok(args.port.map(|port| target_of(&args.host, port)));
+    };
+    let (target, path) = target::parse(url, false).map_err(bad_input)?;
+    if target.tls.is_some() {
+        return Err(bad_input(anyhow!(
+            "`{url}`: a call speaks plain http: give an http:// URL"
+        )));
+    }
+    if path != "/" {
+        return Err(bad_input(anyhow!(
+            "`{url}`: the contract gives the path: leave `{path}` out"
+        )));
+    }
+    Ok(Some(target))
+}
+
+/// The values by the names of their places.
+fn values(args: &Args, contract: &Contract) -> anyhow::Result<Vec<(String, String)>> {
+    let places = contract.places(&args.operation).map_err(bad_input)?;
+    let mut in_order = places.iter();
+    let mut values = Vec::new();
+    for value in &args.values {
+        let named = value
+            .split_once('=')
+            .filter(|(name, _)| places.iter().any(|place| place == name));
+        let (name, value) = match named {
+            Some((name, value)) => (name.to_owned(), value.to_owned()),
+            None => match in_order.next() {
+                Some(name) => (name.clone(), value.clone()),
+                None => {
+                    return Err(bad_input(anyhow!(
+                        "`{value}`: operation `{}` has {} places for a value{}",
+                        args.operation,
+                        places.len(),
+                        if places.is_empty() {
+                            String::new()
+                        } else {
+                            format!(": {}", places.join(", "))
+                        }
+                    )));
+                }
+            },
+        };
+        values.push((name, value));
+    }
+    Ok(values)
+}
+
+fn show(
+    args: &Args,
+    contract: &Contract,
+    (protocol, single): (Protocol, &SingleCall),
+    told: &Told,
+) -> anyhow::Result<()> {
+    let reply = &told.reply;
+    let body = body(args, contract, protocol, reply);
+    if args.json {
+        return print(&as_json(args, (protocol, single), told, &body).to_string());
+    }
+    let status = match reply.grpc_status {
+        Some(code) => format!("gRPC {code} {}", grpc_code_name(code).unwrap_or("unknown")),
+        None => format!("HTTP {}", reply.status),
+    };
+    let who = told.service.as_ref().map_or_else(
+        || told.target.authority.clone(),
+        |service| format!("{service} at {}", told.target.authority),
+    );
+    let took = duration(u64::try_from(reply.took.as_nanos()).unwrap_or(u64::MAX));
+    eprintln!("{status} after {took}, {} bytes, from {who}", reply.body.len());
+    if let Some(failure) = &reply.failure {
+        eprintln!("prony: not what the contract expects: {failure}");
+    } else if single.expected {
+        eprintln!("as the contract expects");
+    }
+    match body {
+        Value::Null => Ok(()),
+        Value::String(text) => print(&text),
+        value => print(&serde_json::to_string_pretty(&value)?),
+    }
+}
+
+/// The reply as JSON where it is that, or a message; else its text; null where there is none.
+fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply) -> Value {
+    if protocol == Protocol::Grpc && reply.grpc_status == Some(0) {
+        if let Ok(message) = contract.decode_reply(&args.operation, &reply.body) {
+            return message;
+        }
+    }
+    if reply.body.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(&reply.body)
+        .ok()
+        // A number that is the whole text is text: JSON would change its digits.
+        .filter(|value: &Value| value.is_object() || value.is_array())
+        .unwrap_or_else(|| Value::from(String::from_utf8_lossy(&reply.body).into_owned()))
+}
+
+fn as_json(args: &Args, (protocol, single): (Protocol, &SingleCall), told: &Told, body: &Value) -> Value {
+    let reply = &told.reply;
+    let mut path = Vec::new();
+    single.exchange.request.path.render(&mut path, |_, _| {});
+    let headers: serde_json::Map<String, Value> = reply
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), Value::from(value.as_str())))
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "contract": args.contract,
+        "operation": args.operation,
+        "protocol": protocol_word(protocol),
+        "service": told.service,
+        "target": told.target.url,
+        "request": {
+            "method": single.exchange.request.method,
+            "path": String::from_utf8_lossy(&path),
+        },
+        "status": reply.status,
+        "grpc_status": reply.grpc_status,
+        "time_ns": u64::try_from(reply.took.as_nanos()).ok(),
+        "bytes": reply.body.len(),
+        "headers": headers,
+        "as_expected": single.expected.then_some(reply.failure.is_none()),
+        "failure": reply.failure.as_ref().map(ToString::to_string),
+        "reply": body,
+    })
+}

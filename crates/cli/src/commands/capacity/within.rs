@@ -1,0 +1,243 @@
+//! The search within a trial: another process asks for it, and hears of it as of a warm-up, followed by the measurement at
+//! the rate that was found.
+
+use super::search::{Next, Plan, Search, Verdict};
+use super::{Objective, misses};
+use crate::commands::load::told;
+use anyhow::anyhow;
+use prony_load::{Arrival, Job, Load, Profile, Rate, WarmUp};
+use prony_measurement::{Command, Event, Interval, Phase, Recording, Warning, WarningKind};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+
+/// Part of each step before it counts: connections are made, and what the last rate left over is answered.
+const SETTLING: u64 = 4;
+
+/// Warms up at the first rate, searches, and measures at the rate that was found.
+pub(crate) fn search_and_measure(
+    job: &Job,
+    wanted: &prony_load::Search,
+    on_event: &mut dyn FnMut(Event),
+    commands: &Receiver<Command>,
+) -> anyhow::Result<Recording> {
+    let start = one_rate(&job.load)?;
+    let objective = Objective::from(wanted.objective.clone());
+    let mut stage = Stage {
+        job,
+        step_ns: wanted.step_ns,
+        on_event,
+        commands,
+        elapsed_s: 0.0,
+    };
+    (stage.on_event)(Event::Phase {
+        phase: Phase::WarmUp,
+        established: 0,
+    });
+    stage.warm_up(start)?;
+    let mut search = Search::new(Plan {
+        start,
+        limit: wanted.limit.as_per_second(),
+        precision: wanted.precision,
+    });
+    let mut last_miss: Option<Miss> = None;
+    let (rate, limited) = loop {
+        match search.next() {
+            Next::Try(rate) => {
+                let recording = stage.step(rate)?;
+                let missed = misses(&objective, &recording, rate, under_way(&job.load));
+                let verdict = if missed.is_empty() {
+                    Verdict::Met
+                } else {
+                    Verdict::Missed
+                };
+                search.take(rate, verdict);
+                if let Some(why) = missed.into_iter().next() {
+                    let saturated = recording.generator.saturated;
+                    last_miss = Some(Miss { rate, why, saturated });
+                }
+            }
+            Next::Found(rate) => break (rate, false),
+            Next::Beyond(rate) => break (rate, true),
+            Next::None => return Err(nothing_met(last_miss.as_ref())),
+        }
+    };
+    let mut recording = stage.measure(rate)?;
+    let missed = misses(&objective, &recording, rate, under_way(&job.load));
+    recording
+        .warnings
+        .extend(doubts(limited, last_miss.as_ref(), &missed));
+    Ok(recording)
+}
+
+/// The last rate that did not meet the objective.
+struct Miss {
+    rate: f64,
+    why: String,
+    saturated: bool,
+}
+
+fn nothing_met(last: Option<&Miss>) -> anyhow::Error {
+    match last {
+        Some(miss) => anyhow!("no rate meets the objective: at {:.0}/s {}", miss.rate, miss.why),
+        None => anyhow!("no rate meets the objective"),
+    }
+}
+
+fn doubts(limited: bool, last: Option<&Miss>, missed: &[String]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if limited {
+        let text = "it met the objective at the highest rate that was to be tried: it may be able to do more";
+        warnings.push(Warning::new(WarningKind::Note, text));
+    }
+    if last.is_some_and(|miss| miss.saturated) {
+        let text = "the generator was saturated above this rate: the service may be able to do more";
+        warnings.push(Warning::new(WarningKind::GeneratorSaturated, text));
+    }
+    if let Some(why) = missed.first() {
+        let text = format!(
+            "it met the objective three times at this rate, and missed it when it was measured: {why}"
+        );
+        warnings.push(Warning::new(WarningKind::Note, text));
+    }
+    warnings
+}
+
+/// The rate of an open load that stays the same: where the search begins.
+fn one_rate(load: &Load) -> anyhow::Result<f64> {
+    match load {
+        Load::Open {
+            arrival:
+                Arrival {
+                    profile: Profile::Constant { rate },
+                    ..
+                },
+            ..
+        } => Ok(rate.as_per_second()),
+        _ => Err(anyhow!(
+            "a search for a rate begins at that of an open load that stays the same, and the job has another load"
+        )),
+    }
+}
+
+fn under_way(load: &Load) -> f64 {
+    match load {
+        Load::Open {
+            connections,
+            in_flight,
+            ..
+        } => f64::from(*connections) * f64::from(*in_flight),
+        Load::Closed { .. } | Load::Users { .. } => 0.0,
+    }
+}
+
+/// Loads the service at one rate after another.
+struct Stage<'a> {
+    job: &'a Job,
+    step_ns: u64,
+    on_event: &'a mut dyn FnMut(Event),
+    commands: &'a Receiver<Command>,
+    /// Since the search began.
+    elapsed_s: f64,
+}
+
+impl Stage<'_> {
+    fn at(&self, rate: f64, warm_up_ns: u64, measurement_ns: u64) -> Job {
+        let mut job = self.job.clone();
+        job.search = None;
+        job.phases.warm_up = WarmUp::FixedNs(warm_up_ns);
+        job.phases.measurement_ns = measurement_ns;
+        if let Load::Open { arrival, .. } = &mut job.load {
+            arrival.profile = Profile::Constant {
+                rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
+            };
+        }
+        job
+    }
+
+    fn warm_up(&mut self, rate: f64) -> anyhow::Result<()> {
+        let length_ns = match self.job.phases.warm_up {
+            WarmUp::FixedNs(ns) => ns,
+            WarmUp::UntilTold { limit_ns } => limit_ns,
+        };
+        if length_ns == 0 {
+            return Ok(());
+        }
+        self.unseen(&self.at(rate, 0, length_ns)).map(drop)
+    }
+
+    fn step(&mut self, rate: f64) -> anyhow::Result<Recording> {
+        self.unseen(&self.at(rate, self.step_ns / SETTLING, self.step_ns))
+    }
+
+    /// Runs a job that is part of the warm-up to whoever listens.
+    fn unseen(&mut self, job: &Job) -> anyhow::Result<Recording> {
+        self.is_wanted()?;
+        let (_nobody, silence) = mpsc::channel();
+        let begin = self.elapsed_s;
+        let (mut settled, mut now) = (0.0_f64, begin);
+        let on_event = &mut *self.on_event;
+        let mut show = |event: Event| {
+            let Event::Interval { phase, interval } = event else {
+                return;
+            };
+            let end = interval.start_s + interval.length_s;
+            let offset = if phase == Phase::WarmUp {
+                settled = settled.max(end);
+                begin
+            } else {
+                begin + settled
+            };
+            // The drain repeats no time of the measurement, and its few late replies are no interval of a rate.
+            if phase != Phase::Drain {
+                now = now.max(offset + end);
+                on_event(Event::Interval {
+                    phase: Phase::WarmUp,
+                    interval: Interval {
+                        start_s: offset + interval.start_s,
+                        ..interval
+                    },
+                });
+            }
+        };
+        let recording = prony_engine::run(job, &mut show, &silence).map_err(told)?;
+        self.elapsed_s = now;
+        Ok(recording)
+    }
+
+    /// The measurement: what settles before it belongs to the warm-up.
+    fn measure(&mut self, rate: f64) -> anyhow::Result<Recording> {
+        self.is_wanted()?;
+        let job = self.at(rate, self.step_ns / SETTLING, self.job.phases.measurement_ns);
+        let begin = self.elapsed_s;
+        let on_event = &mut *self.on_event;
+        let mut show = |event: Event| match event {
+            Event::Phase {
+                phase: Phase::WarmUp, ..
+            } => {}
+            Event::Interval {
+                phase: Phase::WarmUp,
+                interval,
+            } => on_event(Event::Interval {
+                phase: Phase::WarmUp,
+                interval: Interval {
+                    start_s: begin + interval.start_s,
+                    ..interval
+                },
+            }),
+            other => on_event(other),
+        };
+        prony_engine::run(&job, &mut show, self.commands).map_err(told)
+    }
+
+    /// Whoever asked may have had enough, or be gone.
+    fn is_wanted(&self) -> anyhow::Result<()> {
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => {
+                    return Err(anyhow!("ended before the rate was found"));
+                }
+                Ok(Command::Measure) => {}
+                Err(TryRecvError::Empty) => return Ok(()),
+            }
+        }
+    }
+}

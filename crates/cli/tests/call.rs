@@ -1,0 +1,160 @@
+//! `prony call` from outside: a server that runs already, and a reference service that is started for it.
+
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Starts a server that answers every request with this; it lives as long as the test's process.
+fn server(status: &'static str, media_type: &'static str, body: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream, status, media_type, body));
+        }
+    });
+    address
+}
+
+fn answer(stream: TcpStream, status: &str, media_type: &str, body: &str) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    while !lines.next()?.ok()?.is_empty() {}
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    writer.write_all((head + body).as_bytes()).ok()
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    command
+        .arg("call")
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env_remove("PRONY_HOST")
+        .env_remove("PRONY_PORT")
+        .env("NO_COLOR", "1");
+    command
+}
+
+fn call(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("prony runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {output:?}"))
+}
+
+#[test]
+fn the_reply_is_printed_and_judged() {
+    let url = format!("http://{}", server("200 OK", "text/plain", "Hello, World!"));
+    let output = call(&["hello", "hello", "--url", &url]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(text(&output.stdout), "Hello, World!\n");
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with("HTTP 200 after ") && said.contains("as the contract expects"),
+        "{said}"
+    );
+    let url = format!("http://{}", server("200 OK", "text/plain", "Hello, World"));
+    let output = call(&["hello", "hello", "--url", &url]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("not what the contract expects"), "{said}");
+}
+
+#[test]
+fn the_place_may_come_from_the_environment() {
+    let address = server("200 OK", "text/plain", "0 1 1 2");
+    let output = command(&["sequence", "fib", "3", "--json"])
+        .env("PRONY_HOST", address.ip().to_string())
+        .env("PRONY_PORT", address.port().to_string())
+        .output()
+        .expect("prony runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = json(&output);
+    assert_eq!(told["request"]["path"], "/api/fib/3");
+    assert_eq!(told["reply"], "0 1 1 2");
+    assert_eq!(told["as_expected"], true);
+    assert_eq!(told["status"], 200);
+    assert!(told["time_ns"].as_u64().is_some_and(|time| time > 0), "{told}");
+    assert_eq!(told["headers"]["content-type"], "text/plain");
+}
+
+#[test]
+fn what_the_contract_does_not_foresee_is_called_and_not_judged() {
+    let url = format!("http://{}", server("404 Not Found", "application/json", "{}"));
+    let output = call(&["person", "getPerson", "id=77", "--url", &url, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = json(&output);
+    assert_eq!(told["request"]["path"], "/person/77");
+    assert_eq!(
+        (&told["status"], &told["as_expected"]),
+        (&404.into(), &Value::Null)
+    );
+    assert_eq!(told["reply"], serde_json::json!({}));
+}
+
+#[test]
+fn bad_input_is_told_with_what_there_is() {
+    for (arguments, told) in [
+        (&["persons", "getPerson"][..], "no contract `persons`: known are"),
+        (
+            &["person", "getPersons"],
+            "has no operation `getPersons`: known are",
+        ),
+        (&["person", "getPerson", "1", "2"], "has 1 places for a value: id"),
+        (
+            &["hello", "hello", "--grpc"],
+            "has no operation over this protocol `hello`",
+        ),
+        (
+            &["person", "createPerson", "nobody"],
+            "`$nobody` is not in `[data]`",
+        ),
+        (
+            &["hello", "hello", "--url", "http://127.0.0.1:1/x"],
+            "the contract gives the path",
+        ),
+    ] {
+        let output = call(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        assert!(
+            text(&output.stderr).contains(told),
+            "{told}: {}",
+            text(&output.stderr)
+        );
+    }
+    let nobody = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let url = format!("http://{}", nobody.local_addr().expect("an address"));
+    drop(nobody);
+    let output = call(&["hello", "hello", "--url", &url]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("no connection"), "{output:?}");
+}
+
+#[test]
+fn a_reference_service_is_started_for_it() {
+    let output = call(&["person", "getPerson", "1", "--grpc"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let person = json(&output);
+    assert_eq!(person["email"], "romain.hoogmoed@example.com");
+    assert_eq!(person["location"]["postCode"], 69217);
+    assert!(person.get("picture").is_none_or(Value::is_null), "{person}");
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("gRPC 0 OK after ") && said.contains("-reference/current at 127.0.0.1:"),
+        "{said}"
+    );
+    let output = call(&["person", "getPerson", "77", "--grpc", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(json(&output)["grpc_status"], 5);
+}

@@ -1,0 +1,41 @@
+//! Plans that no suite describes: of commands that load a few services in one way.
+
+use crate::{Address, Entry, GroupPlan, Limits, Plan, Service};
+use prony_load::Protocol;
+
+impl Plan {
+    /// A plan of one group with these services, without limits, wished precision or budget, at 95 % confidence. Its seed is
+    /// new each time.
+    pub fn of_group(
+        suite: &str,
+        rounds: u32,
+        group: GroupPlan,
+        services: &[&Service],
+        protocol: Protocol,
+    ) -> Self {
+        let entry = |service: &&Service| Entry {
+            service: service.name.clone(),
+            variant: service.variant.clone(),
+            protocol,
+            group: 0,
+        };
+        Self {
+            suite: suite.to_owned(),
+            title: suite.to_owned(),
+            profile: None,
+            seed: rand::random(),
+            rounds,
+            builds: 1,
+            confidence: 0.95,
+            precision: None,
+            tie: None,
+            budget_ns: None,
+            no_errors: false,
+            limits: Limits::default(),
+            network: None,
+            address: Address::default(),
+            groups: vec![group],
+            entries: services.iter().map(entry).collect(),
+        }
+    }
+}

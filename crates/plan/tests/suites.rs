@@ -1,0 +1,149 @@
+//! The project's own suites, and the one that the documentation shows.
+
+use prony_load::Load;
+use prony_plan::{Catalogue, Machine, Plan, PlanError, Suite, Wishes};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue::read(&root()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan(catalogue: &Catalogue, file: &Path, profile: Option<&str>) -> Plan {
+    let made = || -> Result<Plan, PlanError> {
+        Plan::of(catalogue, &Suite::read(file, profile)?, &Wishes::default())
+    };
+    made().unwrap_or_else(|error| panic!("{} {profile:?}: {error}", file.display()))
+}
+
+#[test]
+fn every_suite_can_be_planned_in_every_profile() {
+    let catalogue = catalogue();
+    let suites = catalogue.suites();
+    assert!(suites.len() >= 9, "{suites:?}");
+    for file in suites.values() {
+        let suite = Suite::read(file, None).unwrap_or_else(|error| panic!("{error}"));
+        for profile in suite
+            .profiles
+            .iter()
+            .map(|profile| Some(profile.as_str()))
+            .chain([None])
+        {
+            let plan = plan(&catalogue, file, profile);
+            assert!(!plan.is_empty(), "{} {profile:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_study_is_quick_and_still_has_three_rounds() {
+    let catalogue = catalogue();
+    for (name, file) in catalogue.suites() {
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        if suite.profiles.iter().all(|profile| profile != "quick") {
+            continue;
+        }
+        let plan = plan(&catalogue, &file, Some("quick"));
+        let expected = plan.expected();
+        assert!(plan.rounds >= 3, "{name}: {} rounds", plan.rounds);
+        assert!(expected < Duration::from_mins(15), "{name}: about {expected:?}");
+    }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_suite() {
+    let page = std::fs::read_to_string(root().join("docs/STUDIES.md")).expect("the page");
+    let (_, after) = page
+        .split_once("<!-- worked example -->\n```toml\n")
+        .expect("the mark of the example");
+    let (text, _) = after.split_once("\n```").expect("the end of the example");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("example.toml");
+    std::fs::write(&file, text).expect("written");
+    let catalogue = catalogue();
+    let smoke = plan(&catalogue, &file, Some("smoke"));
+    assert_eq!(smoke.rounds, 1);
+    assert_eq!(smoke.address.port, Some(8080));
+    assert_eq!(smoke.address.host.as_deref(), Some("0.0.0.0"));
+    assert_eq!(smoke.limits.memory_bytes, Some(2_048 << 20));
+}
+
+#[test]
+fn a_profile_may_change_the_services_and_the_search() {
+    let catalogue = catalogue();
+    let file = catalogue
+        .suite_file("004-hello")
+        .unwrap_or_else(|error| panic!("{error}"));
+    let labels = |profile| {
+        let plan = plan(&catalogue, &file, Some(profile));
+        let era = plan.entries.iter().filter(|entry| entry.variant == "era").count();
+        (plan.entries.len(), era)
+    };
+    assert_eq!(labels("quick").1, 0);
+    assert!(labels("full").1 >= 8, "{:?}", labels("full"));
+    let file = catalogue
+        .suite_file("capacity")
+        .unwrap_or_else(|error| panic!("{error}"));
+    let limit = |profile| {
+        let plan = plan(&catalogue, &file, Some(profile));
+        let search = plan.groups[0].search.clone().expect("a search");
+        assert!(matches!(plan.groups[0].load, Load::Open { .. }));
+        assert_eq!(plan.groups[0].load_record()["kind"], "capacity");
+        search.limit.as_per_second()
+    };
+    assert!(limit("smoke") < limit("quick") && limit("quick") < limit("full"));
+}
+
+#[test]
+fn what_the_machine_lacks_is_refused() {
+    let catalogue = catalogue();
+    let told = |suite: &str, machine: Machine| {
+        let file = catalogue
+            .suite_file(suite)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        let wishes = Wishes {
+            machine: Some(machine),
+            ..Wishes::default()
+        };
+        match Plan::of(&catalogue, &suite, &wishes) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let machine = Machine {
+        cpus: 2,
+        memory_bytes: Some(8 << 30),
+        open_files: Some(65_536),
+        local_ports: Some(28_000),
+    };
+    assert_eq!(told("003-snoop", machine), "");
+    assert_eq!(told("002-relay", machine), "");
+    let small = Machine { cpus: 1, ..machine };
+    assert!(told("003-snoop", small).contains("`cpus` is 2, and this machine has 1"));
+    let forgetful = Machine {
+        memory_bytes: Some(1 << 30),
+        ..machine
+    };
+    assert!(told("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
+    let narrow = Machine {
+        open_files: Some(1_024),
+        ..machine
+    };
+    let error = told("002-relay", narrow);
+    assert!(
+        error.contains("002-relay.toml:")
+            && error.contains("2000 connections need")
+            && error.contains("ulimit -n 2064"),
+        "{error}"
+    );
+    let few = Machine {
+        local_ports: Some(1_000),
+        ..machine
+    };
+    assert!(told("002-relay", few).contains("as many local ports"));
+}

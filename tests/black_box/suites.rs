@@ -1,0 +1,209 @@
+//! Suites that cannot be, and those that say where services listen: everything is told before anything starts.
+
+use crate::common::{Checkout, Ended};
+use std::net::TcpListener;
+
+const GROUP: &str = r#"
+[[group]]
+contract = "hello"
+load = { kind = "closed", connections = 4 }
+services = ["toy-right"]
+"#;
+
+/// `prony run` of a suite with this text.
+fn run(checkout: &Checkout, suite: &str, more: &[&str]) -> Ended {
+    checkout.write("suites/mine.toml", suite);
+    let mut arguments = vec!["run", "mine", "--keep-disturbed"];
+    arguments.extend(more);
+    checkout.prony(&arguments)
+}
+
+fn suite(above: &str, group: &str) -> String {
+    format!(
+        "title = \"Mine\"\nrounds = 1\nwarm_up = \"50ms\"\nduration = \"200ms\"\n{above}\n[profile.quick]\n{group}"
+    )
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_file_line_and_key() {
+    let checkout = Checkout::new(1, &["right"]);
+    let text = |from: &str, to: &str| suite("", &GROUP.replace(from, to));
+    let no_network = "[network]\ndelay = \"1ms\"\n";
+    for (suite, told) in [
+        (
+            suite("[limits]\ncpus = 4096\n", GROUP),
+            "suites/mine.toml:6: `cpus` is 4096, and this machine has",
+        ),
+        (
+            suite("[limits]\nmemory = \"900000GiB\"\n", GROUP),
+            "suites/mine.toml:6: `memory` is 921600000 MiB, and this machine has",
+        ),
+        (
+            text("connections = 4", "connections = 4000000000"),
+            "suites/mine.toml:10: 4000000000 connections need",
+        ),
+        (text("toy-right", "toy-rihgt"), "did you mean `toy-right`?"),
+        (
+            text("hello", "sequence"),
+            "suites/mine.toml:11: `toy-right/current` does not offer contract `sequence` over http1: it offers hello over http1",
+        ),
+        (
+            text("\"toy-right\"", "\"*\"").replace("\"hello\"", "\"sequence\""),
+            "none of its services offers contract `sequence`",
+        ),
+        (
+            text(
+                "contract = \"hello\"",
+                "contract = \"hello\"\nprotocols = [\"grpc\"]",
+            ),
+            "does not offer contract `hello` over grpc",
+        ),
+        (
+            text(
+                "contract = \"hello\"",
+                "contract = \"hello\"\nworkload = \"helo\"",
+            ),
+            "has no workload `helo`",
+        ),
+        (suite("", &format!("{GROUP}{GROUP}")), "as the group in line 8"),
+        (
+            suite("", GROUP).replace("rounds = 1", "rounds = 0"),
+            "suites/mine.toml:2: `rounds` is 0",
+        ),
+        (
+            suite("", GROUP).replace("\"50ms\"", "{ least = \"2s\", most = \"1s\" }"),
+            "`least` is above `most`",
+        ),
+        (suite("", GROUP).replace("\"200ms\"", "\"0s\""), "`duration` is 0"),
+        (suite("[address]\nport = 0\n", GROUP), "`port` is 0"),
+        (
+            suite("[address]\nhost = \"here\"\n", GROUP),
+            "suites/mine.toml:6: `host` is `here`: give the IPv4 address",
+        ),
+        (
+            text(
+                "services",
+                "capacity = { objective = \"p99<10ms\", limit = 100 }\nservices",
+            ),
+            "`capacity` begins at the `rate` of an open load",
+        ),
+        (
+            text("services", "capacity = { objective = \"p99\" }\nservices"),
+            "`p99`: there is no `<`",
+        ),
+    ] {
+        let ended = run(&checkout, &suite, &[]);
+        assert_eq!(ended.code, Some(2), "{suite}\n{ended:?}");
+        assert!(ended.err.contains(told), "{told}\n{ended:?}");
+        assert!(!ended.err.contains("trials"), "it began: {ended:?}");
+    }
+    let ended = run(&checkout, &suite("", GROUP), &["--profile", "quik"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains("no profile `quik`") && ended.err.contains("did you mean `quick`?"));
+    // A relay needs its backend, which it cannot reach out of a network of its own.
+    checkout.write(
+        "services/toy-right/service.toml",
+        &std::fs::read_to_string(checkout.path("services/toy-right/service.toml"))
+            .expect("a service")
+            .replace("[\"hello\"]", "[\"hello\", \"relay\"]"),
+    );
+    let relay = suite(no_network, &GROUP.replace("hello", "relay"));
+    let ended = run(&checkout, &relay, &[]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains("leave `[network]` out"), "{ended:?}");
+}
+
+#[test]
+fn the_plan_and_its_length_come_first() {
+    let checkout = Checkout::new(2, &["right"]);
+    let ended = checkout.prony(&["run", "toys", "--dry-run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.err.contains("× 2 rounds = 2 trials, about"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn services_listen_where_the_suite_says() {
+    let checkout = Checkout::new(1, &["right"]);
+    let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let mine = suite(
+        &format!("[address]\nhost = \"127.0.0.1\"\nport = {port}\n"),
+        GROUP,
+    );
+    let ended = run(&checkout, &mine, &["--json"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let told = format!("services cannot listen on port {port} of 127.0.0.1");
+    assert!(ended.err.contains(&told), "{}", ended.err);
+    drop(taken);
+    let ended = run(&checkout, &mine, &["--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let row = &ended.json()["groups"][0]["services"][0];
+    assert!(row["excluded"].is_null(), "{row}");
+}
+
+#[test]
+fn the_environment_goes_before_the_suite() {
+    let checkout = Checkout::new(1, &["right"]);
+    let taken = TcpListener::bind(("127.0.0.2", 0)).expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    checkout.write("suites/mine.toml", &suite("[address]\nport = 1\n", GROUP));
+    let output = checkout
+        .command(&["run", "mine"])
+        .env("PRONY_HOST", "127.0.0.2")
+        .env("PRONY_PORT", port.to_string())
+        .output()
+        .expect("the binary starts");
+    let ended = Ended::of(&output);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let told = format!("services cannot listen on port {port} of 127.0.0.2");
+    assert!(ended.err.contains(&told), "{}", ended.err);
+}
+
+#[test]
+fn a_capacity_is_searched_in_each_trial() {
+    let checkout = Checkout::new(1, &["right"]);
+    let group = r#"
+[[group]]
+contract = "hello"
+load = { kind = "open", rate = 20, connections = 2 }
+capacity = { objective = "p99<5s", limit = 40, precision = 0.5, step = "200ms" }
+services = ["toy-right"]
+"#;
+    let ended = run(&checkout, &suite("", group), &["--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let group = &ended.json()["groups"][0];
+    assert_eq!(group["load"]["kind"], "capacity", "{group}");
+    assert_eq!(group["load"]["objective"], "p99<5s", "{group}");
+    let row = &group["services"][0];
+    assert!(row["excluded"].is_null(), "{row}");
+    // It holds the highest rate that was to be tried, and says that this was the limit.
+    let goodput = row["throughput_per_s"]["point"].as_f64().unwrap_or_default();
+    assert!((20.0..=60.0).contains(&goodput), "{row}");
+    assert!(
+        row["warnings"]
+            .to_string()
+            .contains("highest rate that was to be tried"),
+        "{row}"
+    );
+}
+
+#[test]
+fn a_service_that_meets_no_objective_is_excluded_with_the_reason() {
+    let checkout = Checkout::new(1, &["right"]);
+    let group = r#"
+[[group]]
+contract = "hello"
+load = { kind = "open", rate = 4, connections = 2 }
+capacity = { objective = "p99<1ns", limit = 8, precision = 0.5, step = "300ms" }
+services = ["toy-right"]
+"#;
+    let ended = run(&checkout, &suite("", group), &["--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let excluded = &ended.json()["groups"][0]["services"][0]["excluded"];
+    let reason = excluded["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("no rate meets the objective"), "{excluded}");
+}
