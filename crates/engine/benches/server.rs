@@ -1,12 +1,14 @@
 //! A server that does nothing but answer: every read is one request, every answer the same bytes. The generator, not the
 //! server, is the limit then.
 //!
-//! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES]` serves until its standard input ends, and prints the
-//! address that it listens on first.
+//! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES [FREEZE_MS]]` serves until its standard input ends, and
+//! prints the address that it listens on first. With `FREEZE_MS` it stands still for so long at the begin of each second of
+//! its life.
 
 use std::io::{self, Read as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd as _, RawFd};
+use std::time::{Duration, Instant};
 
 fn main() {
     // `cargo bench` and `cargo test` add flags of their own.
@@ -15,12 +17,19 @@ fn main() {
         .filter(|text| !text.starts_with("--"))
         .collect();
     let [address, rest @ ..] = arguments.as_slice() else {
-        println!("usage: server ADDRESS [BYTES]");
+        println!("usage: server ADDRESS [BYTES [FREEZE_MS]]");
         return;
     };
     let length = rest
         .first()
         .map_or(13, |text| text.parse().expect("a number of bytes"));
+    let freeze = rest.get(1).map(|text| {
+        let ms = text.parse().expect("a number of milliseconds");
+        Freeze {
+            next: Instant::now(),
+            length: Duration::from_millis(ms),
+        }
+    });
     let body: String = "Hello, World!".chars().cycle().take(length).collect();
     let reply =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}");
@@ -31,7 +40,27 @@ fn main() {
         let _ = io::stdin().read(&mut [0]);
         std::process::exit(0);
     });
-    serve(&listener, reply.as_bytes()).expect("a server");
+    serve(&listener, reply.as_bytes(), freeze).expect("a server");
+}
+
+/// When the server stands still.
+struct Freeze {
+    next: Instant,
+    length: Duration,
+}
+
+const PERIOD: Duration = Duration::from_secs(1);
+
+impl Freeze {
+    /// Stands still where it is time to. Gives the time until the next freeze, ms, rounded down: the rest is spent looking.
+    fn keep(&mut self) -> i32 {
+        let now = Instant::now();
+        if now >= self.next {
+            std::thread::sleep((self.next + self.length).saturating_duration_since(now));
+            self.next += PERIOD;
+        }
+        self.next.saturating_duration_since(Instant::now()).as_millis() as i32
+    }
 }
 
 fn watch(poll: RawFd, fd: RawFd) {
@@ -43,7 +72,7 @@ fn watch(poll: RawFd, fd: RawFd) {
     unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
 }
 
-fn serve(listener: &TcpListener, reply: &[u8]) -> io::Result<()> {
+fn serve(listener: &TcpListener, reply: &[u8], mut freeze: Option<Freeze>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     // SAFETY: no memory is involved.
     let poll = unsafe { libc::epoll_create1(0) };
@@ -52,8 +81,9 @@ fn serve(listener: &TcpListener, reply: &[u8]) -> io::Result<()> {
     let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; 128];
     let mut buffer = vec![0_u8; 16 * 1024];
     loop {
+        let timeout = freeze.as_mut().map_or(-1, Freeze::keep);
         // SAFETY: `events` has room for 128 of them.
-        let count = unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), 128, -1) };
+        let count = unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), 128, timeout) };
         for event in &events[..usize::try_from(count).unwrap_or(0)] {
             let fd = event.u64 as RawFd;
             if fd == listener.as_raw_fd() {

@@ -97,11 +97,11 @@ impl EngineError {
             | Self::Expectation { .. }
             | Self::Parameter { .. }
             | Self::Job(_)
-            | Self::Resolve { .. } => true,
+            | Self::Resolve { .. }
+            | Self::Tls(_) => true,
             Self::Unreachable { .. }
             | Self::FileLimit { .. }
             | Self::NoIoUring(_)
-            | Self::Tls(_)
             | Self::System { .. }
             | Self::WorkerPanicked
             | Self::Stopped => false,

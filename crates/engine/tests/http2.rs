@@ -4,6 +4,7 @@ mod wire;
 
 use prony_engine::EngineError;
 use prony_load::{Load, Protocol};
+use prony_measurement::WarningKind;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -453,6 +454,40 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
         assert_eq!(recording.outcomes.errors(), recording.outcomes.timeout);
         assert_eq!(recording.connections.reconnects, 0);
     });
+}
+
+#[test]
+fn fewer_streams_than_asked_for_are_told() {
+    let server = Scripted::start(|stream, _| answer_all(stream, &[(MAX_CONCURRENT_STREAMS, 3)], HELLO));
+    for (in_flight, limited) in [(8, true), (3, false)] {
+        let load = job(
+            server.port,
+            Protocol::Http2,
+            (2, in_flight),
+            expecting(get("/"), HELLO),
+        );
+        on_each_transport(&load, |recording| {
+            assert_all_valid(recording);
+            let told: Vec<_> = recording
+                .warnings
+                .iter()
+                .filter(|warning| warning.kind == WarningKind::StreamsLimited)
+                .collect();
+            assert_eq!(told.len(), usize::from(limited), "{:?}", recording.warnings);
+            if limited {
+                assert!(
+                    warns_of(recording, "lets 3 requests") && warns_of(recording, "where 8 were asked for")
+                );
+            }
+            // The law of Little is asked of the streams that there were.
+            assert!(
+                !recording
+                    .warnings
+                    .iter()
+                    .any(|warning| warning.kind == WarningKind::LittlesLaw)
+            );
+        });
+    }
 }
 
 #[test]

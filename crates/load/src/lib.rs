@@ -10,6 +10,7 @@ mod bytes;
 mod expectation;
 mod job;
 mod load;
+mod objective;
 mod rate;
 mod request;
 mod workload;
@@ -18,11 +19,12 @@ mod written;
 pub use arrival::{Arrival, Profile, Schedule, Spacing};
 pub use bytes::Bytes;
 pub use expectation::{
-    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, HeaderValue, MessageCount,
-    Mismatch, Reply, Series, excerpt,
+    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, HeaderValue, Memory,
+    MessageCount, Mismatch, Reply, Series, excerpt,
 };
 pub use job::{Check, Job, Phases, Protocol, Target, Tls, TransportChoice, WarmUp};
 pub use load::Load;
+pub use objective::{Condition, Objective, ObjectiveError, Search};
 pub use rate::{Rate, RateError};
 pub use request::{Body, Header, Parameter, Part, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};

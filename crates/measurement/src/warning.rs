@@ -33,6 +33,8 @@ pub enum WarningKind {
     RateNotHeld,
     /// Fewer connections than asked for.
     ConnectionsNotEstablished,
+    /// The service allows fewer requests under way on one connection than were asked for.
+    StreamsLimited,
     /// The clock of the machine was stepped.
     ClockStep,
     /// Too few replies for the percentile.

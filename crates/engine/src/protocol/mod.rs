@@ -16,6 +16,7 @@ pub mod http2;
 
 use crate::parameters::Values;
 use prony_load::{Request, Target};
+use smallvec::SmallVec;
 
 /// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +43,9 @@ pub struct Head<'a> {
     /// Headers in the order they came, names as the peer wrote them; empty unless they were asked for.
     pub headers: &'a [(&'a [u8], &'a [u8])],
 }
+
+/// Headers put together for a [`Head`] without allocating, unless a reply has more of them than any usual one.
+pub(crate) type HeaderList<'a> = SmallVec<[(&'a [u8], &'a [u8]); 32]>;
 
 /// The last part of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +141,11 @@ pub trait Protocol: Sized {
     /// counts as not established.
     fn is_ready(&self) -> bool {
         true
+    }
+
+    /// How many requests the peer lets be under way at once, where that is less than was asked for.
+    fn stream_limit(&self) -> Option<u32> {
+        None
     }
 
     /// How many requests may be started now. 0 for good once the peer has said that it will close.

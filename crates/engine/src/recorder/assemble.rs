@@ -259,6 +259,7 @@ fn evidence(job: &Job, part: &Part, ends: &[End], duration_s: f64) -> Evidence {
         connections_asked: connections.asked,
         connections_established: connections.established,
         in_flight: u64::from(in_flight),
+        stream_limit: ends.iter().filter_map(|end| end.totals.stream_limit).min(),
         connect_error: ends.iter().find_map(|end| end.totals.connect_error.clone()),
         sent_again: ends.iter().map(|end| end.totals.sent_again).sum(),
         violation: ends.iter().find_map(|end| end.totals.violation),

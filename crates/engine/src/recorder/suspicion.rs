@@ -20,6 +20,8 @@ pub(crate) struct Evidence {
     pub(crate) connections_asked: u64,
     pub(crate) connections_established: u64,
     pub(crate) in_flight: u64,
+    /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
+    pub(crate) stream_limit: Option<u32>,
     pub(crate) connect_error: Option<String>,
     pub(crate) closed_by_server: u64,
     pub(crate) sent_again: u64,
@@ -60,6 +62,7 @@ impl Evidence {
             self.lag(),
             self.rate(),
             self.connections(),
+            self.streams(),
             self.clock(),
             self.samples(),
             self.littles_law(),
@@ -150,6 +153,18 @@ impl Evidence {
         })
     }
 
+    fn streams(&self) -> Option<Warning> {
+        let limit = self.stream_limit?;
+        Some(Warning::new(
+            WarningKind::StreamsLimited,
+            format!(
+                "the service lets {limit} requests be under way on one connection (SETTINGS_MAX_CONCURRENT_STREAMS), \
+                 where {} were asked for: ask for at most {limit} with --in-flight, and for more connections (-c)",
+                self.in_flight
+            ),
+        ))
+    }
+
     fn clock(&self) -> Option<Warning> {
         let step = self.clock_step_ns?;
         Some(Warning::new(
@@ -179,7 +194,8 @@ impl Evidence {
     /// known, so throughput and mean response time must agree with them.
     fn littles_law(&self) -> Option<Warning> {
         let response = self.response_time_ns?;
-        let under_way = (self.connections_established * self.in_flight) as f64;
+        let streams = self.stream_limit.map_or(self.in_flight, u64::from);
+        let under_way = (self.connections_established * streams) as f64;
         let enough = self.load == LoadKind::Closed && self.errors == 0 && self.completed >= SAMPLES_FOR_P99;
         let predicted = self.throughput_per_s * response.mean / 1e9;
         let off = predicted / under_way - 1.0;
@@ -372,6 +388,14 @@ mod tests {
                 Evidence {
                     connections_established: 60,
                     throughput_per_s: 6_000.0,
+                    ..closed()
+                },
+            ),
+            (
+                WarningKind::StreamsLimited,
+                Evidence {
+                    in_flight: 250,
+                    stream_limit: Some(1),
                     ..closed()
                 },
             ),

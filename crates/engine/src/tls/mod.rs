@@ -9,6 +9,7 @@ use prony_load::{Protocol, Tls};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -31,20 +32,14 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads the machine's trusted certificates (`SSL_CERT_FILE` names others), unless any certificate is fine.
+    /// Trusts the certificates that the job brings, else the machine's own (`SSL_CERT_FILE` names others), unless any
+    /// certificate is fine.
     pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, LayerError> {
-        let mut roots = RootCertStore::empty();
-        if !tls.insecure {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                return Err(LayerError(
-                    "no trusted certificates are found on this machine: install ca-certificates, name a file in \
-                     SSL_CERT_FILE, or accept any with --insecure"
-                        .into(),
-                ));
-            }
-        }
+        let roots = match &tls.cacert {
+            _ if tls.insecure => RootCertStore::empty(),
+            Some(pem) => roots_of(pem)?,
+            None => native_roots()?,
+        };
         Self::with_roots(tls, protocol, roots)
     }
 
@@ -76,6 +71,41 @@ impl TlsConfig {
             required,
         })
     }
+}
+
+/// The certificates of a text in PEM.
+fn roots_of(pem: &str) -> Result<RootCertStore, LayerError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate =
+            certificate.map_err(|error| LayerError(format!("the file of --cacert is no PEM: {error}")))?;
+        roots.add(certificate).map_err(|error| {
+            LayerError(format!(
+                "a certificate in the file of --cacert cannot be used: {error}"
+            ))
+        })?;
+    }
+    if roots.is_empty() {
+        return Err(LayerError(
+            "the file of --cacert holds no certificate: it must be PEM, with -----BEGIN CERTIFICATE-----"
+                .into(),
+        ));
+    }
+    Ok(roots)
+}
+
+/// The certificates that this machine trusts.
+fn native_roots() -> Result<RootCertStore, LayerError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err(LayerError(
+            "no trusted certificates are found on this machine: install ca-certificates, name a file with --cacert \
+             or in SSL_CERT_FILE, or accept any with --insecure"
+                .into(),
+        ));
+    }
+    Ok(roots)
 }
 
 /// TLS on one connection.
@@ -261,7 +291,7 @@ fn encode(
 fn explain(error: &rustls::Error) -> LayerError {
     let hint = match error {
         rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            ": trust its issuer through SSL_CERT_FILE, or accept any certificate with --insecure"
+            ": trust its issuer with --cacert FILE or through SSL_CERT_FILE, or accept any certificate with --insecure"
         }
         rustls::Error::InvalidCertificate(_) => ": accept any certificate with --insecure",
         rustls::Error::InvalidMessage(_) => ": does the service speak TLS on this port?",

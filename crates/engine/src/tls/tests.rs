@@ -9,6 +9,8 @@ use std::io::{Read as _, Write as _};
 struct Identity {
     server: Arc<ServerConfig>,
     roots: RootCertStore,
+    /// The certificate in PEM.
+    pem: String,
 }
 
 fn identity(versions: &[&'static SupportedProtocolVersion], alpn: &[&[u8]]) -> Identity {
@@ -27,6 +29,7 @@ fn identity(versions: &[&'static SupportedProtocolVersion], alpn: &[&[u8]]) -> I
     Identity {
         server: Arc::new(server),
         roots,
+        pem: cert.pem(),
     }
 }
 
@@ -34,6 +37,7 @@ fn tls(insecure: bool) -> Tls {
     Tls {
         server_name: "localhost".into(),
         insecure,
+        cacert: None,
     }
 }
 
@@ -95,7 +99,7 @@ const BOTH: [&[&SupportedProtocolVersion]; 2] = [&[&rustls::version::TLS12], &[&
 fn data_passes_in_both_versions_and_any_pieces() {
     for versions in BOTH {
         for piece in [1, 7, 1000, usize::MAX] {
-            let Identity { server, roots } = identity(versions, &[b"h2"]);
+            let Identity { server, roots, .. } = identity(versions, &[b"h2"]);
             let config = TlsConfig::with_roots(&tls(false), Protocol::Http2, roots).expect("a config");
             let mut pair = Pair::new(&config, &server, piece);
             assert!(!pair.client.is_established());
@@ -116,7 +120,7 @@ fn data_passes_in_both_versions_and_any_pieces() {
 #[test]
 fn a_second_connection_resumes_the_first() {
     for versions in BOTH {
-        let Identity { server, roots } = identity(versions, &[b"http/1.1"]);
+        let Identity { server, roots, .. } = identity(versions, &[b"http/1.1"]);
         let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
         let mut first = Pair::new(&config, &server, usize::MAX);
         first.run().expect("a handshake");
@@ -146,14 +150,14 @@ fn a_stranger_is_refused_unless_any_certificate_is_fine() {
 #[test]
 fn a_service_without_http2_is_told() {
     for alpn in [&[][..], &[&b"http/1.1"[..]][..]] {
-        let Identity { server, roots } = identity(BOTH[1], alpn);
+        let Identity { server, roots, .. } = identity(BOTH[1], alpn);
         let config = TlsConfig::with_roots(&tls(false), Protocol::Grpc, roots).expect("a config");
         let mut pair = Pair::new(&config, &server, usize::MAX);
         pair.run().expect_err("no HTTP/2");
         assert!(!pair.client.is_established());
     }
     // HTTP/1.1 needs no agreement.
-    let Identity { server, roots } = identity(BOTH[1], &[]);
+    let Identity { server, roots, .. } = identity(BOTH[1], &[]);
     let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
     let mut pair = Pair::new(&config, &server, usize::MAX);
     pair.run().expect("a handshake");
@@ -170,4 +174,32 @@ fn what_is_no_tls_is_told() {
         .unseal(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut plain, &mut wire)
         .expect_err("no TLS");
     assert!(error.0.contains("speak TLS"), "{error}");
+}
+
+#[test]
+fn a_certificate_that_the_job_brings_is_trusted_and_no_other() {
+    let CertifiedKey { cert, .. } =
+        generate_simple_self_signed(["elsewhere".to_owned()]).expect("a certificate");
+    let Identity { server, pem, .. } = identity(BOTH[1], &[b"h2"]);
+    for (cacert, trusted) in [(pem, true), (cert.pem(), false)] {
+        let tls = Tls {
+            cacert: Some(cacert),
+            ..tls(false)
+        };
+        let config = TlsConfig::new(&tls, Protocol::Http2).expect("a config");
+        let result = Pair::new(&config, &server, usize::MAX).run();
+        assert_eq!(result.is_ok(), trusted, "{result:?}");
+    }
+    for nothing in [
+        "",
+        "no PEM at all",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    ] {
+        let tls = Tls {
+            cacert: Some(nothing.to_owned()),
+            ..tls(false)
+        };
+        let error = TlsConfig::new(&tls, Protocol::Http2).expect_err("no certificate");
+        assert!(error.0.contains("--cacert"), "{error}");
+    }
 }

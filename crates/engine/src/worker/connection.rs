@@ -156,7 +156,17 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.connecting -= 1;
         self.open += 1;
         self.totals.most_open = self.totals.most_open.max(self.open);
+        self.note_stream_limit(number);
         self.make_use_of(number, now);
+    }
+
+    /// Notes that the server allows fewer requests under way than were asked for.
+    pub(super) fn note_stream_limit(&mut self, number: u32) {
+        let speaking = self.connections[number as usize].speaking.as_ref();
+        if let Some(limit) = speaking.and_then(|speaking| speaking.protocol.stream_limit()) {
+            let lowest = self.totals.stream_limit.map_or(limit, |known| known.min(limit));
+            self.totals.stream_limit = Some(lowest);
+        }
     }
 
     /// An attempt to connect came to nothing.

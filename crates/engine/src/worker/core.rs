@@ -11,7 +11,7 @@ use crate::parameters::{Parameters, mix};
 use crate::protocol::Protocol;
 use crate::recorder::{Recorder, Shape};
 use crate::workload::{Chooser, PreparedWorkload};
-use prony_load::{Job, Load};
+use prony_load::{Job, Load, Memory};
 use prony_measurement::{Histogram, Outcome, Phase};
 use std::collections::VecDeque;
 
@@ -65,6 +65,8 @@ pub(crate) struct Totals {
     pub(crate) violation: Option<&'static str>,
     /// Connections that were open at once, at most.
     pub(crate) most_open: u32,
+    /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
+    pub(crate) stream_limit: Option<u32>,
     pub(crate) sample: Sample,
 }
 
@@ -94,6 +96,8 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) parameters: Parameters,
     pub(super) recorder: Recorder,
     pub(super) totals: Totals,
+    /// What the expectation of each operation judges with.
+    pub(super) memories: Vec<Memory>,
     /// Requests under way on one connection, at most.
     pub(super) depth: u32,
     pub(super) timeout: u64,
@@ -150,6 +154,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             chooser,
             parameters: Parameters::new(&job.workload.parameters, job.seed, place.thread, place.threads),
             recorder: Recorder::new(shape),
+            memories: vec![Memory::default(); workload.operations.len()],
             workload,
             totals: Totals {
                 connect: Histogram::new(),
@@ -161,6 +166,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 sent_again: 0,
                 violation: None,
                 most_open: 0,
+                stream_limit: None,
                 sample: Sample::new(job.check.keep, job.seed, place.thread),
             },
             depth,
@@ -226,6 +232,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if let Some(pacer) = self.mode.pacer() {
             pacer.end_at(end);
         }
+        (0..self.connections.len() as u32).for_each(|number| self.note_stream_limit(number));
         self.take_arrivals(end);
         self.phase = Some(Phase::Drain);
         self.recorder.close_window();

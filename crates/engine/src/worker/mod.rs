@@ -179,7 +179,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 break;
             }
             self.housekeeping(now);
-            let alarm = self.alarm();
+            let alarm = self.alarm(now);
             self.wait_until(alarm)?;
             self.take_events();
         }
@@ -250,8 +250,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
     }
 
     /// When the worker has to look again, even if nothing happens.
-    fn alarm(&self) -> u64 {
-        let mut alarm = (now_ns() + TICK).min(self.next_sweep);
+    fn alarm(&self, now: u64) -> u64 {
+        let mut alarm = (now + TICK).min(self.next_sweep);
         let control = &self.lines.control;
         match self.core.phase {
             None => alarm = alarm.min(control.start.load(Ordering::Relaxed)),
@@ -263,7 +263,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             alarm = alarm.min(self.clock.begin + (self.clock.interval + 1) * self.interval_ns);
         }
         if self.core.resting > 0 {
-            alarm = alarm.min(now_ns() + 1_000_000);
+            alarm = alarm.min(now + 1_000_000);
         }
         alarm
     }

@@ -166,6 +166,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             parameters: &self.parameters,
             recorder: &mut self.recorder,
             sample: &mut self.totals.sample,
+            memories: &mut self.memories,
             finished: &mut self.finished,
             seen: now,
         };
@@ -213,6 +214,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             parameters: &self.parameters,
             recorder: &mut self.recorder,
             sample: &mut self.totals.sample,
+            memories: &mut self.memories,
             finished: &mut self.finished,
             seen: now,
         };

@@ -3,10 +3,10 @@
 use super::sample::Sample;
 use super::slots::{BodyCheck, Kept, Slot, Slots};
 use crate::parameters::Parameters;
-use crate::protocol::{End, Failure, Head, Protocol, ReplySink, Token};
+use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use crate::recorder::{Finished, Recorder};
 use crate::workload::PreparedOperation;
-use prony_load::{Mismatch, Reply};
+use prony_load::{Memory, Mismatch, Reply};
 use prony_measurement::Outcome;
 
 /// How often a request is sent again that the peer leaves unprocessed.
@@ -22,6 +22,8 @@ pub(super) struct Sink<'a, P: Protocol> {
     pub(super) parameters: &'a Parameters,
     pub(super) recorder: &'a mut Recorder,
     pub(super) sample: &'a mut Sample,
+    /// What each operation's expectation judges with.
+    pub(super) memories: &'a mut [Memory],
     /// Places whose request has its outcome, for the worker to use again.
     pub(super) finished: &'a mut Vec<u32>,
     /// When the bytes were seen.
@@ -59,11 +61,7 @@ impl<P: Protocol> Sink<'_, P> {
         let operation = &self.operations[usize::from(slot.operation)];
         let none = Kept::default();
         let kept = slot.kept.as_deref().unwrap_or(&none);
-        let headers: Vec<(&[u8], &[u8])> = kept
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_slice(), value.as_slice()))
-            .collect();
+        let headers: HeaderList<'_> = kept.headers.iter().collect();
         // A body that was compared to its end is the right one, and was not kept.
         let body = match (&operation.constant_body, slot.check) {
             (Some(constant), BodyCheck::Compare { equal }) => &constant[..equal],
@@ -76,9 +74,10 @@ impl<P: Protocol> Sink<'_, P> {
             body,
         };
         let values = self.parameters.values(slot.number);
+        let memory = &mut self.memories[usize::from(slot.operation)];
         operation
             .expectation
-            .judge(&reply, |index, out| values.append(index, out))
+            .judge_with(memory, &reply, |index, out| values.append(index, out))
     }
 
     /// Says what the service said about its `grpc-status`.
@@ -176,11 +175,9 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         slot.status = head.status;
         if slot.wants_headers {
             let kept = slot.kept.get_or_insert_default();
-            kept.headers.extend(
-                head.headers
-                    .iter()
-                    .map(|(name, value)| (name.to_vec(), value.to_vec())),
-            );
+            for (name, value) in head.headers {
+                kept.headers.push(name, value);
+            }
         }
         let operation = &self.operations[usize::from(slot.operation)];
         if slot.check == BodyCheck::Ignore && !operation.expectation.accepts_status(head.status) {

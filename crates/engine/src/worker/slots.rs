@@ -54,7 +54,39 @@ pub(super) enum BodyCheck {
 pub(super) struct Kept {
     pub(super) body: Vec<u8>,
     pub(super) grpc_message: Vec<u8>,
-    pub(super) headers: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) headers: KeptHeaders,
+}
+
+/// The headers of a reply in two pieces of memory, which are used again.
+#[derive(Debug, Default)]
+pub(super) struct KeptHeaders {
+    /// Names and values, one after the other.
+    text: Vec<u8>,
+    /// Lengths of each name and its value.
+    lengths: Vec<(usize, usize)>,
+}
+
+impl KeptHeaders {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.lengths.clear();
+    }
+
+    pub(super) fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(value);
+        self.lengths.push((name.len(), value.len()));
+    }
+
+    /// Names with their values, in the order they came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut rest = self.text.as_slice();
+        self.lengths.iter().map(move |&(name, value)| {
+            let (header, after) = rest.split_at(name + value);
+            rest = after;
+            header.split_at(name)
+        })
+    }
 }
 
 /// All places of a worker.

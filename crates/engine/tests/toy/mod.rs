@@ -199,6 +199,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         transport,
         interval_ns: 100 * MS,
         seed: 1,
+        search: None,
     }
 }
 

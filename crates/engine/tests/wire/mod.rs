@@ -83,6 +83,7 @@ pub(crate) fn job(
         transport: TransportChoice::Epoll,
         interval_ns: 100_000_000,
         seed: 1,
+        search: None,
     }
 }
 
@@ -91,6 +92,7 @@ pub(crate) fn over_tls(mut job: Job) -> Job {
     job.target.tls = Some(Tls {
         server_name: "localhost".into(),
         insecure: true,
+        cacert: None,
     });
     job
 }

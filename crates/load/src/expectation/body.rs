@@ -1,7 +1,7 @@
 //! Rules for bodies.
 
 use super::compiled::regular_expression;
-use super::{BodyRule, ExpectationError, Mismatch, Series, excerpt, json, protobuf, text};
+use super::{BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, text};
 use crate::{Bytes, Part, Template};
 use prost_reflect::MessageDescriptor;
 use regex::bytes::Regex;
@@ -72,54 +72,76 @@ impl CompiledRule {
         }
     }
 
+    /// Judges a body by this rule, which stands at `place` in its expectation.
     pub(super) fn judge(
         &self,
-        body: &[u8],
+        (place, body): (usize, &[u8]),
+        memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
         if let Some(constant) = self.constant() {
             return text::equal(constant, body);
         }
         match self {
-            Self::Exact(template) => text::equal(&rendered(template, value), body),
-            Self::Json(template) => json::equal(&rendered(template, value), body),
+            Self::Exact(template) => text::equal(memory.render(template, value), body),
+            Self::Json(template) => {
+                memory.render(template, value);
+                judge_meaning((place, body), memory, json::equal)
+            }
             Self::Matches(pattern) if pattern.is_match(body) => Ok(()),
             Self::Matches(pattern) => Err(Mismatch::new(
                 "body",
                 format!("a match of `{pattern}`"),
                 excerpt(body),
             )),
-            Self::Contains(template) => text::contains(&rendered(template, value), body),
-            Self::HtmlLine(template) => text::html_line(&rendered(template, value), body),
+            Self::Contains(template) => text::contains(memory.render(template, value), body),
+            Self::HtmlLine(template) => text::html_line(memory.render(template, value), body),
             Self::Table {
                 parameter,
                 low,
                 bodies,
             } => {
-                let mut number = Vec::new();
-                value(*parameter, &mut number);
-                match row(&number, *low, bodies) {
+                memory.wanted.clear();
+                value(*parameter, &mut memory.wanted);
+                match row(&memory.wanted, *low, bodies) {
                     Some(expected) => text::equal(expected.as_slice(), body),
                     None => Err(Mismatch::new(
                         "body",
-                        format!("a body known for {}", excerpt(&number)),
+                        format!("a body known for {}", excerpt(&memory.wanted)),
                         excerpt(body),
                     )),
                 }
             }
-            Self::Series { series, n } => series.judge(&rendered(n, value), body),
-            Self::Protobuf { kind, equals } => protobuf::equal(kind, &rendered(equals, value), body),
+            Self::Series { series, n } => {
+                memory.render(n, value);
+                series.judge(memory, body)
+            }
+            Self::Protobuf { kind, equals } => {
+                memory.render(equals, value);
+                judge_meaning((place, body), memory, |wanted, got| {
+                    protobuf::equal(kind, wanted, got)
+                })
+            }
         }
     }
+}
+
+/// Judges a body by what it means: by its bytes where they are known to mean the right thing.
+fn judge_meaning(
+    (place, body): (usize, &[u8]),
+    memory: &mut Memory,
+    equal: impl FnOnce(&[u8], &[u8]) -> Result<(), Mismatch>,
+) -> Result<(), Mismatch> {
+    let wanted = memory.wanted.as_slice();
+    if wanted == body || memory.equal.holds(place, wanted, body) {
+        return Ok(());
+    }
+    equal(wanted, body)?;
+    memory.equal.remember(place, wanted, body);
+    Ok(())
 }
 
 fn row<'a>(number: &[u8], low: u64, bodies: &'a [Bytes]) -> Option<&'a Bytes> {
     let number: u64 = std::str::from_utf8(number).ok()?.parse().ok()?;
     bodies.get(usize::try_from(number.checked_sub(low)?).ok()?)
-}
-
-fn rendered(template: &Template, value: &mut impl FnMut(usize, &mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    template.render(&mut out, value);
-    out
 }

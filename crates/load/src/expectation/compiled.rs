@@ -2,7 +2,7 @@
 
 use super::body::CompiledRule;
 use super::header::CompiledValue;
-use super::{Expectation, ExpectationError, MessageCount, Mismatch, Reply, excerpt};
+use super::{Expectation, ExpectationError, Memory, MessageCount, Mismatch, Reply, excerpt};
 use regex::bytes::Regex;
 
 /// An [`Expectation`] with its regular expressions and schemas compiled.
@@ -109,17 +109,27 @@ impl CompiledExpectation {
     }
 
     /// Judges a whole reply. `value(i, out)` appends the value that parameter `i` had in the request.
-    pub fn judge(
+    pub fn judge(&self, reply: &Reply<'_>, value: impl FnMut(usize, &mut Vec<u8>)) -> Result<(), Mismatch> {
+        self.judge_with(&mut Memory::default(), reply, value)
+    }
+
+    /// Judges a whole reply as [`CompiledExpectation::judge`] does, with memory from the reply before: once that has grown, a
+    /// right reply costs no allocation. JSON and messages of Protocol Buffers are parsed, which does allocate, only
+    /// where their bytes are none of those last found right.
+    ///
+    /// The memory belongs to this expectation alone.
+    pub fn judge_with(
         &self,
+        memory: &mut Memory,
         reply: &Reply<'_>,
         mut value: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
         self.judge_status(reply)?;
         for (name, rule) in &self.headers {
-            rule.judge(name, reply, &mut value)?;
+            rule.judge(name, reply, memory, &mut value)?;
         }
-        for rule in &self.body {
-            rule.judge(reply.body, &mut value)?;
+        for (place, rule) in self.body.iter().enumerate() {
+            rule.judge((place, reply.body), memory, &mut value)?;
         }
         Ok(())
     }

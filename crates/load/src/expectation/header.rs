@@ -1,11 +1,10 @@
 //! Rules for header values.
 
 use super::compiled::regular_expression;
-use super::{ExpectationError, HeaderValue, Mismatch, Reply, excerpt};
+use super::{ExpectationError, HeaderValue, Memory, Mismatch, Reply, excerpt};
 use crate::Template;
 use regex::bytes::Regex;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
 #[derive(Debug, Clone)]
 pub(super) enum CompiledValue {
@@ -34,6 +33,7 @@ impl CompiledValue {
         &self,
         name: &str,
         reply: &Reply<'_>,
+        memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
         let found = reply
@@ -41,43 +41,56 @@ impl CompiledValue {
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, found)| *found);
-        let (right, expected) = match self {
-            Self::Absent => (found.is_none(), "no such header".to_owned()),
-            Self::Matches { pattern, regex } => {
-                (found.is_some_and(|found| regex.is_match(found)), pattern.clone())
-            }
-            // Said in full only where it is wrong: this runs for every reply under load.
-            Self::MediaType(media) if found.is_some_and(|found| media.accepts(found)) => return Ok(()),
-            Self::MediaType(media) => (false, media.described()),
-            Self::Equals(template) => {
-                let mut wanted = Vec::new();
-                template.render(&mut wanted, value);
-                (found == Some(wanted.as_slice()), excerpt(&wanted))
-            }
+        let right = match self {
+            Self::Absent => found.is_none(),
+            Self::Matches { regex, .. } => found.is_some_and(|found| regex.is_match(found)),
+            Self::MediaType(media) => found.is_some_and(|found| media.accepts(found)),
+            Self::Equals(template) => found == Some(memory.render(template, value)),
             Self::Sha256(template) => {
-                let mut hashed = Vec::new();
-                template.render(&mut hashed, value);
-                let digest = hex(&Sha256::digest(&hashed));
-                (
-                    found == Some(digest.as_bytes()),
-                    format!("{digest} = SHA-256 of `{}`", excerpt(&hashed)),
-                )
+                let digest = hex(&Sha256::digest(memory.render(template, value)).into());
+                found == Some(digest.as_slice())
             }
         };
         if right {
             return Ok(());
         }
+        // Said in full only where it is wrong: this runs for every reply under load.
         let got = found.map_or_else(|| "no such header".to_owned(), excerpt);
-        Err(Mismatch::new(format!("header {name}"), expected, got))
+        Err(Mismatch::new(
+            format!("header {name}"),
+            self.described(&memory.wanted),
+            got,
+        ))
+    }
+
+    /// What must stand there; `filled` is the template with its values, where there is one.
+    fn described(&self, filled: &[u8]) -> String {
+        match self {
+            Self::Absent => "no such header".to_owned(),
+            Self::Matches { pattern, .. } => pattern.clone(),
+            Self::MediaType(media) => media.described(),
+            Self::Equals(_) => excerpt(filled),
+            Self::Sha256(_) => {
+                let digest = hex(&Sha256::digest(filled).into());
+                format!(
+                    "{} = SHA-256 of `{}`",
+                    String::from_utf8_lossy(&digest),
+                    excerpt(filled)
+                )
+            }
+        }
     }
 }
 
 /// Lower-case hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    text
 }
 
 /// A media type; the charset may be left out unless it is demanded, and is UTF-8 if it is there.

@@ -4,6 +4,7 @@ mod body;
 mod compiled;
 mod header;
 mod json;
+mod memory;
 mod protobuf;
 mod series;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 mod text;
 
 pub use compiled::CompiledExpectation;
+pub use memory::Memory;
 pub use series::Series;
 pub use text::excerpt;
 

@@ -1,6 +1,6 @@
 //! Series of numbers, worked out in decimal: no conversion, no limit of 64 bits.
 
-use super::{Mismatch, excerpt};
+use super::{Memory, Mismatch, excerpt};
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 
@@ -31,14 +31,21 @@ impl Series {
     /// assert_eq!(Series::Fibonacci.text(10).as_deref(), Some("0 1 1 2 3 5 8 13 21 34 55"));
     /// ```
     pub fn text(self, n: u64) -> Option<String> {
-        if n > LARGEST {
-            return None;
+        let mut memory = Memory::default();
+        self.write(n, &mut memory)
+            .then(|| String::from_utf8(memory.text).expect("invariant: digits and spaces"))
+    }
+
+    /// Writes the text for `n`; `false` where `n` is beyond 20,000.
+    fn write(self, n: u64, memory: &mut Memory) -> bool {
+        let Memory { text, limbs, .. } = memory;
+        text.clear();
+        match self {
+            _ if n > LARGEST => return false,
+            Self::Integers => integers(n, text),
+            Self::Fibonacci => fibonacci(n, text, limbs),
         }
-        let bytes = match self {
-            Self::Integers => integers(n),
-            Self::Fibonacci => fibonacci(n),
-        };
-        Some(String::from_utf8(bytes).expect("invariant: digits and spaces"))
+        true
     }
 
     /// The word for it.
@@ -49,19 +56,20 @@ impl Series {
         }
     }
 
-    pub(super) fn judge(self, n: &[u8], body: &[u8]) -> Result<(), Mismatch> {
-        let text = std::str::from_utf8(n)
+    /// Judges a body; the memory's `wanted` is n.
+    pub(super) fn judge(self, memory: &mut Memory, body: &[u8]) -> Result<(), Mismatch> {
+        let n = std::str::from_utf8(&memory.wanted)
             .ok()
-            .and_then(|text| text.parse().ok())
-            .and_then(|n| self.text(n));
-        let Some(expected) = text else {
-            let expected = format!("{} known for `{}`", self.word(), excerpt(n));
+            .and_then(|text| text.parse().ok());
+        if !n.is_some_and(|n| self.write(n, memory)) {
+            let n = excerpt(&memory.wanted);
+            let expected = format!("{} known for `{n}`", self.word());
             return Err(Mismatch::new("body", expected, excerpt(body)));
-        };
-        if expected.as_bytes() == body {
+        }
+        if memory.text == body {
             return Ok(());
         }
-        Err(self.difference(&expected, body))
+        Err(self.difference(&String::from_utf8_lossy(&memory.text), body))
     }
 
     /// Names the first number that is wrong; where only what stands between or after the numbers is, the bytes.
@@ -119,27 +127,27 @@ fn fault(wanted: &str, found: &str) -> &'static str {
     }
 }
 
-fn integers(n: u64) -> Vec<u8> {
-    let mut out = Vec::new();
+fn integers(n: u64, out: &mut Vec<u8>) {
     for number in 1..=n {
         if number > 1 {
             out.push(b' ');
         }
         let _ = write!(out, "{number}");
     }
-    out
 }
 
-fn fibonacci(n: u64) -> Vec<u8> {
-    let mut out = b"0".to_vec();
-    let (mut last, mut next) = (vec![0_u64], vec![1_u64]);
+fn fibonacci(n: u64, out: &mut Vec<u8>, [last, next]: &mut [Vec<u64>; 2]) {
+    out.push(b'0');
+    for (limbs, value) in [(&mut *last, 0), (&mut *next, 1)] {
+        limbs.clear();
+        limbs.push(value);
+    }
     for _ in 0..n {
         out.push(b' ');
-        write_limbs(&mut out, &next);
-        add(&mut last, &next);
-        std::mem::swap(&mut last, &mut next);
+        write_limbs(out, next);
+        add(last, next);
+        std::mem::swap(last, next);
     }
-    out
 }
 
 /// `left += right`, limbs of [`DIGITS`] decimal digits, the lowest first. `right` is never the shorter one.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Part;
 
 fn judge(rule: BodyRule, body: impl AsRef<[u8]>) -> Result<(), Mismatch> {
     let expectation = Expectation {
@@ -319,4 +320,66 @@ fn a_call_gives_one_message_unless_it_streams() {
     assert_eq!(judge(some(0, None), 0), Ok(()));
     assert_eq!(judge(some(2, None), 1), Err("at least 2".into()));
     assert_eq!(judge(some(2, Some(3)), 4), Err("2 to 3".into()));
+}
+
+/// Judged with the memory of other replies, a reply has the verdict that it has alone.
+#[test]
+fn memory_changes_no_verdict() {
+    let rules = [
+        BodyRule::Json(Template(vec![
+            Part::Literal(r#"{"a": "#.into()),
+            Part::Value(0),
+            Part::Literal(r#", "b": [1]}"#.into()),
+        ])),
+        BodyRule::Exact(Template(vec![Part::Value(0), Part::Value(0)])),
+        BodyRule::Series {
+            series: Series::Fibonacci,
+            n: Template(vec![Part::Value(0)]),
+        },
+        BodyRule::HtmlLine(Template(vec![Part::Literal("<".into()), Part::Value(0)])),
+        BodyRule::Table {
+            parameter: 0,
+            low: 1,
+            bodies: vec!["one".into(), "two".into()],
+        },
+    ];
+    let bodies = [
+        r#"{"b":[1],"a":1}"#,
+        r#"{"b":[1],"a":2}"#,
+        r#"{"a":2,"b":[1.0]}"#,
+        "11",
+        "22",
+        "0 1",
+        "0 1 1",
+        "x\n&lt;1\ny",
+        "&#60;2",
+        "<2",
+        "one",
+        "two",
+        "",
+    ];
+    for rule in rules {
+        let expectation = Expectation {
+            body: vec![rule],
+            ..Expectation::default()
+        }
+        .compile()
+        .expect("valid");
+        let mut memory = Memory::default();
+        // More pairs than are remembered, each of them twice and in another order.
+        for step in 0..1_000_usize {
+            let number = (step * 7 % 23).to_string();
+            let reply = Reply {
+                status: 200,
+                grpc_status: None,
+                headers: &[],
+                body: bodies[step * 5 % bodies.len()].as_bytes(),
+            };
+            let value = |_, out: &mut Vec<u8>| out.extend_from_slice(number.as_bytes());
+            assert_eq!(
+                expectation.judge_with(&mut memory, &reply, value),
+                expectation.judge(&reply, value)
+            );
+        }
+    }
 }

@@ -62,6 +62,7 @@ pub(crate) fn parse(url: &str, insecure: bool) -> Result<(Target, String), Targe
         tls: tls.then(|| Tls {
             server_name: name.clone(),
             insecure,
+            cacert: None,
         }),
         host: name,
         port,

@@ -6,7 +6,7 @@ mod chunked;
 mod head;
 mod prepare;
 
-use super::{Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, Token};
+use super::{Call, End, Failure, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token};
 use chunked::Chunks;
 use head::{Heads, Length, ParsedHead};
 use prony_load::{Request, Target};
@@ -82,8 +82,11 @@ impl Http1 {
         let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
             return self.keep_partial(&[]);
         };
-        let whole = std::mem::take(&mut self.partial);
+        // Taken out and put back, so that its memory is kept.
+        let mut whole = std::mem::take(&mut self.partial);
         self.parse_head(shared, &whole[..length], sink)?;
+        whole.clear();
+        self.partial = whole;
         Ok(Some(&bytes[length - searched..]))
     }
 
@@ -103,7 +106,7 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<(), &'static str> {
         let wants_headers = self.under_way[0].wants_headers;
-        let mut headers: Vec<(&[u8], &[u8])> = Vec::new();
+        let mut headers = HeaderList::new();
         let head = head::parse(bytes, |name, value| {
             if wants_headers {
                 headers.push((name, value));

@@ -72,11 +72,6 @@ pub struct Connection<M: Semantics> {
 }
 
 impl<M: Semantics> Connection<M> {
-    /// How many requests the service lets be under way at once, where that is less than asked for.
-    pub fn stream_limit(&self) -> Option<u32> {
-        (self.is_ready && self.peer.max_streams < self.depth).then_some(self.peer.max_streams)
-    }
-
     /// Frees a slot and gives the token of its request.
     pub(super) fn close(&mut self, slot: usize) -> Token {
         if !self.streams.get(slot).unsent.is_empty() {
@@ -134,6 +129,10 @@ impl<M: Semantics> Protocol for Connection<M> {
 
     fn is_ready(&self) -> bool {
         self.is_ready
+    }
+
+    fn stream_limit(&self) -> Option<u32> {
+        (self.is_ready && self.peer.max_streams < self.depth).then_some(self.peer.max_streams)
     }
 
     #[inline]

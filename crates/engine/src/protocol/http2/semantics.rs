@@ -1,7 +1,7 @@
 //! What a stream's frames mean as a reply.
 
 use super::{Block, Dialect};
-use crate::protocol::{End, Failure, Head, ReplySink, Token};
+use crate::protocol::{End, Failure, Head, HeaderList, ReplySink, Token};
 
 /// What is known of a request when its reply comes.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub(in crate::protocol) fn pass_head<S: ReplySink>(rules: Rules, block: &Block, 
         sink.head(rules.token, Head { status, headers: &[] });
         return;
     }
-    let headers: Vec<(&[u8], &[u8])> = block
+    let headers: HeaderList<'_> = block
         .fields
         .iter()
         .filter(|(name, _)| !name.starts_with(b":"))

@@ -84,12 +84,9 @@ impl<R: Default> Streams<R> {
         &mut self.slots[slot]
     }
 
-    /// The slots of all open streams.
-    pub(super) fn slots(&self) -> impl Iterator<Item = usize> + use<R> {
-        let open: Vec<usize> = (0..self.slots.len())
-            .filter(|&slot| self.slots[slot].id != 0)
-            .collect();
-        open.into_iter()
+    /// All slots, the free ones too: those have the identifier 0 and nothing unsent.
+    pub(super) const fn slots(&self) -> std::ops::Range<usize> {
+        0..self.slots.len()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream<R>> {

@@ -1,0 +1,362 @@
+//! Between warm-up and drain a worker allocates nothing for a request: its allocations are counted while it runs.
+//!
+//! What it does allocate belongs to intervals (a message to the thread that reports), so that the bound does not grow with
+//! the number of requests. TLS is not among these loads: rustls keeps each record in memory of its own.
+
+mod toy;
+mod wire;
+
+use prony_load::{
+    Arrival, BodyRule, Expectation, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter, Part,
+    Profile, Protocol, Rate, Series, Source, Spacing, Step, Template, TransportChoice, WarmUp, Workload,
+};
+use prony_measurement::{Event, Phase};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use toy::{MS, Server, answer_all, get, read_request};
+use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Scripted, literal};
+
+/// Counts what the threads of the load allocate; servers and tests live in the same process.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The name of the calling thread, asked of the kernel: asking the standard library may allocate.
+fn is_worker() -> bool {
+    let mut name = [0_u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name.starts_with(b"load-")
+}
+
+fn count() {
+    if is_worker() {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One load at a time, since there is one count.
+static ALONE: Mutex<()> = Mutex::new(());
+
+on_both_transports!(
+    constant_replies,
+    judged_replies,
+    replies_in_pieces,
+    an_open_load,
+    http2,
+    bodies_that_windows_keep_back,
+    grpc,
+);
+
+/// Allocations for an interval: what it hands over, and a histogram that is needed for the first time.
+const OF_AN_INTERVAL: u64 = 16;
+
+/// Runs the job and asserts that its allocations do not grow with its requests.
+fn assert_allocates_nothing(mut job: Job) {
+    job.phases.warm_up = WarmUp::FixedNs(200 * MS);
+    job.phases.measurement_ns = 800 * MS;
+    job.interval_ns = 100 * MS;
+    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Allocations at the end of each interval, and replies in it.
+    let mut seen: Vec<(u64, u64)> = Vec::new();
+    let (_commands, none) = mpsc::channel();
+    let mut take = |event: Event| {
+        if let Event::Interval {
+            phase: Phase::Measurement,
+            interval,
+        } = event
+        {
+            seen.push((ALLOCATIONS.load(Ordering::Relaxed), interval.completed));
+        }
+    };
+    let recording = prony_engine::run(&job, &mut take, &none).expect("a recording");
+    drop(guard);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?} {:?}",
+        recording.outcomes,
+        recording.wrong_replies
+    );
+    // The first two intervals find the memory that the others use again.
+    let (settled, rest) = seen.split_at(2);
+    let allocations = rest.last().expect("intervals").0 - settled[1].0;
+    let replies: u64 = rest.iter().map(|(_, completed)| completed).sum();
+    println!(
+        "{allocations} allocations, {replies} replies, {} intervals",
+        rest.len()
+    );
+    assert!(replies > 100, "too few replies to tell: {replies}");
+    assert!(
+        allocations <= OF_AN_INTERVAL * rest.len() as u64 + replies / 100,
+        "{allocations} allocations for {replies} replies in {} intervals",
+        rest.len()
+    );
+}
+
+/// `/name/` and the value of the parameter.
+fn path(name: &str) -> Template {
+    Template(vec![
+        Part::Literal(format!("/{name}/").as_str().into()),
+        Part::Value(0),
+    ])
+}
+
+/// `before`, the value of the parameter, `after`.
+fn around(before: &str, after: &str) -> Template {
+    Template(vec![
+        Part::Literal(before.into()),
+        Part::Value(0),
+        Part::Literal(after.into()),
+    ])
+}
+
+fn operation(name: &str, body: BodyRule) -> Operation {
+    let header = |name: &str, value| HeaderRule {
+        name: name.into(),
+        value,
+    };
+    Operation {
+        name: name.into(),
+        request: get(path(name)),
+        expect: Expectation {
+            headers: vec![
+                header("content-type", HeaderValue::MediaType("text/plain".into())),
+                header("x-number", HeaderValue::Equals(Template(vec![Part::Value(0)]))),
+                header("x-name", HeaderValue::Matches("[a-z]+".into())),
+                header("x-none", HeaderValue::Absent),
+            ],
+            body: vec![body],
+            ..Expectation::default()
+        },
+    }
+}
+
+/// One operation for each kind of rule; the service writes its JSON in another order than the rule.
+fn judged() -> Workload {
+    let operations = vec![
+        operation("exact", BodyRule::Exact(around("<", "> exactly"))),
+        operation("json", BodyRule::Json(around(r#"{"id": "#, r#", "of": [1, 2]}"#))),
+        operation("matches", BodyRule::Matches("^[0-9] matches$".into())),
+        operation("contains", BodyRule::Contains(around("in", "side"))),
+        operation("html", BodyRule::HtmlLine(around("a < ", " & b"))),
+        operation(
+            "integers",
+            BodyRule::Series {
+                series: Series::Integers,
+                n: Template(vec![Part::Value(0)]),
+            },
+        ),
+        operation(
+            "fibonacci",
+            BodyRule::Series {
+                series: Series::Fibonacci,
+                n: Template(vec![Part::Value(0)]),
+            },
+        ),
+        operation(
+            "table",
+            BodyRule::Table {
+                parameter: 0,
+                low: 1,
+                bodies: vec!["one".into(), "two".into(), "three".into(), "four".into()],
+            },
+        ),
+    ];
+    let steps = (0..operations.len()).map(|operation| Step { operation, weight: 1 });
+    Workload {
+        name: "judged".into(),
+        order: Order::Mix(steps.collect()),
+        operations,
+        parameters: vec![Parameter {
+            name: "n".into(),
+            source: Source::Range { low: 1, high: 4 },
+        }],
+    }
+}
+
+/// The right body for a path of [`judged`].
+fn right(path: &str) -> (String, String, String) {
+    let mut parts = path.trim_start_matches('/').split('/');
+    let name = parts.next().expect("a name").to_owned();
+    let n = parts.next().expect("a number").to_owned();
+    let number: usize = n.parse().expect("a number");
+    let body = match name.as_str() {
+        "exact" => format!("<{n}> exactly"),
+        "json" => format!(r#"{{"of":[1,2],"id":{n}}}"#),
+        "matches" => format!("{n} matches"),
+        "contains" => format!("this is in{n}side it"),
+        "html" => format!("first\na &lt; {n} &amp; b\nlast"),
+        "integers" => ["1", "1 2", "1 2 3", "1 2 3 4"][number - 1].to_owned(),
+        "fibonacci" => ["0 1", "0 1 1", "0 1 1 2", "0 1 1 2 3"][number - 1].to_owned(),
+        _ => ["one", "two", "three", "four"][number - 1].to_owned(),
+    };
+    (name, n, body)
+}
+
+fn reply(path: &str) -> String {
+    let (name, number, body) = right(path);
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Number: {number}\r\nX-Name: {name}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn path_of(line: &str) -> &str {
+    line.split(' ').nth(1).expect("a path")
+}
+
+fn constant_replies(transport: TransportChoice) {
+    let server = Server::answering(toy::HELLO);
+    assert_allocates_nothing(toy::job(server.address, transport));
+}
+
+fn judged_replies(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    assert_allocates_nothing(job);
+}
+
+fn replies_in_pieces(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    let server = Server::new(|stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = BufReader::new(stream);
+        while let Some(request) = read_request(&mut reader) {
+            let reply = reply(path_of(&request.line));
+            // No delay is set: each piece is a packet of its own, though two may be read at once.
+            for piece in reply.as_bytes().chunks(20) {
+                if writer.write_all(piece).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    assert_allocates_nothing(job);
+}
+
+fn an_open_load(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    job.load = Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(2_000.0).expect("a rate"),
+            },
+            spacing: Spacing::Poisson,
+        },
+        connections: 8,
+        in_flight: 1,
+        backlog: 1_000_000,
+    };
+    assert_allocates_nothing(job);
+}
+
+/// The job of HTTP/2 with headers that are checked and a body.
+fn over_http2(port: u16, transport: TransportChoice, protocol: Protocol) -> Job {
+    let operation = wire::post("/", &[b'x'; 1000]);
+    let mut job = wire::job(port, protocol, (4, 8), operation);
+    job.transport = transport;
+    job.workload.operations[0].expect.headers = vec![HeaderRule {
+        name: "x-header".into(),
+        value: HeaderValue::Matches("[a-z]+".into()),
+    }];
+    job
+}
+
+/// Answers each request with a head, a body and what `after` adds.
+fn answering(
+    settings: &'static [(u16, u32)],
+    head: Vec<u8>,
+    body: Vec<u8>,
+    after: Option<Vec<u8>>,
+    granting: bool,
+) -> Scripted {
+    Scripted::start(move |stream, _| {
+        let Some(mut peer) = Peer::greet(stream, settings) else {
+            return;
+        };
+        while let Some(frame) = peer.next() {
+            let stream = frame.header.stream;
+            if granting && frame.header.kind == DATA && !frame.payload.is_empty() {
+                let length = frame.payload.len() as u32;
+                peer.write(wire::peer::WINDOW_UPDATE, 0, stream, &length.to_be_bytes());
+            }
+            if frame.ends_stream() {
+                peer.write(HEADERS, END_HEADERS, stream, &head);
+                let ends = if after.is_some() { 0 } else { END_STREAM };
+                peer.write(DATA, ends, stream, &body);
+                if let Some(trailers) = &after {
+                    peer.write(HEADERS, END_HEADERS | END_STREAM, stream, trailers);
+                }
+            }
+            if peer.flush().is_none() {
+                return;
+            }
+        }
+    })
+}
+
+fn http2(transport: TransportChoice) {
+    let head = [OK, &literal("x-header", "value")].concat();
+    let server = answering(&[], head, b"hello".to_vec(), None, false);
+    let mut job = over_http2(server.port, transport, Protocol::Http2);
+    job.workload.operations[0].expect.body = vec![BodyRule::Matches("^hello$".into())];
+    assert_allocates_nothing(job);
+}
+
+fn bodies_that_windows_keep_back(transport: TransportChoice) {
+    // SETTINGS_INITIAL_WINDOW_SIZE: the body of 1,000 bytes leaves in pieces.
+    let head = [OK, &literal("x-header", "value")].concat();
+    let server = answering(&[(4, 300)], head, b"hello".to_vec(), None, true);
+    assert_allocates_nothing(over_http2(server.port, transport, Protocol::Http2));
+}
+
+fn grpc(transport: TransportChoice) {
+    let head = [
+        OK,
+        &literal("content-type", "application/grpc"),
+        &literal("x-header", "value"),
+    ]
+    .concat();
+    let message = b"\0\0\0\0\x05hello".to_vec();
+    let server = answering(&[], head, message, Some(literal("grpc-status", "0")), false);
+    let mut job = over_http2(server.port, transport, Protocol::Grpc);
+    job.workload.operations[0].expect.body = vec![BodyRule::Matches("^hello$".into())];
+    assert_allocates_nothing(job);
+}
