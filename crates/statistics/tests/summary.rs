@@ -26,6 +26,53 @@ fn a_clear_winner_ranks_first() {
     assert!(group.services[0].tied_with.is_empty());
 }
 
+/// Where the generator was the limit the rate is a lower bound: it proves better, never worse, and has no rank.
+#[test]
+fn a_rate_that_the_generator_limited_is_not_ranked() {
+    let near = |rate: f64| [0.0, 1.0, -1.0, 0.5, -0.5].map(|step| rate * (1.0 + step / 100.0));
+    let run = trials(&[
+        TrialSpec::closed("first", &near(3000.0)),
+        TrialSpec::closed("bound", &near(2000.0)).saturated(),
+        TrialSpec::closed("also bound", &near(1900.0)).saturated(),
+        TrialSpec::closed("last", &near(1000.0)),
+    ]);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let group = &summary.groups[0];
+    let seen: Vec<(&str, Option<u32>, bool)> = group
+        .services
+        .iter()
+        .map(|row| (row.id.service.as_str(), row.rank, row.generator_bound))
+        .collect();
+    // Three are proven better than the last; the first may be worse than those whose rate is a lower bound.
+    let wanted = [
+        ("bound", None, true),
+        ("also bound", None, true),
+        ("first", Some(1), false),
+        ("last", Some(4), false),
+    ];
+    assert_eq!(seen, wanted);
+    assert_eq!(group.services[2].rank_interval.map(|ranks| ranks.worst), Some(3));
+    let pairs: Vec<(&str, &str)> = group.pairs.iter().map(|pair| (&*pair.a, &*pair.b)).collect();
+    assert_eq!(pairs, [("first/current", "last/current")]);
+    let text = &group.warnings[0].text;
+    assert!(
+        text.contains("2 of 4") && text.contains("CPU time per request"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_open_load_is_ranked_though_the_generator_was_busy() {
+    let rates = [1000.0, 1010.0, 990.0];
+    let run = trials(&[
+        TrialSpec::closed("a", &rates).saturated().open(),
+        TrialSpec::closed("b", &rates).open(),
+    ]);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let rows = &summary.groups[0].services;
+    assert!(rows.iter().all(|row| row.rank.is_some() && !row.generator_bound));
+}
+
 #[test]
 fn one_trial_has_no_interval_and_no_rank() {
     let run = trials(&[

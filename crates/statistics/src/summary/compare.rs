@@ -7,15 +7,41 @@ use crate::ranking::{self, Difference, judge};
 use crate::{Adjustment, Metric, Pair, Verdict};
 
 /// The comparisons of a group.
-pub(super) struct Comparisons {
+pub(crate) struct Comparisons {
     pub(super) adjustment: Option<Adjustment>,
-    pub(super) pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<Pair>,
+    /// `service/variant` in order.
+    names: Vec<String>,
     /// Verdict of each service of `order` against each other one.
     pub(super) verdicts: Vec<Vec<Verdict>>,
 }
 
+impl Comparisons {
+    /// The comparisons where the values of some services (`bounds`, in the order of `verdicts`) are lower bounds of a
+    /// metric of which more is better. All that such a value can tell is that its service is better; how much is not known, so
+    /// its pairs go.
+    pub(super) fn with_lower_bounds(mut self, bounds: &[bool]) -> Self {
+        let names = &self.names;
+        let is_bound = |id: &String| names.iter().zip(bounds).any(|(name, &bound)| bound && name == id);
+        self.pairs.retain(|pair| !is_bound(&pair.a) && !is_bound(&pair.b));
+        for left in 0..bounds.len() {
+            for right in (0..bounds.len()).filter(|&right| right != left) {
+                let told = match self.verdicts[left][right] {
+                    Verdict::Faster => bounds[left] && !bounds[right],
+                    Verdict::Slower => bounds[right] && !bounds[left],
+                    Verdict::Same | Verdict::CannotTell => false,
+                };
+                if (bounds[left] || bounds[right]) && !told {
+                    self.verdicts[left][right] = Verdict::CannotTell;
+                }
+            }
+        }
+        self
+    }
+}
+
 /// Compares the services in `order` (indices into `table` and `names`, best first).
-pub(super) fn all_pairs(
+pub(crate) fn all_pairs(
     table: &Table,
     order: &[usize],
     names: &[String],
@@ -44,6 +70,7 @@ pub(super) fn all_pairs(
     });
     Comparisons {
         pairs: pairs.collect(),
+        names: order.iter().map(|&index| names[index].clone()).collect(),
         verdicts,
         adjustment,
     }

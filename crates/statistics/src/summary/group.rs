@@ -6,6 +6,7 @@ use super::shape::is_open;
 use super::{Group, Options, ServiceSummary, estimates, service};
 use crate::ranking::{letters, place};
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
+use prony_measurement::{Warning, WarningKind};
 use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {
@@ -20,8 +21,14 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     let order = order(&rows, ranked_by);
     let table = estimates::table(ranked_by, services)?;
     let names: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
-    let comparisons = compare::all_pairs(&table, &order, &names, ranked_by, options);
-    rank(&mut rows, &order, &comparisons);
+    // A rate that the generator limited is a lower bound: it can prove a service better, never worse.
+    let bounds: Vec<bool> = order
+        .iter()
+        .map(|&index| rows[index].is_lower_bound(ranked_by))
+        .collect();
+    let comparisons =
+        compare::all_pairs(&table, &order, &names, ranked_by, options).with_lower_bounds(&bounds);
+    rank(&mut rows, &order, &comparisons, &bounds);
     let rounds: BTreeSet<u32> = services
         .iter()
         .flat_map(|service| service.measured.iter().map(|&(round, _)| round))
@@ -35,16 +42,19 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         tie_band: options.tie_band,
         adjustment: comparisons.adjustment,
         rounds: rounds.len() as u32,
-        services: in_order(rows, &order),
+        warnings: bound_warning(&rows, &order, &bounds).into_iter().collect(),
+        services: in_order(rows, &order, &bounds),
         pairs: comparisons.pairs,
-        warnings: Vec::new(),
     })
 }
 
 /// Under a closed load the service sets the pace; where requests arrive on their own, response time tells services apart.
 fn usual_metric(group: &GroupSample<'_>) -> Metric {
     let mut measured = group.services.iter().flat_map(|service| &service.measured);
-    if is_open(&group.first.load) {
+    if group.first.load["kind"] == "capacity" {
+        // Each service was offered the highest rate that it carries.
+        Metric::GoodputPerS
+    } else if is_open(&group.first.load) {
         Metric::ResponseTimeNsP99
     } else if measured.any(|(_, measured)| measured.recording.sequences_per_s.is_some()) {
         Metric::SequencesPerS
@@ -89,31 +99,59 @@ fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
     order
 }
 
-fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons) {
+fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons, bounds: &[bool]) {
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
     let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
     let intervals = place::intervals(order.len(), verdict);
     let ranks = place::ranks(&intervals);
-    let letters = letters::display(order.len(), differ);
-    for (position, &index) in order.iter().enumerate() {
-        let tied = (0..order.len()).filter(|&other| other != position && !differ(position, other));
-        rows[index].tied_with = tied.map(|other| names[other].clone()).collect();
-        rows[index].rank = Some(ranks[position]);
-        rows[index].rank_interval = Some(intervals[position]);
-        rows[index].letters = Some(letters[position].clone());
+    let ranked: Vec<usize> = (0..order.len()).filter(|&position| !bounds[position]).collect();
+    let letters = letters::display(ranked.len(), |left, right| differ(ranked[left], ranked[right]));
+    for (&position, letters) in ranked.iter().zip(letters) {
+        let row = &mut rows[order[position]];
+        let tied = ranked
+            .iter()
+            .filter(|&&other| other != position && !differ(position, other));
+        row.tied_with = tied.map(|&other| names[other].clone()).collect();
+        row.rank = Some(ranks[position]);
+        row.rank_interval = Some(intervals[position]);
+        row.letters = Some(letters);
     }
 }
 
-/// Ranked ones first, then those that cannot be ranked, then the excluded.
-fn in_order(rows: Vec<ServiceSummary>, order: &[usize]) -> Vec<ServiceSummary> {
-    let mut placed: Vec<(usize, ServiceSummary)> = rows
+/// Why some services have no rank, and what to do instead; once for all of them.
+fn bound_warning(rows: &[ServiceSummary], order: &[usize], bounds: &[bool]) -> Option<Warning> {
+    let names: Vec<String> = order
+        .iter()
+        .zip(bounds)
+        .filter(|&(_, &bound)| bound)
+        .map(|(&index, _)| rows[index].id.to_string())
+        .collect();
+    let whose = match names.as_slice() {
+        [] => return None,
+        [one] => format!("for {one}"),
+        many => format!("for {} of {} services", many.len(), order.len()),
+    };
+    Some(Warning::new(
+        WarningKind::GeneratorSaturated,
+        format!(
+            "{whose} the generator was the limit, not the service: the rate is a lower bound (≥) and has no rank; compare \
+             CPU time per request, best at a fixed rate (`prony run efficiency`), or give the generator more CPUs"
+        ),
+    ))
+}
+
+/// Lower bounds first, since the best may be among them, then ranked ones, those that cannot be ranked, and the excluded.
+fn in_order(rows: Vec<ServiceSummary>, order: &[usize], bounds: &[bool]) -> Vec<ServiceSummary> {
+    let mut placed: Vec<((u8, usize), ServiceSummary)> = rows
         .into_iter()
         .enumerate()
         .map(|(index, row)| {
-            let ranked = order.iter().position(|&ranked| ranked == index);
-            let unranked = order.len() + usize::from(row.excluded.is_some());
-            (ranked.unwrap_or(unranked), row)
+            let place = match order.iter().position(|&ordered| ordered == index) {
+                Some(position) => (u8::from(!bounds[position]), position),
+                None => (2 + u8::from(row.excluded.is_some()), 0),
+            };
+            (place, row)
         })
         .collect();
     placed.sort_by_key(|&(place, _)| place);

@@ -1,6 +1,7 @@
 //! One service of a group: what its trials hold together, and the reasons beside it.
 
 use super::sample::ServiceSample;
+use super::shape::is_open;
 use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
@@ -28,6 +29,7 @@ pub(super) fn summarise(
     Ok(ServiceSummary {
         id: service.id.clone(),
         rank: None,
+        generator_bound: generator_bound(service),
         rank_interval: None,
         tied_with: Vec::new(),
         letters: None,
@@ -47,6 +49,19 @@ pub(super) fn summarise(
         warnings: warnings(service),
         excluded: exclusion(service, valid),
     })
+}
+
+/// In an open load the service does not set the pace: a generator that cannot keep up is a warning there.
+fn generator_bound(service: &ServiceSample<'_>) -> bool {
+    let saturated = service
+        .measured
+        .iter()
+        .filter(|(_, measured)| {
+            let recording = &measured.recording;
+            recording.generator.saturated && !is_open(&recording.load)
+        })
+        .count();
+    saturated > 0 && 2 * saturated >= service.measured.len()
 }
 
 fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsError> {

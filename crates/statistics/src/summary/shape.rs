@@ -75,7 +75,7 @@ pub struct Group {
     pub adjustment: Option<Adjustment>,
     /// Rounds with a trial that gave numbers.
     pub rounds: u32,
-    /// Best first, excluded ones last.
+    /// Those that the generator kept from their rank first, then best first, excluded ones last.
     pub services: Vec<ServiceSummary>,
     /// All pairs of ranked services, in the order of `services`.
     pub pairs: Vec<Pair>,
@@ -91,6 +91,10 @@ pub struct ServiceSummary {
     pub id: ServiceId,
     /// 1 + the services proven better (more where a service with a better point has more); `None` where not ranked.
     pub rank: Option<u32>,
+    /// Whether the generator, not the service, was the limit in half of its trials or more under a closed load: its rates
+    /// are then lower bounds, by which it is not ranked.
+    #[serde(default)]
+    pub generator_bound: bool,
     /// The ranks that the data allows.
     pub rank_interval: Option<RankInterval>,
     /// `service/variant` of those it cannot be told apart from.
@@ -116,7 +120,8 @@ pub struct ServiceSummary {
     pub failed_trials: u32,
     /// How throughput went over its trials: the most frequent verdict.
     pub classification: Option<Classification>,
-    /// Where the variation of its throughput comes from: within a start or between starts; `None` with one trial.
+    /// Where the variation of its throughput comes from: within a start, between starts, or between builds where there were
+    /// several; `None` with one trial.
     pub variation: Option<Variation>,
     /// Trials that the wished precision takes with this variation.
     pub trials_for_precision: Option<u32>,
@@ -133,6 +138,16 @@ impl Group {
     }
 }
 
+impl ServiceSummary {
+    /// Whether the service's value of a metric is a lower bound, because the generator set the pace.
+    pub fn is_lower_bound(&self, metric: Metric) -> bool {
+        self.generator_bound && metric.unit() == "1/s"
+    }
+}
+
 pub(super) fn is_open(load: &serde_json::Value) -> bool {
-    load.get("kind").and_then(serde_json::Value::as_str) != Some("closed")
+    matches!(
+        load.get("kind").and_then(serde_json::Value::as_str),
+        Some("open" | "users")
+    )
 }

@@ -11,9 +11,26 @@ pub(crate) struct TrialSpec {
     service: &'static str,
     load: serde_json::Value,
     results: Vec<Result<f64, Stage>>,
+    saturated: bool,
 }
 
 impl TrialSpec {
+    /// The same where the generator was the limit.
+    pub(crate) fn saturated(self) -> Self {
+        Self {
+            saturated: true,
+            ..self
+        }
+    }
+
+    /// The same under an open load.
+    pub(crate) fn open(self) -> Self {
+        Self {
+            load: serde_json::json!({"kind": "open"}),
+            ..self
+        }
+    }
+
     /// Throughputs of the rounds under a closed load.
     pub(crate) fn closed(service: &'static str, throughputs: &[f64]) -> Self {
         let load = serde_json::json!({"kind": "closed", "connections": 64, "in_flight": 1});
@@ -21,6 +38,7 @@ impl TrialSpec {
             service,
             load,
             results: throughputs.iter().map(|&value| Ok(value)).collect(),
+            saturated: false,
         }
     }
 
@@ -55,7 +73,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 started_at: "2026-11-21T08:30:00Z".to_owned(),
                 took_s: 3.0,
                 result: match result {
-                    Ok(throughput) => Ok(measurement(&spec.load, *throughput)),
+                    Ok(throughput) => Ok(measurement(spec, *throughput)),
                     Err(stage) => Err(Exclusion {
                         stage: *stage,
                         reason: "made to fail".to_owned(),
@@ -68,7 +86,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
     records
 }
 
-fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
+fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
     let service = Resources {
         window_ns: 1_000_000_000,
         cpu_ns: Some(800_000_000),
@@ -76,7 +94,7 @@ fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
         ..Resources::default()
     };
     Measurement {
-        recording: recording(load, throughput),
+        recording: recording(spec, throughput),
         service,
         generator: None,
         backend: None,
@@ -95,7 +113,7 @@ fn measurement(load: &serde_json::Value, throughput: f64) -> Measurement {
     }
 }
 
-fn recording(load: &serde_json::Value, throughput: f64) -> Recording {
+fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
     let replies = throughput as u64;
     let mut times = Histogram::new();
     times.record_many(1_000_000, replies);
@@ -103,7 +121,7 @@ fn recording(load: &serde_json::Value, throughput: f64) -> Recording {
         schema: SCHEMA,
         target: "http://127.0.0.1/".to_owned(),
         protocol: "http1".to_owned(),
-        load: load.clone(),
+        load: spec.load.clone(),
         duration_s: 1.0,
         requests: Requests {
             offered: replies,
@@ -142,7 +160,7 @@ fn recording(load: &serde_json::Value, throughput: f64) -> Recording {
             cpu_s: 0.5,
             busiest_thread: 0.5,
             transport: "epoll".to_owned(),
-            saturated: false,
+            saturated: spec.saturated,
         },
         intervals: vec![],
         histogram: times.encode(),
