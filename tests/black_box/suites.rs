@@ -181,7 +181,7 @@ services = ["toy-right"]
     let row = &group["services"][0];
     assert!(row["excluded"].is_null(), "{row}");
     // It holds the highest rate that was to be tried, and says that this was the limit.
-    let goodput = row["throughput_per_s"]["point"].as_f64().unwrap_or_default();
+    let goodput = row["goodput_per_s"]["observed"][0].as_f64().unwrap_or_default();
     assert!((20.0..=60.0).contains(&goodput), "{row}");
     assert!(
         row["warnings"]

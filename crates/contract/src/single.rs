@@ -43,7 +43,7 @@ impl Contract {
             return Err(self.unknown(
                 "operation over this protocol",
                 operation,
-                self.names_over(protocol),
+                &self.names_over(protocol),
             ));
         }
         let mut random = SmallRng::seed_from_u64(seed);
@@ -54,7 +54,7 @@ impl Contract {
             .collect();
         for (name, value) in values {
             if !bindings.contains_key(name) {
-                return Err(self.unknown("place", name, self.places(operation)?));
+                return Err(self.unknown("place", name, &self.places(operation)?));
             }
             bindings.insert(name.clone(), Bound::Text(value.clone()));
         }
@@ -84,8 +84,8 @@ impl Contract {
 
     fn call_of(&self, operation: &str) -> Result<Call<'_>, ContractError> {
         let Some(written) = self.written.operation.get(operation) else {
-            let names = self.operations().into_iter().map(|operation| operation.name);
-            return Err(self.unknown("operation", operation, names.collect()));
+            let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
+            return Err(self.unknown("operation", operation, &names));
         };
         self.call(&Spanned::new(
             written.span(),
@@ -102,7 +102,7 @@ impl Contract {
         speaks.map(|operation| operation.name).collect()
     }
 
-    fn unknown(&self, kind: &'static str, name: &str, names: Vec<String>) -> ContractError {
+    fn unknown(&self, kind: &'static str, name: &str, names: &[String]) -> ContractError {
         ContractError::Unknown {
             contract: self.name.clone(),
             kind,
