@@ -189,6 +189,25 @@ fn relay_needs_a_backend_and_drops_half_where_asked() {
     assert_eq!(load.connections(), 2000);
 }
 
+/// Little's law: 2,000 requests under way ÷ 30 ms; twice that where half of them never reach the backend.
+#[test]
+fn a_slow_backend_bounds_the_rate_of_a_closed_load() {
+    let relay = contract("relay");
+    let (_, load) = relay.load_of(None).expect("a load");
+    let ceiling = |workload: &str| relay.ceiling_per_s(workload, &load).expect("a workload");
+    assert!((ceiling("relay").expect("a ceiling") - 200_000.0 / 3.0).abs() < 1e-6);
+    assert!((ceiling("half").expect("a ceiling") - 400_000.0 / 3.0).abs() < 1e-6);
+    let (_, users) = contract("snoop").load_of(None).expect("a load");
+    assert_eq!(relay.ceiling_per_s("relay", &users).expect("a workload"), None);
+    assert_eq!(
+        contract("hello")
+            .ceiling_per_s("hello", &load)
+            .expect("a workload"),
+        None
+    );
+    assert!(relay.ceiling_per_s("nothing", &load).is_err());
+}
+
 #[test]
 fn snoop_is_loaded_by_users() {
     let (name, load) = contract("snoop").load_of(None).expect("a load");
