@@ -142,8 +142,11 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "JSON|@FILE", requires = "grpc")]
     pub(crate) message: Option<String>,
     /// Accept any certificate
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cacert")]
     pub(crate) insecure: bool,
+    /// Trust the certificates in this file, in PEM, instead of the machine's own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
 }
 
 /// A transport, as it is typed.

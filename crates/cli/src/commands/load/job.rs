@@ -30,6 +30,8 @@ pub(crate) enum JobError {
     GrpcPath(String),
     #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
     ExpectedStream,
+    #[error("--cacert says whom to trust, and `{0}` asks nobody for a certificate: write it as https://…")]
+    NoTls(String),
     #[error("--feed {name}={path}: the file has no line")]
     EmptyFeed { name: String, path: String },
     #[error("--ramp: it is held for {hold}, which leaves nothing of the {duration} for the ramp itself")]
@@ -45,7 +47,14 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn new(url: &str, args: &RequestArgs) -> Result<Self, JobError> {
-        let (target, path) = target::parse(url, args.insecure)?;
+        let (mut target, path) = target::parse(url, args.insecure)?;
+        if let Some(file) = &args.cacert {
+            let tls = target
+                .tls
+                .as_mut()
+                .ok_or_else(|| JobError::NoTls(url.to_owned()))?;
+            tls.cacert = Some(read(file)?);
+        }
         let mut places = Places::default();
         for Feed { name, path } in &args.feeds {
             let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
@@ -96,6 +105,7 @@ impl Shape {
             transport: args.transport.into(),
             interval_ns: 1_000_000_000,
             seed: args.seed,
+            search: None,
         }
     }
 }

@@ -5,8 +5,10 @@ use prony_load::{Job, WarmUp};
 use prony_measurement::{Event, Interval, Phase};
 use std::io::{IsTerminal as _, Write as _};
 
-/// Intervals in the sparkline.
-const WIDTH: usize = 30;
+/// Intervals in the sparkline, at most.
+const BARS: usize = 30;
+/// Columns of a terminal that does not say how wide it is.
+const USUAL_WIDTH: usize = 80;
 
 /// The view. Where standard error is no terminal it shows nothing.
 pub(super) struct View {
@@ -29,7 +31,7 @@ impl View {
             shown,
             colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             total_s: (warm_up + job.phases.measurement_ns) as f64 / 1e9,
-            recent: Vec::with_capacity(WIDTH),
+            recent: Vec::with_capacity(BARS),
             errors: 0,
             written: false,
         }
@@ -51,7 +53,7 @@ impl View {
 
     fn interval(&mut self, phase: Phase, interval: &Interval) {
         let rate = interval.completed as f64 / interval.length_s.max(1e-9);
-        if self.recent.len() == WIDTH {
+        if self.recent.len() == BARS {
             self.recent.remove(0);
         }
         self.recent.push(rate);
@@ -61,19 +63,20 @@ impl View {
             Phase::WarmUp => "warm-up",
             Phase::Measurement | Phase::Drain => "measuring",
         };
-        let errors = if self.errors > 0 && self.colour {
-            format!("\x1b[31m{} errors\x1b[0m", self.errors)
-        } else {
-            format!("{} errors", self.errors)
-        };
-        let line = format!(
-            "{name} {:.0}/{:.0} s  {rate:.0}/s  p50 {}  p99 {}  {errors}  {}",
-            interval.start_s + interval.length_s,
-            self.total_s,
-            time(interval.response_time_ns_p50),
-            time(interval.response_time_ns_p99),
-            sparkline(&self.recent),
-        );
+        let texts = [
+            format!(
+                "{name} {:.0}/{:.0} s",
+                interval.start_s + interval.length_s,
+                self.total_s
+            ),
+            format!("p50 {}", time(interval.response_time_ns_p50)),
+            format!("p99 {}", time(interval.response_time_ns_p99)),
+            format!("{rate:.0}/s"),
+            format!("{} errors", self.errors),
+        ];
+        let width = terminal_size::terminal_size_of(std::io::stderr())
+            .map_or(USUAL_WIDTH, |(width, _)| width.0.into());
+        let line = line(&texts, &self.recent, width, self.errors > 0 && self.colour);
         // A terminal that is gone is no reason to stop measuring.
         let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
         self.written = true;
@@ -85,6 +88,37 @@ impl View {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
     }
+}
+
+/// The texts, the last of them in red where it is `alarming`, and a sparkline, in less than `width` columns: a line that
+/// wraps could not be written over. What does not fit is left out, the first text first.
+fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> String {
+    let room = width.saturating_sub(1);
+    let columns = |texts: &[String]| -> usize {
+        let gaps = 2 * texts.len().saturating_sub(1);
+        texts.iter().map(|text| text.chars().count()).sum::<usize>() + gaps
+    };
+    let fitting = (0..texts.len()).find(|&from| columns(&texts[from..]) <= room);
+    let Some((last, others)) = fitting.and_then(|from| texts[from..].split_last()) else {
+        return texts
+            .last()
+            .map_or_else(String::new, |text| text.chars().take(room).collect());
+    };
+    let mut line: String = others.iter().flat_map(|text| [text.as_str(), "  "]).collect();
+    if alarming {
+        line.push_str("\x1b[31m");
+        line.push_str(last);
+        line.push_str("\x1b[0m");
+    } else {
+        line.push_str(last);
+    }
+    let from = texts.len() - others.len() - 1;
+    let bars = room.saturating_sub(columns(&texts[from..]) + 2).min(values.len());
+    if bars > 0 {
+        line.push_str("  ");
+        line.push_str(&sparkline(&values[values.len() - bars..]));
+    }
+    line
 }
 
 /// The values as bars of eight heights, from 0 to the largest.
@@ -101,6 +135,34 @@ fn sparkline(values: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a terminal shows of a line.
+    fn shown(line: &str) -> String {
+        line.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    }
+
+    #[test]
+    fn a_line_never_fills_its_terminal() {
+        let texts = [
+            "measuring 3/10 s",
+            "p50 1.23 ms",
+            "p99 4.56 ms",
+            "123456/s",
+            "7 errors",
+        ]
+        .map(str::to_owned);
+        let values: Vec<f64> = (0..BARS).map(|value| value as f64).collect();
+        for width in 0..200 {
+            let line = line(&texts, &values, width, true);
+            assert!(shown(&line).chars().count() < width.max(1), "{width}: {line}");
+            assert_eq!(line.matches("\x1b[31m").count(), line.matches("\x1b[0m").count());
+        }
+        let whole = line(&texts, &values, 120, false);
+        assert!(whole.starts_with("measuring 3/10 s  p50 1.23 ms  p99 4.56 ms  123456/s  7 errors  ▁"));
+        assert!(whole.ends_with('█') && !whole.contains('\x1b'), "{whole}");
+        assert_eq!(line(&texts, &values, 20, false), "123456/s  7 errors");
+        assert_eq!(line(&texts, &values, 5, true), "7 er");
+    }
 
     #[test]
     fn bars_rise_with_their_values() {
