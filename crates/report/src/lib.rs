@@ -12,7 +12,7 @@ mod names;
 mod number;
 
 pub use error::ReportError;
-pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page};
+pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page, standings};
 pub use input::{Input, PublishedFigure, References, ServiceInfo};
 pub use model::{
     Agreement, Details, GroupReport, OperationRow, Point, ReferenceRow, Report, Row, Series, SeriesInterval,

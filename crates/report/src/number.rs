@@ -51,6 +51,11 @@ impl Unit {
                 symbol: "s",
                 factor: 1.0,
             }],
+            // 100 % is one CPU that is busy all the time.
+            "cpus" => &[Self {
+                symbol: "%",
+                factor: 0.01,
+            }],
             _ => &[Self {
                 symbol: "",
                 factor: 1.0,
@@ -127,6 +132,11 @@ pub(crate) fn grouped(value: f64) -> String {
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value {
+        // 99.9 % of confidence is not 100 %.
+        _ if value > 99.0 && value < 99.995 => {
+            let places = format!("{value:.2}");
+            format!("{} %", places.trim_end_matches('0').trim_end_matches('.'))
+        }
         _ if value >= 10.0 => format!("{value:.0} %"),
         _ if value >= 0.095 => format!("{value:.1} %"),
         _ => format!("{value:.2} %"),
@@ -228,6 +238,10 @@ mod tests {
     #[test]
     fn shares_and_ratios() {
         assert_eq!([0.5, 0.0234, 0.0004].map(percent), ["50 %", "2.3 %", "0.04 %"]);
+        assert_eq!(
+            [0.99, 0.999, 0.9999, 1.0].map(percent),
+            ["99 %", "99.9 %", "99.99 %", "100 %"]
+        );
         assert_eq!([1.3249, 12.34, 123.4].map(ratio), ["1.32", "12.3", "123"]);
     }
 }

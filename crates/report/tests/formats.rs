@@ -1,5 +1,6 @@
 //! One run to every format: the same numbers everywhere, and nothing that a service says becomes markup.
 
+mod kinds;
 mod sample;
 
 use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};

@@ -4,7 +4,7 @@ use super::write;
 use crate::{GroupReport, Report, ReportError, Row};
 use prony_statistics::{Metric, Quantity};
 
-const HEAD: [&str; 21] = [
+const HEAD: [&str; 22] = [
     "run",
     "contract",
     "workload",
@@ -26,6 +26,7 @@ const HEAD: [&str; 21] = [
     "high",
     "confidence",
     "trials",
+    "generator_bound",
 ];
 
 pub(super) fn render(report: &Report) -> Result<String, ReportError> {
@@ -83,7 +84,7 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
         known
     };
     all.into_iter()
-        .map(|numbers| [about.clone(), numbers].concat())
+        .map(|numbers| [about.clone(), numbers, vec![summary.generator_bound.to_string()]].concat())
         .collect()
 }
 

@@ -1,9 +1,12 @@
 //! Markdown for a README or a pull request, with a bar chart made of text.
 
-use super::{group_title, head_of, one_line, rate_of};
-use crate::number::{Unit, bytes, percent, plural, ratio, with_interval};
+use super::columns::{Columns, unit_of};
+use super::{group_title, head_of, one_line, own_warnings};
+use crate::number::{bytes, percent, plural, ratio};
 use crate::{GroupReport, Report};
-use prony_statistics::{Metric, Verdict};
+use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
+use prony_statistics::Verdict;
+use std::collections::BTreeSet;
 
 /// Columns of the longest bar.
 const BAR: f64 = 36.0;
@@ -28,6 +31,7 @@ pub(super) fn render(report: &Report) -> String {
     for group in &report.groups {
         out += &section(report, group);
     }
+    out += &checks(report);
     out += &published(report);
     out += "\n## How this was measured\n\n";
     for sentence in &report.method {
@@ -43,6 +47,9 @@ fn section(report: &Report, group: &GroupReport) -> String {
         safe(&group_title(group)),
         safe(&group.finding)
     );
+    if let Some(ceiling) = &group.ceiling_text {
+        out += &format!("{}\n\n", safe(ceiling));
+    }
     for warning in &group.warnings {
         out += &format!("> ⚠ {}\n\n", safe(&warning.text));
     }
@@ -50,7 +57,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
     out += &bars(report, group);
     let mut notes = String::new();
     for row in &group.services {
-        for warning in &row.summary.warnings {
+        for warning in own_warnings(row) {
             notes += &format!(
                 "- ⚠ {}: {}\n",
                 safe(&report.name(&row.summary.id)),
@@ -66,29 +73,25 @@ fn section(report: &Report, group: &GroupReport) -> String {
 }
 
 fn table(report: &Report, group: &GroupReport) -> String {
-    let columns = [
-        rate_of(group),
-        Metric::ResponseTimeNsP50,
-        Metric::ResponseTimeNsP99,
-        Metric::CpuNsPerRequest,
-        Metric::MemoryBytesPeak,
-        Metric::StartMs,
-    ];
-    let units = columns.map(|metric| unit_of(group, metric));
+    let columns = Columns::of(group).all();
     let mut out = String::from("| rank | service | version |");
-    for (metric, unit) in columns.iter().zip(&units) {
-        out += &format!(" {}, {} |", head_of(*metric), unit.symbol);
+    for column in &columns {
+        out += &format!(" {} |", column.head());
     }
     out += &format!("\n|---:|---|---|{}\n", "---:|".repeat(columns.len()));
     for row in &group.services {
         let summary = &row.summary;
         let version = report.info(&summary.id).and_then(|info| info.version.as_deref());
         let rank = match summary.rank {
-            Some(rank) if summary.tied_with.is_empty() => rank.to_string(),
-            Some(rank) => format!("{rank} (tie)"),
+            Some(rank) if group.shares_rank(row) => format!("{rank} (tie)"),
+            Some(rank) => rank.to_string(),
             None => "–".to_owned(),
         };
-        let sign = if summary.warnings.is_empty() { "" } else { " ⚠" };
+        let sign = if own_warnings(row).next().is_none() {
+            ""
+        } else {
+            " ⚠"
+        };
         out += &format!(
             "| {rank} | {}{sign} | {} |",
             safe(&report.name(&summary.id)),
@@ -102,12 +105,8 @@ fn table(report: &Report, group: &GroupReport) -> String {
             );
             continue;
         }
-        for (metric, unit) in columns.iter().zip(&units) {
-            let cell = summary
-                .metrics
-                .get(*metric)
-                .and_then(|quantity| with_interval(quantity, *unit));
-            out += &format!(" {} |", cell.unwrap_or_else(|| "not known".to_owned()));
+        for column in &columns {
+            out += &format!(" {} |", column.cell(row));
         }
         out.push('\n');
     }
@@ -116,7 +115,7 @@ fn table(report: &Report, group: &GroupReport) -> String {
 
 /// `█` up to the lower end of the interval, `▒` to its upper end.
 fn bars(report: &Report, group: &GroupReport) -> String {
-    let metric = rate_of(group);
+    let metric = group.ranked_by;
     let unit = unit_of(group, metric);
     let rows: Vec<_> = group
         .services
@@ -125,15 +124,12 @@ fn bars(report: &Report, group: &GroupReport) -> String {
             Some((
                 one_line(&report.name(&row.summary.id)),
                 row.summary.metrics.get(metric)?.estimate()?,
+                row.summary.is_lower_bound(metric),
             ))
         })
         .collect();
-    let most = rows.iter().map(|(_, estimate)| estimate.high).fold(0.0, f64::max);
-    let widest = rows
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let most = rows.iter().map(|row| row.1.high).fold(0.0, f64::max);
+    let widest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
     if rows.len() < 2 || most <= 0.0 {
         return String::new();
     }
@@ -142,14 +138,15 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         head_of(metric),
         unit.symbol
     );
-    for (name, estimate) in rows {
+    for (name, estimate, bound) in rows {
         let full = (estimate.low / most * BAR).round().max(0.0) as usize;
         let upper = (estimate.high / most * BAR).round() as usize;
         let bar = "█".repeat(full) + &"▒".repeat(upper.saturating_sub(full));
         // A fence inside a name would end the block.
         let name = name.replace('`', "'");
         out += &format!(
-            "{name:<widest$}  {bar:<width$}  {}\n",
+            "{name:<widest$}  {bar:<width$}  {}{}\n",
+            if bound { "≥ " } else { "" },
             unit.show(estimate.point),
             width = BAR as usize
         );
@@ -194,6 +191,104 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
         group.ranked_by.title(),
         percent(group.confidence)
     )
+}
+
+/// Which service passes its contracts; a column for each case that any of them fails, since the others say nothing.
+fn checks(report: &Report) -> String {
+    let Some(matrix) = &report.checks else {
+        return String::new();
+    };
+    let mut out = String::from("\n## Contract checks\n");
+    let contracts: BTreeSet<&str> = matrix
+        .services
+        .iter()
+        .map(|check| check.contract.as_str())
+        .collect();
+    for contract in contracts {
+        let of: Vec<&ServiceCheck> = matrix
+            .services
+            .iter()
+            .filter(|check| check.contract == contract)
+            .collect();
+        out += &check_table(report, contract, &of);
+    }
+    let lines = |what: fn(&ServiceCheck) -> Vec<String>| -> String {
+        let of = |check: &ServiceCheck| {
+            let name = safe(&check_name(report, check));
+            let about = move |text: String| format!("- {name}: {text}\n");
+            what(check).into_iter().map(about).collect::<String>()
+        };
+        matrix.services.iter().map(of).collect()
+    };
+    let failures = lines(|check| {
+        let said = |failure: &CaseFailure| {
+            format!(
+                "{}, {}: expected {}, got {}",
+                safe(&check.contract),
+                safe(&failure.case),
+                safe(&failure.expected),
+                safe(&failure.got)
+            )
+        };
+        check.failures.iter().map(said).collect()
+    });
+    let warnings = lines(|check| check.warnings.iter().map(|text| safe(text)).collect());
+    for (title, lines) in [("Failures", failures), ("Warnings, which fail nobody", warnings)] {
+        if !lines.is_empty() {
+            out += &format!("\n{title}:\n\n{lines}");
+        }
+    }
+    out
+}
+
+fn check_name(report: &Report, check: &ServiceCheck) -> String {
+    let name = report.name(&ServiceId {
+        service: check.service.clone(),
+        variant: check.variant.clone(),
+    });
+    match check.protocol.as_deref() {
+        None | Some("http" | "http1") => name,
+        Some(protocol) => format!("{name} ({protocol})"),
+    }
+}
+
+fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> String {
+    let failed: BTreeSet<&str> = checks
+        .iter()
+        .flat_map(|check| &check.failures)
+        .map(|failure| failure.case.as_str())
+        .collect();
+    let passed = checks.iter().filter(|check| check.passed).count();
+    let mut out = format!(
+        "\n**{}**: {passed} of {} passed.\n\n| service | cases passed |",
+        safe(contract),
+        plural(checks.len(), "service")
+    );
+    for case in &failed {
+        out += &format!(" {} |", safe(case));
+    }
+    out += &format!("\n|---|---:|{}\n", ":---:|".repeat(failed.len()));
+    for check in checks {
+        let sign = if check.warnings.is_empty() { "" } else { " ⚠" };
+        out += &format!("| {}{sign} |", safe(&check_name(report, check)));
+        if let Some(reason) = &check.unavailable {
+            out += &format!(" not checked: {} |{}\n", safe(reason), " |".repeat(failed.len()));
+            continue;
+        }
+        let fails = |case: &str| check.failures.iter().any(|failure| failure.case == case);
+        let good = check.cases.iter().filter(|case| !fails(case)).count();
+        out += &format!(" {good} of {} |", check.cases.len());
+        for case in &failed {
+            let cell = match (fails(case), check.cases.iter().any(|known| known == case)) {
+                (true, _) => "✗",
+                (false, true) => "✓",
+                (false, false) => "",
+            };
+            out += &format!(" {cell} |");
+        }
+        out.push('\n');
+    }
+    out
 }
 
 fn published(report: &Report) -> String {
@@ -259,14 +354,6 @@ fn environment(report: &Report) -> String {
         );
     }
     out
-}
-
-fn unit_of(group: &GroupReport, metric: Metric) -> Unit {
-    let rows = group.services.iter();
-    let values: Vec<f64> = rows
-        .filter_map(|row| row.summary.metrics.get(metric)?.position())
-        .collect();
-    Unit::for_metric(metric, &values)
 }
 
 /// Text that Markdown shows as it is, in a table too.

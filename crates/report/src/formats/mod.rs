@@ -4,6 +4,7 @@
     reason = "a report is small, and writing into a String has no error to handle"
 )]
 
+mod columns;
 mod csv;
 mod html;
 mod junit;
@@ -16,9 +17,10 @@ mod terminal;
 pub use html::{page, page_data, served_page};
 pub use junit::junit;
 pub use svg::charts;
-pub use terminal::Look;
+pub use terminal::{Look, standings};
 
-use crate::{GroupReport, Report, ReportError};
+use crate::{GroupReport, Report, ReportError, Row};
+use prony_measurement::{Warning, WarningKind};
 use prony_statistics::Metric;
 
 /// The forms of a report.
@@ -119,12 +121,21 @@ fn rate_of(group: &GroupReport) -> Metric {
     }
 }
 
+/// The warnings of a row that say more than the group's own: that the generator was its limit is said once for all.
+fn own_warnings(row: &Row) -> impl Iterator<Item = &Warning> {
+    let said =
+        |warning: &&Warning| row.summary.generator_bound && warning.kind == WarningKind::GeneratorSaturated;
+    row.summary.warnings.iter().filter(move |warning| !said(warning))
+}
+
 /// A short head of a column.
 fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",
+        Metric::CpusBusy => "CPU",
         Metric::MemoryBytesPeak => "memory",
+        Metric::ResponseTimeNsMax => "longest",
         _ => title.strip_prefix("response time, ").unwrap_or(title),
     }
 }

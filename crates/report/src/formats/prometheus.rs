@@ -49,6 +49,15 @@ pub(super) fn render(report: &Report) -> String {
         ("excluded", "1 where the service is excluded from the ranking."),
         |row| Some(u32::from(row.summary.excluded.is_some())),
     );
+    out += &gauge(
+        report,
+        &rows,
+        (
+            "generator_bound",
+            "1 where the generator was the limit, so that rates are lower bounds.",
+        ),
+        |row| Some(u32::from(row.summary.generator_bound)),
+    );
     out
 }
 

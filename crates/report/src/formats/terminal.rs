@@ -1,9 +1,10 @@
 //! Aligned text for a terminal of any width.
 
-use super::{group_title, head_of, one_line, rate_of};
-use crate::number::{Unit, plural, with_interval};
+use super::columns::{Column, Columns};
+use super::{group_title, one_line, own_warnings};
+use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
-use prony_statistics::Metric;
+use prony_statistics::Group;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// How text for a terminal looks.
@@ -24,11 +25,12 @@ impl Default for Look {
     }
 }
 
-const RANK: usize = 5;
+const RANK: usize = 4;
 const SERVICE: usize = 26;
 const LEAST_SERVICE: usize = 12;
-const COLUMN: usize = 17;
-const INDENT: &str = "       ";
+/// Blanks before a column.
+const GAP: usize = 2;
+const INDENT: &str = "     ";
 
 #[derive(Clone, Copy)]
 enum Style {
@@ -90,96 +92,218 @@ pub(super) fn render(report: &Report, look: Look) -> String {
     out
 }
 
-/// As many columns as fit, the most important ones first.
-fn columns(group: &GroupReport, look: Look) -> Vec<Metric> {
-    let wanted = [
-        rate_of(group),
-        Metric::ResponseTimeNsP99,
-        Metric::CpuNsPerRequest,
-        Metric::MemoryBytesPeak,
-        Metric::ResponseTimeNsP50,
-        Metric::StartMs,
-    ];
-    let room = look.columns.saturating_sub(RANK + 1 + SERVICE) / COLUMN;
-    wanted.into_iter().take(room.max(1)).collect()
-}
-
 fn table(report: &Report, group: &GroupReport, look: Look) -> String {
-    let columns = columns(group, look);
+    let mut out = look.paint(Style::Bold, &one_line(&group_title(group))) + "\n";
+    out += &wrapped(&one_line(&group.finding), look.columns, "");
+    if let Some(ceiling) = &group.ceiling_text {
+        out += &wrapped(&one_line(ceiling), look.columns, "");
+    }
+    for warning in &group.warnings {
+        out += &warning_text(&warning.text, look, "");
+    }
     let names: Vec<String> = group
         .services
         .iter()
         .map(|row| one_line(&report.name(&row.summary.id)))
         .collect();
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let service = widest.clamp(LEAST_SERVICE, SERVICE);
-    let units: Vec<Unit> = columns.iter().map(|&metric| unit_of(group, metric)).collect();
-    let mut out = look.paint(Style::Bold, &one_line(&group_title(group))) + "\n";
-    out += &wrapped(&one_line(&group.finding), look.columns, "");
-    for warning in &group.warnings {
-        out += &warning_text(&warning.text, look, "");
-    }
-    let heads = columns.iter().zip(&units).map(|(&metric, unit)| {
-        let comma = if unit.symbol.is_empty() || unit.symbol.starts_with('/') {
-            ""
-        } else {
-            ", "
-        };
-        right(&format!("{}{comma}{}", head_of(metric), unit.symbol), COLUMN)
-    });
-    let head = format!(
-        "{} {}{}",
-        right("rank", RANK),
-        left("service", service),
-        heads.collect::<String>()
-    );
-    out += &format!("\n{}\n", look.paint(Style::Dim, &head));
-    for (row, name) in group.services.iter().zip(&names) {
-        out += &line(row, name, service, (&columns, &units), look);
-    }
-    out
-}
-
-fn line(row: &Row, name: &str, service: usize, shown: (&[Metric], &[Unit]), look: Look) -> String {
-    let summary = &row.summary;
-    let rank = match summary.rank {
-        Some(rank) if summary.tied_with.is_empty() => rank.to_string(),
-        Some(rank) => format!("={rank}"),
-        None => "–".to_owned(),
+    let frame = Frame {
+        group,
+        names,
+        service: widest.clamp(LEAST_SERVICE, SERVICE),
+        look,
     };
-    let mut out = format!("{} {}", right(&rank, RANK), left(name, service));
-    if let Some(excluded) = &summary.excluded {
-        let stage = format!("{:?}", excluded.stage).to_lowercase();
-        let reason = format!("excluded at {stage}: {}", one_line(&excluded.reason));
-        out += "  ";
-        out += &wrapped(
-            &reason,
-            look.columns.saturating_sub(RANK + service + 3).max(30),
-            &" ".repeat(RANK + service + 3),
-        );
-        return out;
-    }
-    for (&metric, &unit) in shown.0.iter().zip(shown.1) {
-        let cell = summary
-            .metrics
-            .get(metric)
-            .and_then(|quantity| with_interval(quantity, unit));
-        out += &right(&cell.unwrap_or_else(|| "not known".to_owned()), COLUMN);
-    }
-    out.push('\n');
-    for warning in &summary.warnings {
-        out += &warning_text(&warning.text, look, INDENT);
+    for (part, columns) in frame.parts().iter().enumerate() {
+        out += &frame.part(columns, part == 0);
     }
     out
 }
 
-fn unit_of(group: &GroupReport, metric: Metric) -> Unit {
-    let values: Vec<f64> = group
+/// The table of a group while its run goes on, for a live view: its title, as many columns as fit on one line each, and the
+/// first `most` services. Names are those of the folders.
+pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
+    let mut shown = GroupReport::bare(group);
+    let all = shown.services.len();
+    shown.services.truncate(most);
+    let names: Vec<String> = shown
         .services
         .iter()
-        .filter_map(|row| row.summary.metrics.get(metric)?.position())
+        .map(|row| one_line(&row.summary.id.to_string()))
         .collect();
-    Unit::for_metric(metric, &values)
+    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let frame = Frame {
+        group: &shown,
+        names,
+        service: widest.clamp(LEAST_SERVICE, SERVICE),
+        look,
+    };
+    let title = format!(
+        "{}, {}",
+        group_title(&shown),
+        plural(shown.rounds as usize, "round")
+    );
+    let mut lines = vec![look.paint(Style::Bold, left(&one_line(&title), look.columns).trim_end())];
+    if let Some(columns) = frame.parts().first() {
+        lines.push(frame.head(columns));
+        let rows = shown.services.iter().enumerate();
+        lines.extend(rows.map(|(index, row)| match &row.summary.excluded {
+            Some(excluded) => {
+                let text = format!(
+                    "{}  excluded: {}",
+                    frame.place(index, row),
+                    one_line(&excluded.reason)
+                );
+                left(&text, look.columns).trim_end().to_owned()
+            }
+            None => frame.place(index, row) + &Texts::row(columns, index),
+        }));
+    }
+    if all > most {
+        lines.push(look.paint(
+            Style::Dim,
+            &format!("{INDENT}and {} more", plural(all - most, "service")),
+        ));
+    }
+    lines
+}
+
+/// A column as text: its head, and the cell of each row.
+struct Texts {
+    head: String,
+    cells: Vec<String>,
+    width: usize,
+}
+
+impl Texts {
+    /// The cells of a row, beside each other.
+    fn row(columns: &[Self], index: usize) -> String {
+        let cell = |texts: &Self| right(&texts.cells[index], texts.width);
+        columns.iter().map(cell).collect()
+    }
+
+    fn of(column: Column, group: &GroupReport) -> Self {
+        let head = column.head();
+        let cells: Vec<String> = group.services.iter().map(|row| column.cell(row)).collect();
+        let shown = group
+            .services
+            .iter()
+            .zip(&cells)
+            .filter(|(row, _)| row.summary.excluded.is_none());
+        let widest = shown.map(|(_, cell)| cell.width()).max().unwrap_or(0);
+        Self {
+            width: GAP + widest.max(head.width()),
+            head,
+            cells,
+        }
+    }
+}
+
+/// The table of a group, before it is cut to the width of the terminal.
+struct Frame<'a> {
+    group: &'a GroupReport,
+    names: Vec<String>,
+    /// Width of the names.
+    service: usize,
+    look: Look,
+}
+
+impl Frame<'_> {
+    /// The columns, in as many parts as the width takes; a column that may be left out makes no part of its own.
+    fn parts(&self) -> Vec<Vec<Texts>> {
+        let room = self.look.columns.saturating_sub(RANK + 1 + self.service);
+        let columns = Columns::of(self.group);
+        let mut parts: Vec<Vec<Texts>> = vec![Vec::new()];
+        let mut used = 0;
+        for column in columns.first {
+            let texts = Texts::of(column, self.group);
+            if used > 0 && used + texts.width > room {
+                parts.push(Vec::new());
+                used = 0;
+            }
+            used += texts.width;
+            parts.last_mut().expect("invariant: never empty").push(texts);
+        }
+        for column in columns.more {
+            let texts = Texts::of(column, self.group);
+            if used + texts.width > room {
+                break;
+            }
+            used += texts.width;
+            parts.last_mut().expect("invariant: never empty").push(texts);
+        }
+        parts
+    }
+
+    /// One part; reasons and warnings stand in the first one alone.
+    fn part(&self, columns: &[Texts], first: bool) -> String {
+        let mut out = format!("\n{}\n", self.head(columns));
+        let bound =
+            |row: &Row| row.summary.is_lower_bound(self.group.ranked_by) && row.summary.excluded.is_none();
+        let some_bound = self.group.services.iter().any(bound);
+        let mut last_bound = false;
+        for (index, row) in self.group.services.iter().enumerate() {
+            if some_bound && (index == 0 || bound(row) != last_bound) {
+                let text = if bound(row) {
+                    "the generator was the limit:"
+                } else {
+                    "the others:"
+                };
+                out += &format!("{INDENT}{}\n", self.look.paint(Style::Dim, text));
+            }
+            last_bound = bound(row);
+            if row.summary.excluded.is_none() || first {
+                out += &self.line(index, row, columns, first);
+            }
+        }
+        out
+    }
+
+    fn head(&self, columns: &[Texts]) -> String {
+        let heads: String = columns
+            .iter()
+            .map(|texts| right(&texts.head, texts.width))
+            .collect();
+        let head = format!("{} {}{heads}", right("rank", RANK), left("service", self.service));
+        self.look.paint(Style::Dim, &head)
+    }
+
+    /// Rank and name.
+    fn place(&self, index: usize, row: &Row) -> String {
+        let rank = match row.summary.rank {
+            Some(rank) if self.group.shares_rank(row) => format!("={rank}"),
+            Some(rank) => rank.to_string(),
+            None => "–".to_owned(),
+        };
+        format!(
+            "{} {}",
+            right(&rank, RANK),
+            left(&self.names[index], self.service)
+        )
+    }
+
+    fn line(&self, index: usize, row: &Row, columns: &[Texts], first: bool) -> String {
+        let mut out = self.place(index, row);
+        if let Some(excluded) = &row.summary.excluded {
+            let stage = format!("{:?}", excluded.stage).to_lowercase();
+            let reason = format!("excluded at {stage}: {}", one_line(&excluded.reason));
+            let before = RANK + self.service + 3;
+            out += "  ";
+            out += &wrapped(
+                &reason,
+                self.look.columns.saturating_sub(before).max(30),
+                &" ".repeat(before),
+            );
+            return out;
+        }
+        out += &Texts::row(columns, index);
+        out.push('\n');
+        if first {
+            for warning in own_warnings(row) {
+                out += &warning_text(&warning.text, self.look, INDENT);
+            }
+        }
+        out
+    }
 }
 
 fn warning_text(text: &str, look: Look, indent: &str) -> String {

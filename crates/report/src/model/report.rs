@@ -78,6 +78,10 @@ pub struct GroupReport {
     pub load_text: String,
     /// Requests offered per second, where the load has one rate.
     pub offered_per_s: Option<f64>,
+    /// The highest rate that any service can reach under this load, where a backend sets one.
+    pub ceiling_per_s: Option<f64>,
+    /// The ceiling and its reason in words.
+    pub ceiling_text: Option<String>,
     /// What the services are ranked by.
     pub ranked_by: Metric,
     /// Confidence of the intervals, and of all comparisons together, 0 to 1.
@@ -90,7 +94,7 @@ pub struct GroupReport {
     pub rounds: u32,
     /// The result in a sentence.
     pub finding: String,
-    /// Best first, excluded ones last.
+    /// Those that the generator kept from their rank first, then best first, excluded ones last.
     pub services: Vec<Row>,
     /// All pairs of ranked services.
     pub pairs: Vec<Pair>,
@@ -106,6 +110,51 @@ pub struct Row {
     pub summary: ServiceSummary,
     /// Where the numbers come from; `None` where no trial gave any.
     pub details: Option<Details>,
+}
+
+impl GroupReport {
+    /// What the summary alone says: without details, and with services called by their ids.
+    pub(crate) fn bare(group: &Group) -> Self {
+        let row = |summary: &ServiceSummary| Row {
+            summary: summary.clone(),
+            details: None,
+        };
+        Self {
+            contract: group.contract.clone(),
+            workload: group.workload.clone(),
+            load: group.load.clone(),
+            load_text: words::describe_load(&group.load),
+            offered_per_s: words::one_rate(&group.load),
+            ceiling_per_s: None,
+            ceiling_text: None,
+            ranked_by: group.ranked_by,
+            confidence: group.confidence,
+            tie_band: group.tie_band,
+            adjustment: group.adjustment,
+            rounds: group.rounds,
+            finding: words::finding(group, ToString::to_string),
+            services: group.services.iter().map(row).collect(),
+            pairs: group.pairs.clone(),
+            warnings: group.warnings.clone(),
+        }
+    }
+
+    /// Whether others have the rank of this row too.
+    pub(crate) fn shares_rank(&self, row: &Row) -> bool {
+        let rank = row.summary.rank;
+        rank.is_some()
+            && self
+                .services
+                .iter()
+                .filter(|other| other.summary.rank == rank)
+                .count()
+                > 1
+    }
+
+    /// Whether requests arrive on their own (open, users) rather than after replies.
+    pub(crate) fn is_open(&self) -> bool {
+        self.load.get("kind").and_then(Value::as_str) != Some("closed")
+    }
 }
 
 impl Report {
@@ -168,15 +217,23 @@ fn ended(trials: &[TrialRecord]) -> u32 {
 
 /// The trials of a round come in random order; readers expect the order that they wrote.
 fn place_in_plan(plan: &Value, group: &Group) -> usize {
-    let planned = plan.get("groups").and_then(Value::as_array);
-    let same = |entry: &Value| {
-        entry["contract"] == group.contract.as_str()
-            && entry["workload"] == group.workload.as_str()
-            && entry["load"] == group.load
-    };
-    planned
-        .and_then(|groups| groups.iter().position(same))
-        .unwrap_or(usize::MAX)
+    let found = planned(plan).iter().position(|entry| is_planned_as(entry, group));
+    found.unwrap_or(usize::MAX)
+}
+
+fn planned(plan: &Value) -> &[Value] {
+    plan.get("groups")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn is_planned_as(entry: &Value, group: &Group) -> bool {
+    // The load of a search is recorded as one of its own kind.
+    let searched =
+        group.load["kind"] == "capacity" && entry["search"]["objective"] == group.load["objective"];
+    entry["contract"] == group.contract.as_str()
+        && entry["workload"] == group.workload.as_str()
+        && (entry["load"] == group.load || searched)
 }
 
 /// Only what the report speaks of.
@@ -196,26 +253,17 @@ fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
 }
 
 fn group_report(input: &Input<'_>, group: &Group) -> Result<GroupReport, ReportError> {
-    let row = |summary: &ServiceSummary| {
-        Ok(Row {
-            details: details(input.trials, group, summary)?,
-            summary: summary.clone(),
-        })
-    };
-    Ok(GroupReport {
-        contract: group.contract.clone(),
-        workload: group.workload.clone(),
-        load: group.load.clone(),
-        load_text: words::describe_load(&group.load),
-        offered_per_s: words::one_rate(&group.load),
-        ranked_by: group.ranked_by,
-        confidence: group.confidence,
-        tie_band: group.tie_band,
-        adjustment: group.adjustment,
-        rounds: group.rounds,
-        finding: words::finding(group, |id| names::name(input.services, id)),
-        services: group.services.iter().map(row).collect::<Result<_, _>>()?,
-        pairs: group.pairs.clone(),
-        warnings: group.warnings.clone(),
-    })
+    let mut report = GroupReport::bare(group);
+    for row in &mut report.services {
+        row.details = details(input.trials, group, &row.summary)?;
+    }
+    report.finding = words::finding(group, |id| names::name(input.services, id));
+    let entry = planned(&input.run.plan)
+        .iter()
+        .find(|entry| is_planned_as(entry, group));
+    report.ceiling_per_s = entry.and_then(|entry| entry["ceiling_per_s"].as_f64());
+    report.ceiling_text = report
+        .ceiling_per_s
+        .map(|ceiling| words::ceiling(&group.load, ceiling));
+    Ok(report)
 }

@@ -16,14 +16,24 @@ pub fn describe_load(load: &Value) -> String {
     };
     let connections = count("connections").map(|count| plural(count as usize, "connection"));
     let on = connections.map_or_else(String::new, |connections| format!(" on {connections}{each}"));
-    let arrival = load.get("arrival").map(describe_arrival).unwrap_or_default();
+    let arrival = |what: &str| {
+        load.get("arrival")
+            .map(|arrival| describe_arrival(arrival, what))
+            .unwrap_or_default()
+    };
     match load.get("kind").and_then(Value::as_str) {
         Some("closed") => format!("closed loop{on}"),
-        Some("open") => format!("open loop: {arrival} requests per second{on}"),
+        Some("open") => format!("open loop: {}{on}", arrival("requests per second")),
+        // A search for the rate: what it found stands in the row.
+        Some("capacity") => {
+            let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
+            format!("highest offered rate with {objective}{on}")
+        }
         Some("users") => {
             let requests = count("requests_per_user").unwrap_or_default() as usize;
             format!(
-                "users arrive, {arrival} per second; each sends {} and leaves",
+                "users arrive, {}; each sends {} and leaves",
+                arrival("per second"),
                 plural(requests, "request")
             )
         }
@@ -31,33 +41,43 @@ pub fn describe_load(load: &Value) -> String {
     }
 }
 
-fn describe_arrival(arrival: &Value) -> String {
+/// `what` is what a rate counts, and in which time.
+fn describe_arrival(arrival: &Value, what: &str) -> String {
     let profile = &arrival["profile"];
-    let rate = |key: &str| profile[key].as_f64().map_or_else(String::new, digits);
+    let rate = |key: &str| profile[key].as_f64().map_or_else(String::new, as_written);
     let seconds = |key: &str| {
         profile[key]
             .as_f64()
-            .map_or_else(String::new, |ns| digits(ns / 1e9))
+            .map_or_else(String::new, |ns| as_written(ns / 1e9))
     };
     let rates = match profile["kind"].as_str() {
         Some("ramp") => format!(
-            "{} rising to {} over {} s",
+            "{} rising to {} {what} over {} s",
             rate("from"),
             rate("to"),
             seconds("over_ns")
         ),
         Some("staircase") => format!(
-            "{}, {} more every {} s",
+            "{} {what}, {} more every {} s",
             rate("from"),
             rate("step"),
             seconds("every_ns")
         ),
-        _ => rate("rate"),
+        _ => format!("{} {what}", rate("rate")),
     };
     if arrival["spacing"] == "poisson" {
-        rates + " at random times,"
+        rates + " at random times"
     } else {
         rates
+    }
+}
+
+/// A number that somebody chose: whole where it is.
+fn as_written(number: f64) -> String {
+    if number.fract() == 0.0 {
+        grouped(number)
+    } else {
+        digits(number)
     }
 }
 
@@ -68,8 +88,54 @@ pub(super) fn one_rate(load: &Value) -> Option<f64> {
     constant.then(|| profile["rate"].as_f64()).flatten()
 }
 
-/// The result of a group in a sentence.
+/// The highest rate that a closed load allows in front of a backend that takes its time, and why.
+pub(super) fn ceiling(load: &Value, per_s: f64) -> String {
+    let count = |key: &str| load.get(key).and_then(Value::as_f64).unwrap_or(1.0);
+    let under_way = count("connections") * count("in_flight");
+    let waiting = under_way / per_s * 1e9;
+    format!(
+        "No service can do more than {}/s here: {} requests under way ÷ {} that the backend takes for each on average (Little’s law).",
+        grouped(per_s),
+        grouped(under_way),
+        Unit::for_ns(waiting).show_with(waiting)
+    )
+}
+
+/// The result of a group in a sentence, and what the generator kept from being ranked in another.
 pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
+    let best = ranking(group, &name);
+    let bounds: Vec<&ServiceSummary> = group
+        .services
+        .iter()
+        .filter(|row| row.is_lower_bound(group.ranked_by) && row.excluded.is_none())
+        .filter(|row| {
+            let rate = row.metrics.get(group.ranked_by);
+            rate.is_some_and(|rate| rate.estimate().is_some())
+        })
+        .collect();
+    let Some(first) = bounds.first() else {
+        return best;
+    };
+    let names: Vec<String> = bounds.iter().map(|row| name(&row.id)).collect();
+    let at_least = value_in_words(group, first);
+    let ranked = group.services.iter().any(|row| row.rank.is_some());
+    let best = if ranked {
+        format!(" Of the others: {best}")
+    } else {
+        String::new()
+    };
+    let (whose, have) = if names.len() == 1 {
+        (String::new(), "has")
+    } else {
+        (format!(" for {}", names[0]), "have")
+    };
+    format!(
+        "{} {have} no rank, because the generator was the limit: at least {at_least}{whose}.{best}",
+        listed(&names)
+    )
+}
+
+fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     let ranked: Vec<&ServiceSummary> = group.services.iter().filter(|row| row.rank.is_some()).collect();
     let Some(first) = ranked.first() else {
         return match group.services.iter().filter(|row| row.excluded.is_none()).count() {

@@ -1,9 +1,11 @@
-//! Single charts as SVG, for READMEs: bars with whiskers, and percentile curves. They suit light and dark pages alike.
+//! Single charts as SVG, for READMEs: bars with whiskers, percentile curves, and a radar of workloads. They suit light and dark pages alike.
+
+mod radar;
 
 use super::{escaped, group_title, rate_of};
 use crate::number::{Unit, half_width, percent, plus_minus};
-use crate::{GroupReport, Report};
-use prony_statistics::Metric;
+use crate::{GroupReport, Report, Row};
+use prony_statistics::{Metric, Quantity};
 
 const WIDTH: f64 = 860.0;
 const NAME: f64 = 190.0;
@@ -35,6 +37,8 @@ pub fn charts(report: &Report) -> Vec<(String, String)> {
         all.extend(bars(report, group, rate_of(group)).map(|svg| (name("throughput"), svg)));
         all.extend(bars(report, group, Metric::ResponseTimeNsP99).map(|svg| (name("p99"), svg)));
         all.extend(percentiles(report, group).map(|svg| (name("percentiles"), svg)));
+        let of_all = file_name(&format!("{}-{}-radar", index + 1, group.contract));
+        all.extend(radar::radar(report, index).map(|svg| (of_all, svg)));
     }
     all
 }
@@ -61,71 +65,96 @@ fn frame(title: &str, subtitle: &str, height: f64, body: &str) -> String {
     )
 }
 
+/// A bar of a chart.
+struct Bar<'a> {
+    name: String,
+    quantity: &'a Quantity,
+    position: f64,
+    /// Whether the value is a lower bound.
+    bound: bool,
+}
+
 fn bars(report: &Report, group: &GroupReport, metric: Metric) -> Option<String> {
-    let rows: Vec<_> = group
+    let rows: Vec<Bar<'_>> = group
         .services
         .iter()
-        .filter_map(|row| Some((report.name(&row.summary.id), row.summary.metrics.get(metric)?)))
+        .filter_map(|row| bar_of(report, row, metric))
         .collect();
-    let values: Vec<f64> = rows
-        .iter()
-        .filter_map(|(_, quantity)| quantity.position())
-        .collect();
+    let values: Vec<f64> = rows.iter().map(|bar| bar.position).collect();
+    let ceiling = group.ceiling_per_s.filter(|_| metric.unit() == "1/s");
     let most = rows
         .iter()
-        .filter_map(|(_, quantity)| {
-            quantity
+        .map(|bar| {
+            bar.quantity
                 .estimate()
-                .map_or_else(|| quantity.position(), |estimate| Some(estimate.high))
+                .map_or(bar.position, |estimate| estimate.high)
         })
+        .chain(ceiling)
         .fold(0.0, f64::max);
     if values.is_empty() || most <= 0.0 {
         return None;
     }
     let unit = Unit::for_metric(metric, &values);
     let at = |value: f64| NAME + (WIDTH - NAME - RIGHT) * value / most;
+    let bottom = TOP + ROW * rows.len() as f64;
     let mut body = String::new();
-    for (index, (name, quantity)) in rows.iter().enumerate() {
-        let middle = TOP + ROW * (index as f64 + 0.5);
-        let Some(position) = quantity.position() else {
-            continue;
-        };
+    for (index, bar) in rows.iter().enumerate() {
+        body += &drawn(bar, TOP + ROW * (index as f64 + 0.5), unit, at);
+    }
+    let mut height = bottom + 14.0;
+    if let Some(ceiling) = ceiling {
         body += &format!(
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
-            NAME - 10.0,
-            middle + 4.5,
-            escaped(&shortened(name)),
-            middle - 8.0,
-            at(position) - NAME
+            "<path class=\"w\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{0:.1} {TOP}V{bottom:.1}\"/><text class=\"q\" x=\"{0:.1}\" y=\"{1:.1}\" text-anchor=\"end\">ceiling by Little’s law: {2}</text>\n",
+            at(ceiling),
+            bottom + 18.0,
+            unit.show(ceiling)
         );
-        let (end, said) = match quantity.estimate() {
-            Some(estimate) => {
-                let (low, high) = (at(estimate.low), at(estimate.high));
-                body += &format!(
-                    "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {0:.1}v8M{high:.1} {0:.1}v8\"/>",
-                    middle - 4.0
-                );
-                (
-                    high,
-                    half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half))),
-                )
-            }
-            None => (at(position), " (1 trial)".to_owned()),
-        };
-        body += &format!(
-            "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\">{}{said}</text>\n",
-            end + 9.0,
-            middle + 4.5,
-            unit.show(position)
-        );
+        height += 16.0;
     }
     let title = format!("{}, {}", capital(metric.title()), unit.symbol);
-    Some(frame(
-        &title,
-        &subtitle(report, group),
-        TOP + ROW * rows.len() as f64 + 14.0,
-        &body,
-    ))
+    Some(frame(&title, &subtitle(report, group), height, &body))
+}
+
+fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> {
+    let quantity = row.summary.metrics.get(metric)?;
+    Some(Bar {
+        name: report.name(&row.summary.id),
+        quantity,
+        position: quantity.position()?,
+        bound: row.summary.is_lower_bound(metric),
+    })
+}
+
+/// Name, bar, whiskers and number.
+fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, at: impl Fn(f64) -> f64) -> String {
+    let mut out = format!(
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
+        NAME - 10.0,
+        middle + 4.5,
+        escaped(&shortened(&bar.name)),
+        middle - 8.0,
+        at(bar.position) - NAME
+    );
+    let (end, said) = match bar.quantity.estimate() {
+        Some(estimate) => {
+            let (low, high) = (at(estimate.low), at(estimate.high));
+            out += &format!(
+                "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {0:.1}v8M{high:.1} {0:.1}v8\"/>",
+                middle - 4.0
+            );
+            let half = half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)));
+            (high, half)
+        }
+        None => (at(bar.position), " (1 trial)".to_owned()),
+    };
+    let sign = if bar.bound { "≥ " } else { "" };
+    out += &format!(
+        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\">{sign}{}{said}</text>\n",
+        end + 9.0,
+        middle + 4.5,
+        unit.show(bar.position)
+    );
+    out
 }
 
 type Curve<'a> = (String, &'a Vec<(f64, u64)>);

@@ -1,0 +1,125 @@
+//! What tables show: which numbers of a service, in which order, under which heads.
+
+use super::{head_of, rate_of};
+use crate::number::{Unit, digits, with_interval};
+use crate::{GroupReport, Row};
+use prony_statistics::{Metric, Quantity};
+use serde_json::Value;
+
+/// Confidence from which the score and error are shown that JMH prints, which are at 99.9 %.
+const JMH: f64 = 0.999;
+
+/// A column of a table, with the unit of its numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Column {
+    what: What,
+    unit: Unit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum What {
+    /// The estimate of a metric.
+    Of(Metric),
+    /// Score ± error of a rate, as JMH prints them.
+    Score(Metric),
+}
+
+/// The columns of a group's table.
+pub(super) struct Columns {
+    /// Shown always.
+    pub(super) first: Vec<Column>,
+    /// Shown where there is room.
+    pub(super) more: Vec<Column>,
+}
+
+impl Columns {
+    /// What matters under this kind of load. Where requests arrive on their own the quantiles of the response time tell
+    /// services apart, and what the service takes of the machine meanwhile.
+    pub(super) fn of(group: &GroupReport) -> Self {
+        use Metric::{
+            CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory, ResponseTimeNsMax as Longest,
+            ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95,
+            ResponseTimeNsP99 as P99, StartMs as Start,
+        };
+        let rate = rate_of(group);
+        let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
+            Some("users") => (
+                vec![P75, P95, P99, Longest, CpusBusy, Memory],
+                vec![Cpu, rate, P50, Start],
+            ),
+            Some("open") => (
+                vec![P99, Cpu, Memory, CpusBusy, P75, P95, Longest],
+                vec![rate, P50, Start],
+            ),
+            _ => (vec![rate, P99, Cpu, Memory], vec![CpusBusy, P50, Start]),
+        };
+        let column = |metric| Column {
+            what: What::Of(metric),
+            unit: unit_of(group, metric),
+        };
+        let mut first: Vec<Column> = first.into_iter().map(column).collect();
+        if group.confidence >= JMH && !group.is_open() {
+            let score = Column {
+                what: What::Score(rate),
+                unit: unit_of(group, rate),
+            };
+            first.insert(1, score);
+        }
+        Self {
+            first,
+            more: more.into_iter().map(column).collect(),
+        }
+    }
+
+    /// All of them.
+    pub(super) fn all(self) -> Vec<Column> {
+        [self.first, self.more].concat()
+    }
+}
+
+impl Column {
+    /// The head, with the unit where it is not clear without it.
+    pub(super) fn head(self) -> String {
+        match (self.what, self.unit.symbol) {
+            (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
+            (What::Of(metric), "") => head_of(metric).to_owned(),
+            (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
+        }
+    }
+
+    /// What a service has in this column. A rate that the generator limited is a lower bound.
+    pub(super) fn cell(self, row: &Row) -> String {
+        let (metric, shown) = match self.what {
+            What::Of(metric) => (
+                metric,
+                row.summary
+                    .metrics
+                    .get(metric)
+                    .and_then(|quantity| with_interval(quantity, self.unit)),
+            ),
+            What::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
+        };
+        match shown {
+            None => "not known".to_owned(),
+            Some(shown) if row.summary.is_lower_bound(metric) => format!("≥ {shown}"),
+            Some(shown) => shown,
+        }
+    }
+}
+
+fn score(quantity: &Quantity) -> Option<String> {
+    let Quantity::Estimated(estimated) = quantity else {
+        return None;
+    };
+    let jmh = estimated.jmh.as_ref()?;
+    Some(format!("{} ± {}", digits(jmh.score), digits(jmh.error)))
+}
+
+/// The unit in which a group's values of a metric are shown.
+pub(super) fn unit_of(group: &GroupReport, metric: Metric) -> Unit {
+    let rows = group.services.iter();
+    let values: Vec<f64> = rows
+        .filter_map(|row| row.summary.metrics.get(metric)?.position())
+        .collect();
+    Unit::for_metric(metric, &values)
+}

@@ -1,0 +1,249 @@
+//! What reports say of runs that are out of the ordinary: limited by the generator or by a backend, loaded by users, at the
+//! confidence of JMH, with services that break their contract.
+
+use crate::sample;
+use prony_measurement::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord};
+use prony_report::{Format, Input, Look, Report, charts, render};
+use prony_statistics::{Options, summarise};
+use serde_json::{Value, json};
+
+fn report_of(
+    run: &RunRecord,
+    trials: &[TrialRecord],
+    confidence: f64,
+    checks: Option<&CheckMatrix>,
+) -> Report {
+    let options = Options {
+        confidence,
+        ..Options::default()
+    };
+    let summary = summarise(trials, &options).expect("sound trials");
+    Report::new(&Input {
+        run,
+        trials,
+        summary: &summary,
+        services: &sample::services(),
+        references: &[],
+        checks,
+        running: false,
+    })
+    .expect("sound records")
+}
+
+fn shown(report: &Report, format: Format) -> String {
+    let text = render(report, format, Look::default()).expect("renders");
+    if format == Format::Terminal {
+        let wide = text.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "wider than 100 columns:\n{text}");
+    }
+    text
+}
+
+/// The sample's trials under its closed load.
+fn closed() -> Vec<TrialRecord> {
+    let mut trials = sample::trials();
+    trials.retain(|trial| trial.load["kind"] == "closed");
+    trials
+}
+
+/// The line of a service, without the blanks between its cells.
+fn line_of<'a>(text: &'a str, service: &str) -> Vec<&'a str> {
+    let line = text.lines().find(|line| line.contains(service));
+    line.unwrap_or_else(|| panic!("no {service}:\n{text}"))
+        .split_whitespace()
+        .collect()
+}
+
+#[test]
+fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
+    let mut trials = closed();
+    for trial in &mut trials {
+        if let (Ok(measured), "rust-axum") = (&mut trial.result, trial.service.service.as_str()) {
+            measured.recording.generator.saturated = true;
+        }
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    let terminal = shown(&report, Format::Terminal);
+    let line = line_of(&terminal, "– axum");
+    assert_eq!(line[..3], ["–", "axum", "≥"], "{terminal}");
+    assert!(
+        terminal.contains("CPU time per request") && terminal.contains("the others:"),
+        "{terminal}"
+    );
+    let markdown = shown(&report, Format::Markdown);
+    assert!(markdown.contains("| – | axum | 1.2.3 | ≥ 7"), "{markdown}");
+    assert!(markdown.contains("axum has no rank, because the generator was the limit: at least"));
+    assert!(charts(&report)[0].1.contains(">≥ 7"));
+    let csv = shown(&report, Format::Csv);
+    assert!(
+        csv.lines()
+            .any(|line| line.contains("rust-axum") && line.ends_with(",true"))
+    );
+    let json: Value = serde_json::from_str(&shown(&report, Format::Json)).expect("JSON");
+    let row = &json["groups"][0]["services"][0];
+    assert_eq!(
+        (&row["generator_bound"], &row["rank"]),
+        (&json!(true), &Value::Null)
+    );
+}
+
+#[test]
+fn a_rank_is_a_tie_only_where_several_have_it() {
+    let terminal = shown(
+        &report_of(&sample::run(), &closed(), 0.95, None),
+        Format::Terminal,
+    );
+    assert_eq!(line_of(&terminal, "axum  ")[0], "1", "{terminal}");
+    assert_eq!(line_of(&terminal, "Go net/http  ")[0], "=2", "{terminal}");
+}
+
+#[test]
+fn the_ceiling_that_a_backend_sets_is_in_words_and_in_the_chart() {
+    let mut run = sample::run();
+    let trials = closed();
+    run.plan = json!({ "groups": [{
+        "contract": "hello", "workload": "hello", "load": trials[0].load, "ceiling_per_s": 80_000.0,
+    }] });
+    let report = report_of(&run, &trials, 0.95, None);
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = shown(&report, format).replace('\n', " ");
+        assert!(
+            text.contains("more than 80,000/s here: 64 requests under way ÷ 800 µs"),
+            "{text}"
+        );
+    }
+    assert!(charts(&report)[0].1.contains("ceiling by Little’s law: 80,000"));
+    assert!(
+        !charts(&report)[1].1.contains("ceiling"),
+        "a response time has none"
+    );
+    let json: Value = serde_json::from_str(&shown(&report, Format::Json)).expect("JSON");
+    assert_eq!(json["groups"][0]["ceiling_per_s"], 80_000.0);
+}
+
+#[test]
+fn users_are_told_by_quantiles_with_what_the_service_takes_beside_them() {
+    let load = json!({
+        "kind": "users", "requests_per_user": 100, "think_ns": 0, "max_users": 1000,
+        "arrival": { "profile": { "kind": "ramp", "from": 4.0, "to": 40.0, "over_ns": 30_000_000_000u64 }, "spacing": "even" },
+    });
+    let mut trials = closed();
+    for trial in &mut trials {
+        trial.load = load.clone();
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    let heads = ["p75, ", "p95, ", "p99, ", "longest, ", "CPU, %", "memory, MiB"];
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = shown(&report, format);
+        for head in heads {
+            assert!(text.contains(head), "no {head}:\n{text}");
+        }
+    }
+    let csv = shown(&report, Format::Csv);
+    for metric in ["p75", "p95", "p99", "max"] {
+        assert!(
+            csv.contains(&format!("response_time_ns_{metric},ns,")),
+            "{metric}"
+        );
+    }
+    assert!(
+        report.groups[0]
+            .load_text
+            .contains("users arrive, 4 rising to 40 per second over 30 s; each sends 100 requests"),
+        "{}",
+        report.groups[0].load_text
+    );
+    insta::assert_snapshot!("users", shown(&report, Format::Terminal));
+}
+
+/// At 99.9 % the report says what JMH would: score ± error, in operations per second.
+#[test]
+fn a_report_at_the_confidence_of_jmh_has_its_score_and_error() {
+    let report = report_of(&sample::run(), &closed(), 0.999, None);
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = shown(&report, format);
+        assert!(text.contains("score ± error at 99.9 %, op/s"), "{text}");
+    }
+    let jmh = &report.groups[0].services[0].summary.metrics.goodput_per_s;
+    let Some(prony_statistics::Quantity::Estimated(estimated)) = jmh else {
+        panic!("an estimate")
+    };
+    let score = estimated.jmh.expect("four trials");
+    let line = line_of(&shown(&report, Format::Terminal), "1 axum").join(" ");
+    let thousands = format!("{:.0} ± {:.0}", score.score, score.error);
+    assert!(
+        line.replace(',', "").contains(&thousands),
+        "{thousands} in {line}"
+    );
+}
+
+#[test]
+fn checks_show_failed_cases_and_warnings_apart() {
+    let check = |service: &str, failed: bool, warnings: &[&str], unavailable: Option<&str>| ServiceCheck {
+        service: service.to_owned(),
+        variant: "current".to_owned(),
+        contract: "hello".to_owned(),
+        protocol: Some("http".to_owned()),
+        passed: !failed && unavailable.is_none(),
+        cases: if unavailable.is_some() {
+            Vec::new()
+        } else {
+            vec!["hello".to_owned(), "unknown path".to_owned()]
+        },
+        failures: failed
+            .then(|| prony_measurement::CaseFailure {
+                case: "unknown path".to_owned(),
+                expected: "status 404".to_owned(),
+                got: "status 200".to_owned(),
+            })
+            .into_iter()
+            .collect(),
+        warnings: warnings.iter().map(ToString::to_string).collect(),
+        unavailable: unavailable.map(str::to_owned),
+    };
+    let matrix = CheckMatrix {
+        schema: 1,
+        services: vec![
+            check("rust-axum", false, &["no Date header"], None),
+            check("go-nethttp", true, &[], None),
+            check("python-flask", false, &[], Some("no Python here")),
+        ],
+    };
+    let markdown = shown(
+        &report_of(&sample::run(), &closed(), 0.95, Some(&matrix)),
+        Format::Markdown,
+    );
+    let (_, checks) = markdown.split_once("## Contract checks").expect("the section");
+    let (checks, _) = checks.split_once("## How").expect("the next one");
+    insta::assert_snapshot!("checks", checks);
+}
+
+/// Three workloads or more of one contract and load are a radar chart, drawn once.
+#[test]
+fn the_workloads_of_a_contract_are_a_radar_chart() {
+    let mut all = Vec::new();
+    for (index, workload) in ["listPersons", "getPerson", "createPerson"]
+        .into_iter()
+        .enumerate()
+    {
+        for mut trial in closed() {
+            workload.clone_into(&mut trial.workload);
+            trial.place += 100 * index as u32;
+            all.push(trial);
+        }
+    }
+    let all = charts(&report_of(&sample::run(), &all, 0.95, None));
+    let radars: Vec<&(String, String)> = all.iter().filter(|(name, _)| name.ends_with("-radar")).collect();
+    assert_eq!(radars.len(), 1);
+    let (name, svg) = radars[0];
+    assert_eq!(name, "1-hello-radar");
+    assert_eq!(svg.matches("<polygon class=\"l\"").count(), 4, "rings");
+    assert_eq!(
+        svg.matches("fill-opacity").count(),
+        3,
+        "a shape for each service that gave numbers"
+    );
+    for workload in ["listPersons", "getPerson", "createPerson"] {
+        assert!(svg.contains(&format!(">{workload}</text>")), "{workload}");
+    }
+}
