@@ -28,9 +28,12 @@ export const METRICS = [
   "sequences_per_s",
   "response_time_ns_mean",
   "response_time_ns_p50",
+  "response_time_ns_p75",
   "response_time_ns_p90",
+  "response_time_ns_p95",
   "response_time_ns_p99",
   "response_time_ns_p99_9",
+  "response_time_ns_max",
   "cpu_ns_per_request",
   "cpus_busy",
   "memory_bytes_peak",
@@ -97,6 +100,8 @@ export type Row = {
   service: string;
   variant: string;
   rank: number | null;
+  /** The generator was the limit: rates are lower bounds. */
+  generator_bound: boolean;
   rank_interval: { best: number; worst: number } | null;
   tied_with: string[];
   trials: number;
@@ -125,6 +130,9 @@ export interface Group {
   load_text: string;
   /** Requests offered per second, where the load says so. */
   offered_per_s: number | null;
+  /** The highest rate that any service can reach, where a backend sets one. */
+  ceiling_per_s: number | null;
+  ceiling_text: string | null;
   ranked_by: Metric;
   /** The result in a sentence. */
   finding: string;
@@ -173,6 +181,8 @@ export interface ServiceCheck {
   service: string;
   variant: string;
   contract: string;
+  /** What was spoken: `http`, `http2`, `grpc`. */
+  protocol?: string;
   passed: boolean;
   cases: string[];
   failures: { case: string; expected: string; got: string }[];
@@ -183,11 +193,15 @@ export interface ServiceCheck {
 export interface ReferenceRow {
   source: string;
   contract: string;
+  workload: string;
   /** The name that the source prints. */
   name: string;
-  service: string;
+  /** Our service that it is about; null where none was measured. */
+  service: string | null;
   variant: string | null;
   throughput_per_s: number;
+  /** What to know about the figure. */
+  notes: string[];
 }
 
 /** How the published order and ours agree, in one group. */
@@ -225,6 +239,9 @@ export interface Report {
 
 export const idOf = (row: { service: string; variant: string | null }): string =>
   row.variant === null ? row.service : `${row.service}/${row.variant}`;
+
+/** Whether a value of the row is a lower bound: a rate that the generator limited. */
+export const isLowerBound = (row: Row, metric: Metric): boolean => row.generator_bound && metric.endsWith("_per_s");
 
 export const isEstimate = (quantity: Quantity | null | undefined): quantity is Estimate =>
   quantity != null && "point" in quantity;

@@ -23,7 +23,8 @@ const UNITS: Record<Dimension, Unit[]> = {
     { symbol: "MiB", factor: 2 ** 20 },
     { symbol: "GiB", factor: 2 ** 30 },
   ],
-  cpus: [{ symbol: "CPUs", factor: 1 }],
+  // 100 % is one CPU that is busy all the time.
+  cpus: [{ symbol: "%", factor: 0.01 }],
   count: [{ symbol: "", factor: 1 }],
 };
 

@@ -16,11 +16,14 @@ export const METRIC: Record<Metric, MetricInfo> = {
   sequences_per_s: { title: "Sequences", dimension: "rate", better: "higher" },
   response_time_ns_mean: { title: "Mean", dimension: "time", better: "lower" },
   response_time_ns_p50: { title: "p50", dimension: "time", better: "lower" },
+  response_time_ns_p75: { title: "p75", dimension: "time", better: "lower" },
   response_time_ns_p90: { title: "p90", dimension: "time", better: "lower" },
+  response_time_ns_p95: { title: "p95", dimension: "time", better: "lower" },
   response_time_ns_p99: { title: "p99", dimension: "time", better: "lower" },
   response_time_ns_p99_9: { title: "p99.9", dimension: "time", better: "lower" },
+  response_time_ns_max: { title: "Longest", dimension: "time", better: "lower" },
   cpu_ns_per_request: { title: "CPU / request", dimension: "time", better: "lower" },
-  cpus_busy: { title: "CPUs busy", dimension: "cpus", better: "lower" },
+  cpus_busy: { title: "CPU", dimension: "cpus", better: "lower" },
   memory_bytes_peak: { title: "Memory, peak", dimension: "bytes", better: "lower" },
   memory_bytes_mean: { title: "Memory, mean", dimension: "bytes", better: "lower" },
   start_ms: { title: "Start-up", dimension: "time", better: "lower" },
@@ -28,7 +31,7 @@ export const METRIC: Record<Metric, MetricInfo> = {
 
 /** The metric's name where nothing around it says that it is a response time. */
 export const metricName = (metric: Metric): string =>
-  metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title}` : (METRIC[metric]?.title ?? metric);
+  metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title.replace(/^[A-Z]/, (first) => first.toLowerCase())}` : (METRIC[metric]?.title ?? metric);
 
 /** Base units in one unit of the metric's key: start-up alone is stored in ms. */
 export const toBase = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);

@@ -74,6 +74,57 @@ describe("the report", () => {
     await page.close();
   });
 
+  test("shows a service that the generator limited first, as a lower bound without a rank", async () => {
+    const report = synthetic(SMALL);
+    const rows = report.groups[0]!.services;
+    const best = rows[0]!;
+    best.rank = null;
+    best.generator_bound = true;
+    const { page } = await browser.open(report);
+    const first = page.locator(".ranking > tbody > tr[data-service]").first();
+    assert.match(await first.innerText(), /^–[^]*generator’s limit[^]*≥ \d/);
+    assert.match(await page.locator(".ranking caption").innerText(), /compare CPU per request/);
+    await page.getByRole("button", { name: "Rank" }).click();
+    await page.getByRole("button", { name: "Rank" }).click();
+    assert.equal(await first.getAttribute("data-service"), `${best.service}/${best.variant}`);
+    await page.close();
+  });
+
+  test("draws the ceiling of a slow backend and gives its reason", async () => {
+    const report = synthetic(SMALL);
+    report.groups[0]!.ceiling_per_s = 123_456;
+    report.groups[0]!.ceiling_text = "No service can do more than 123,456/s here.";
+    const { page, said } = await browser.open(report);
+    assert.match(await page.locator(".answer").innerText(), /No service can do more than 123,456/);
+    const figure = page.locator("#chart-bars-throughput_per_s");
+    await drawAll(page);
+    const [download] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "as SVG" }).click()]);
+    assert.match(readFileSync(await download.path(), "utf8"), /ceiling by Little’s law: 123,456/);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+
+  test("tells arriving users by quantiles, with CPU and memory beside them", async () => {
+    const report = synthetic({ services: 4, contracts: ["snoop"] });
+    report.groups[0]!.load = { kind: "users" };
+    const { page } = await browser.open(report);
+    const heads = await page.locator(".ranking > thead button").evaluateAll((all) => all.map((one) => one.firstChild?.textContent));
+    assert.deepEqual(heads, ["Rank", "Service", "p75", "p95", "p99", "Longest", "CPU", "Memory, peak"]);
+    await page.close();
+  });
+
+  test("lists what failed in the checks apart from warnings", async () => {
+    const report = synthetic(SMALL);
+    report.checks!.services[0]!.warnings = ["no Date header"];
+    const { page } = await browser.open(report);
+    const section = page.locator("section[aria-labelledby=checks]");
+    assert.deepEqual(await section.locator("h3").allInnerTexts(), ["What failed", "Warnings, which fail nobody"]);
+    const [failed, warned] = await section.locator("ul.findings").allInnerTexts();
+    assert.match(failed!, /expected/);
+    assert.ok(warned!.includes("no Date header") && !failed!.includes("no Date header"));
+    await page.close();
+  });
+
   test("sorts by a click and by the keyboard, absent values last", async () => {
     const { page } = await browser.open(synthetic(SMALL));
     const byService = page.getByRole("button", { name: "Service" });
@@ -86,7 +137,7 @@ describe("the report", () => {
     assert.equal(await page.locator('th[aria-sort="descending"]').innerText().then((text) => text.includes("Service")), true);
     await page.getByRole("button", { name: /^Memory/ }).click();
     const memory = await page.locator(".ranking > tbody > tr[data-service]").evaluateAll((rows) =>
-      rows.map((row) => Number.parseFloat(row.querySelectorAll("td.figure")[4]?.textContent ?? "Infinity")),
+      rows.map((row) => Number.parseFloat(row.querySelectorAll("td.figure")[5]?.textContent ?? "Infinity")),
     );
     assert.deepEqual(memory, memory.slice().sort((left, right) => left - right));
     await page.close();

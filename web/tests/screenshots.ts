@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import type { Report } from "../src/data.ts";
+import { positionOf, type Report } from "../src/data.ts";
 import { Browser, drawAll, eventually } from "./browser.ts";
 import { FakeServer } from "./server.ts";
 import { synthetic } from "./synthetic.ts";
@@ -33,8 +33,10 @@ const part = async (page: Page, name: string, from: string, to: string) => {
 const light = await browser.open(report, { width: 1280, height: 980 });
 await drawAll(light.page);
 await save(light.page, "report");
-await part(light.page, "charts", "#chart-percentiles", (await light.page.locator("#chart-capacity").count()) > 0 ? "#chart-capacity" : "#chart-density");
-await part(light.page, "pairs", "#pairs", "section[aria-labelledby=pairs]");
+const has = async (what: string): Promise<boolean> => (await light.page.locator(what).count()) > 0;
+await part(light.page, "charts", "#charts", (await has("#chart-capacity")) ? "#chart-capacity" : "#chart-density");
+// A run of one round, or of one service, has no pairs.
+if (await has("#pairs")) await part(light.page, "pairs", "#pairs", "section[aria-labelledby=pairs]");
 await light.page.close();
 
 const dark = await browser.open(report, { dark: true, width: 1280, height: 980 });
@@ -47,11 +49,13 @@ await save(phone.page, "report-phone");
 await phone.page.close();
 
 const server = await FakeServer.start();
-const running = { ...report, state: "running", ended_at: null };
+const running = { ...report, state: "running", ended_at: null, trials: Math.floor(report.planned_trials / 3) };
 server.answers.set(`/api/runs/${report.run}`, running);
 const live = await browser.visit(`${server.address}/run/${report.run}`, { width: 1280, height: 760 });
 await eventually(async () => server.listening, 1);
 const first = report.groups[0]?.services[0];
+const rate = positionOf(first?.throughput_per_s) ?? 60_000;
+const p99 = positionOf(first?.response_time_ns_p99) ?? 2.4e6;
 for (let second = 0; second < 40; second += 1) {
   server.tell({
     running: true,
@@ -67,8 +71,8 @@ for (let second = 0; second < 40; second += 1) {
       workload: null,
       step: null,
       phase: "measurement",
-      throughput_per_s: 61_000 + 900 * Math.sin(second * 1.7) - 20_000 * Math.exp(-second / 4),
-      response_time_ns_p99: 2.4e6 + 0.2e6 * Math.cos(second * 2.3) + 2e6 * Math.exp(-second / 4),
+      throughput_per_s: rate * (1 + 0.015 * Math.sin(second * 1.7) - 0.3 * Math.exp(-second / 4)),
+      response_time_ns_p99: p99 * (1 + 0.08 * Math.cos(second * 2.3) + 0.8 * Math.exp(-second / 4)),
     },
   });
   await new Promise((done) => setTimeout(done, 25));

@@ -1,6 +1,6 @@
 // Bars with the interval as whiskers, in the order of the table.
 
-import { idOf, isEstimate, positionOf, type Metric, type Row, type Services } from "../data.ts";
+import { idOf, isEstimate, isLowerBound, positionOf, type Metric, type Row, type Services } from "../data.ts";
 import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import type { Theme } from "../theme.ts";
@@ -12,6 +12,8 @@ interface Bar {
   low: number | null;
   high: number | null;
   warned: boolean;
+  /** The generator was the limit. */
+  bound: boolean;
 }
 
 interface Api {
@@ -31,6 +33,7 @@ function barsOf(rows: Row[], metric: Metric, services: Services): Bar[] {
         low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
         high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
         warned: row.warnings.length > 0,
+        bound: isLowerBound(row, metric),
       },
     ];
   });
@@ -64,10 +67,26 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
 
 function said(bar: Bar, unit: Unit): string {
   const half = bar.low === null || bar.high === null ? "" : ` ${plusMinus((bar.high - bar.low) / 2 / bar.value)}`;
-  return `${inUnit(bar.value, unit)}${half}${bar.warned ? " ⚠" : ""}`;
+  return `${bar.bound ? "≥ " : ""}${inUnit(bar.value, unit)}${half}${bar.warned ? " ⚠" : ""}`;
 }
 
-export function bars(rows: Row[], metric: Metric, services: Services): Chart | null {
+/** The highest value that any service can reach, as a dashed line with its number above. */
+const ceilingLine = (theme: Theme, ceiling: number, unit: Unit, right: boolean) => ({
+  silent: true,
+  symbol: "none",
+  lineStyle: { color: theme.text, type: "dashed", width: 1.5 },
+  label: {
+    position: "start",
+    distance: 4,
+    align: right ? "right" : "center",
+    color: theme.text,
+    fontSize: 12,
+    formatter: `ceiling by Little’s law: ${inUnit(ceiling, unit)}`,
+  },
+  data: [{ xAxis: ceiling / unit.factor }],
+});
+
+export function bars(rows: Row[], metric: Metric, services: Services, ceiling: number | null = null): Chart | null {
   const shown = barsOf(rows, metric, services);
   if (shown.length === 0) return null;
   const { title, dimension, better } = METRIC[metric];
@@ -77,36 +96,39 @@ export function bars(rows: Row[], metric: Metric, services: Services): Chart | n
   // bars flat.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.`;
+  const edge = Math.max(ceiling ?? 0, ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
+  const top = ceiling === null ? 8 : 30;
+  const bound = shown.some((bar) => bar.bound) ? " ≥: the generator was the limit, so the service may do more." : "";
+  const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.${bound}`;
   return {
     id: `bars-${metric}`,
     title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
-    height: 40 + shown.length * 26,
+    height: 32 + top + shown.length * 26,
     table: {
       head: ["Service", `${title}, ${unit.symbol}`, "low", "high"],
       rows: shown.map((bar) => [
         bar.name + (bar.warned ? " (with warnings)" : ""),
-        inUnit(bar.value, unit),
+        (bar.bound ? "≥ " : "") + inUnit(bar.value, unit),
         bar.low === null ? "too few trials" : inUnit(bar.low, unit),
         bar.high === null ? "too few trials" : inUnit(bar.high, unit),
       ]),
     },
     option: (theme, width) => ({
       ...base(theme),
-      grid: { left: Math.min(Math.max(90, width * 0.3), 190, 16 + longest * 7), right: 104, top: 8, bottom: 26 },
+      grid: { left: Math.min(Math.max(90, width * 0.3), 190, 16 + longest * 7), right: 104, top, bottom: 26 },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
         formatter: (hovered: Hovered) => {
           const bar = shown[hovered.dataIndex]!;
-          const lines: [string, string][] = [[title, withUnit(bar.value, unit)]];
+          const lines: [string, string][] = [[title, (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
           if (bar.low !== null && bar.high !== null)
             lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
           return tip(bar.name, lines);
         },
       },
-      xAxis: { ...axis(theme, ""), type: "value", min: 0, splitNumber: width < 600 ? 3 : 6 },
+      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...(ceiling !== null && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
       yAxis: {
         ...axis(theme, ""),
         type: "category",
@@ -122,6 +144,7 @@ export function bars(rows: Row[], metric: Metric, services: Services): Chart | n
           barWidth: 16,
           itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
           emphasis: { disabled: true },
+          ...(ceiling !== null && { markLine: ceilingLine(theme, ceiling, unit, ceiling > edge / 2) }),
         },
         {
           type: "custom",

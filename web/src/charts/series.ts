@@ -25,7 +25,7 @@ function tracksOf(row: Row): Track[] {
   const tracks: Track[] = [
     { title: "Throughput", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.throughput_per_s) },
     { title: "p99", dimension: "time", points: keep(series.intervals, (one) => one.at_s, (one) => one.response_time_ns_p99) },
-    { title: "CPUs busy", dimension: "cpus", points: keep(series.resources, (one) => one.at_s, (one) => one.cpus_busy) },
+    { title: "CPU", dimension: "cpus", points: keep(series.resources, (one) => one.at_s, (one) => one.cpus_busy) },
     { title: "Memory", dimension: "bytes", points: keep(series.resources, (one) => one.at_s, (one) => one.memory_bytes) },
   ];
   return tracks.filter((track) => track.points.length > 1);
@@ -97,7 +97,7 @@ function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
     })),
     yAxis: tracks.map((track, index) => ({
       ...axis(theme, ""),
-      name: track.dimension === "cpus" ? track.title : `${track.title}, ${units[index]!.symbol}`,
+      name: `${track.title}, ${units[index]!.symbol}${track.dimension === "cpus" ? " of one" : ""}`,
       nameLocation: "end",
       nameTextStyle: { color: theme.text, align: "left", padding: [0, 0, 0, -64], fontSize: 12, fontWeight: 600 },
       nameGap: 10,

@@ -7,7 +7,7 @@ import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { overTime } from "../charts/series.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
-import { metricName } from "../metrics.ts";
+import { METRIC, metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
 import { Figure } from "./figure.tsx";
 
@@ -16,9 +16,13 @@ const BAR_METRICS: Metric[] = [
   "throughput_per_s",
   "sequences_per_s",
   "response_time_ns_p50",
+  "response_time_ns_p75",
+  "response_time_ns_p95",
   "response_time_ns_p99",
   "response_time_ns_p99_9",
+  "response_time_ns_max",
   "cpu_ns_per_request",
+  "cpus_busy",
   "memory_bytes_peak",
   "start_ms",
 ];
@@ -34,7 +38,8 @@ function Bars(props: Props) {
   const { group, rows, services } = props;
   const [chosen, setMetric] = useState<Metric | null>(null);
   const metric = chosen ?? group.ranked_by;
-  const chart = useMemo(() => bars(rows, metric, services), [rows, metric, services]);
+  const ceiling = METRIC[metric].dimension === "rate" ? group.ceiling_per_s : null;
+  const chart = useMemo(() => bars(rows, metric, services, ceiling), [rows, metric, services, ceiling]);
   if (!chart) return null;
   return (
     <Figure chart={chart} wide>

@@ -1,10 +1,12 @@
 // Which service passes which case of its contracts.
 
+import type { ComponentChildren } from "preact";
 import { idOf, type ServiceCheck, type Services } from "../data.ts";
 import { plural } from "../format.ts";
 
 function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
   const { checks, services } = props;
+  const keyOf = (check: ServiceCheck) => `${idOf(check)} ${check.protocol ?? ""}`;
   const cases = [...new Set(checks.flatMap((check) => [...check.cases, ...check.failures.map((failure) => failure.case)]))];
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`Cases of ${props.contract}`}>
@@ -26,8 +28,8 @@ function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Ser
           {checks.map((check) => {
             const failed = new Map(check.failures.map((failure) => [failure.case, failure]));
             return (
-              <tr key={idOf(check)}>
-                <th scope="row">{services.name(idOf(check))}</th>
+              <tr key={keyOf(check)}>
+                <th scope="row">{nameOf(check, services)}</th>
                 {check.unavailable !== null ? (
                   <td class="unavailable" colSpan={Math.max(1, cases.length)}>
                     not checked: {check.unavailable}
@@ -61,11 +63,51 @@ function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Ser
   );
 }
 
+function nameOf(check: ServiceCheck, services: Services): string {
+  const name = services.name(idOf(check));
+  return check.protocol === undefined || check.protocol === "http" ? name : `${name} (${check.protocol})`;
+}
+
+/** What was found of each service: failures, or warnings, which fail nobody. */
+function Findings(props: { title: string; found: { name: string; parts: ComponentChildren[] }[] }) {
+  if (props.found.length === 0) return null;
+  return (
+    <>
+      <h3>{props.title}</h3>
+      <ul class="findings">
+        {props.found.map(({ name, parts }) => (
+          <li key={name}>
+            <b>{name}</b>
+            <ul>
+              {parts.map((part, index) => (
+                <li key={index}>{part}</li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
 export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
   const { checks, services } = props;
   if (checks.length === 0) return null;
   const contracts = [...new Set(checks.map((check) => check.contract))];
-  const broken = checks.filter((check) => check.failures.length > 0 || check.warnings.length > 0);
+  const named = (check: ServiceCheck) => `${nameOf(check, services)}, ${check.contract}`;
+  const failures = checks
+    .filter((check) => check.failures.length > 0)
+    .map((check) => ({
+      name: named(check),
+      parts: check.failures.map((failure) => (
+        <>
+          {failure.case}: expected <code>{failure.expected}</code>, got <code>{failure.got}</code>
+        </>
+      )),
+    }));
+  const warnings = checks
+    .filter((check) => check.warnings.length > 0)
+    .map((check) => ({ name: named(check), parts: check.warnings as ComponentChildren[] }));
   return (
     <section aria-labelledby="checks">
       <h2 id="checks">Contract checks</h2>
@@ -73,32 +115,8 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
       {contracts.map((contract) => (
         <Matrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
-      {broken.length > 0 && (
-        <ul class="findings">
-          {broken.map((check) => (
-            <li key={`${idOf(check)} ${check.contract}`}>
-              <b>
-                {services.name(idOf(check))}, {check.contract}
-              </b>
-              <ul>
-                {check.failures.map((failure, index) => (
-                  <li key={index}>
-                    {failure.case}: expected <code>{failure.expected}</code>, got <code>{failure.got}</code>
-                  </li>
-                ))}
-                {check.warnings.map((warning, index) => (
-                  <li key={`w${index}`}>
-                    <span class="sign" aria-hidden="true">
-                      ⚠
-                    </span>{" "}
-                    {warning}
-                  </li>
-                ))}
-              </ul>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Findings title="What failed" found={failures} />
+      <Findings title="Warnings, which fail nobody" found={warnings} />
     </section>
   );
 }

@@ -54,6 +54,7 @@ export function Answer(props: { group: Group }) {
     <div class="answer" role="note" aria-label="The result in a sentence">
       <p>{group.finding}</p>
       <p class="quiet">{group.load_text}</p>
+      {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
       <Warnings warnings={group.warnings} />
     </div>
   );

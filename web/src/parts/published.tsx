@@ -25,7 +25,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
   const beside = useMemo(
     () =>
       report.reference
-        .filter((one) => one.contract === group?.contract)
+        .filter((one) => one.contract === group?.contract && one.workload === group.workload)
         .map((one) => {
           const row = group && ours(group, one);
           return { ...one, row, ours: positionOf(row?.throughput_per_s) };
@@ -72,7 +72,10 @@ export function Published(props: { report: Report; group: Group | undefined; ser
             <tbody>
               {beside.map((one, index) => (
                 <tr key={index}>
-                  <th scope="row">{one.name}</th>
+                  <th scope="row">
+                    {one.name}
+                    {one.notes.length > 0 && <small class="note">{one.notes.join("; ")}</small>}
+                  </th>
                   <td>{one.source}</td>
                   <td>{human(one.throughput_per_s, "count")}</td>
                   <td>{one.ours === null ? "not measured" : human(one.ours, "count")}</td>

@@ -2,7 +2,7 @@
 
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { idOf, isEstimate, positionOf, type Group, type Metric, type Quantity, type Row, type Services } from "../data.ts";
+import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { inUnit, percent, plural, plusMinus, unitFor, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { RowDetails } from "./details.tsx";
@@ -12,32 +12,66 @@ export interface Sort {
   down: boolean;
 }
 
-/** Columns by importance: a narrow screen drops them from the end, into the details of the row. */
-const COLUMNS: { metric: Metric; from: "phone" | "tablet" | "wide" }[] = [
-  { metric: "response_time_ns_p50", from: "tablet" },
-  { metric: "response_time_ns_p99", from: "phone" },
-  { metric: "cpu_ns_per_request", from: "tablet" },
-  { metric: "memory_bytes_peak", from: "wide" },
-  { metric: "start_ms", from: "wide" },
-];
+interface Column {
+  metric: Metric;
+  /** A narrower screen leaves it to the details of the row. */
+  from: "phone" | "tablet" | "wide";
+}
+
+/** What matters under each kind of load, in order. Under a closed one the rate comes first. */
+const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
+  closed: [
+    { metric: "response_time_ns_p50", from: "tablet" },
+    { metric: "response_time_ns_p99", from: "phone" },
+    { metric: "cpu_ns_per_request", from: "tablet" },
+    { metric: "cpus_busy", from: "wide" },
+    { metric: "memory_bytes_peak", from: "wide" },
+    { metric: "start_ms", from: "wide" },
+  ],
+  open: [
+    { metric: "response_time_ns_p75", from: "wide" },
+    { metric: "response_time_ns_p95", from: "wide" },
+    { metric: "response_time_ns_p99", from: "phone" },
+    { metric: "response_time_ns_max", from: "wide" },
+    { metric: "cpu_ns_per_request", from: "phone" },
+    { metric: "cpus_busy", from: "tablet" },
+    { metric: "memory_bytes_peak", from: "tablet" },
+  ],
+  users: [
+    { metric: "response_time_ns_p75", from: "wide" },
+    { metric: "response_time_ns_p95", from: "tablet" },
+    { metric: "response_time_ns_p99", from: "phone" },
+    { metric: "response_time_ns_max", from: "tablet" },
+    { metric: "cpus_busy", from: "phone" },
+    { metric: "memory_bytes_peak", from: "wide" },
+  ],
+};
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
 
-const columnsThatFit = (): Metric[] =>
-  COLUMNS.filter(({ from }) => from === "phone" || (from === "tablet" ? TABLET.matches : WIDE.matches)).map(({ metric }) => metric);
+type Screen = Column["from"];
 
-/** The rate that the group is ranked by, or goodput, and the columns that fit the screen. */
+const screen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
+
+function columnsOf(group: Group, on: Screen): Metric[] {
+  const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
+  const fits = ({ from }: Column) => from === "phone" || on === "wide" || from === on;
+  const columns = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
+  return kind === "closed" ? [METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s", ...columns] : columns;
+}
+
+/** The columns that fit the screen. */
 function useColumns(group: Group): Metric[] {
-  const [columns, setColumns] = useState(columnsThatFit);
+  const [on, setScreen] = useState(screen);
   useEffect(() => {
-    const changed = () => setColumns(columnsThatFit());
+    const changed = () => setScreen(screen());
     for (const query of [TABLET, WIDE]) query.addEventListener("change", changed);
     return () => {
       for (const query of [TABLET, WIDE]) query.removeEventListener("change", changed);
     };
   }, []);
-  return [METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s", ...columns];
+  return columnsOf(group, on);
 }
 
 /** Sorted rows; what has no value comes last, whichever way the rest goes. */
@@ -49,7 +83,9 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   }
   const metric = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
-  const value = (row: Row) => (metric === "rank" ? row.rank : positionOf(row[metric]));
+  // One that the generator kept from its rank may be the best.
+  const rank = (row: Row) => row.rank ?? (row.generator_bound && row.excluded === null ? 0 : null);
+  const value = (row: Row) => (metric === "rank" ? rank(row) : positionOf(row[metric]));
   return rows.slice().sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
@@ -80,15 +116,18 @@ function scaleOf(rows: Row[], metric: Metric): Scale {
 }
 
 /** The number, its half-width, and the interval as a bar on the scale of its column. */
-function Cell(props: { quantity: Quantity | null | undefined; metric: Metric; scale: Scale }) {
-  const { quantity, metric, scale } = props;
+function Cell(props: { row: Row; metric: Metric; scale: Scale }) {
+  const { row, metric, scale } = props;
+  const quantity = row[metric];
   if (quantity == null) return <span class="quiet">not known</span>;
   const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most)}%`;
   const position = positionOf(quantity);
   if (position === null) return <span class="quiet">not known</span>;
+  const least = isLowerBound(row, metric) ? "≥ " : "";
   if (!isEstimate(quantity)) {
     return (
       <span class="number" title="One trial alone has no interval">
+        {least}
         {inUnit(toBase(metric, position), scale.unit)} <small>1 trial</small>
       </span>
     );
@@ -97,7 +136,8 @@ function Cell(props: { quantity: Quantity | null | undefined; metric: Metric; sc
   const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
   const width = `max(2px, calc(${at(quantity.high)} - ${at(quantity.low)}))`;
   return (
-    <span class="number" title={range}>
+    <span class="number" title={least ? `The generator was the limit: at least ${range}` : range}>
+      {least}
       {inUnit(toBase(metric, quantity.point), scale.unit)} <small>{plusMinus(half)}</small>
       <span class="track" aria-hidden="true">
         <span class="fill" style={{ width: at(quantity.point) }} />
@@ -124,16 +164,16 @@ function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort
   );
 }
 
-function Rank(props: { row: Row }) {
+function Rank(props: { row: Row; shared: boolean }) {
   const { row } = props;
-  if (row.rank === null) return <span aria-label="not ranked">–</span>;
+  if (row.rank === null) return <span title={row.generator_bound ? "Not ranked: the generator was the limit" : "Not ranked"}>–</span>;
   const tied = row.tied_with.length > 0;
   const interval = row.rank_interval;
   const range = interval && interval.best !== interval.worst ? `; the data allows ranks ${interval.best} to ${interval.worst}` : "";
   return (
     <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}${range}` : `Rank ${row.rank}${range}`}>
       {row.rank}
-      {tied && (
+      {props.shared && (
         <>
           {" "}
           <small class="tie">tie</small>
@@ -151,6 +191,11 @@ function ServiceName(props: { row: Row; services: Services }) {
     <>
       <span class="name">{props.services.name(id)}</span>
       {info?.era && <span class="badge">era</span>}
+      {props.row.generator_bound && (
+        <span class="badge" title="The generator was the limit, not the service: its rate is a lower bound">
+          generator’s limit
+        </span>
+      )}
       <span class="about">{about.filter(Boolean).join(" · ")}</span>
     </>
   );
@@ -173,12 +218,17 @@ export function Ranking(props: {
   };
   const columns = useColumns(group);
   const scales = columns.map((metric) => scaleOf(group.services, metric));
+  const bound = rows.some((row) => row.generator_bound);
+  const having = new Map<number | null, number>();
+  for (const row of group.services) having.set(row.rank, (having.get(row.rank) ?? 0) + 1);
   return (
     <div class="table-frame">
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}; services that the data cannot tell apart share
           a rank. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
+          {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is busy all the time."}
+          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."}
         </caption>
         <thead>
           <tr>
@@ -209,7 +259,7 @@ export function Ranking(props: {
               <Fragment key={id}>
                 <tr class={row.excluded ? "excluded" : ""} data-service={id}>
                   <td class="rank">
-                    <Rank row={row} />
+                    <Rank row={row} shared={(having.get(row.rank) ?? 0) > 1} />
                   </td>
                   <th scope="row">
                     <ServiceName row={row} services={services} />
@@ -221,7 +271,7 @@ export function Ranking(props: {
                   ) : (
                     columns.map((metric, index) => (
                       <td key={metric} class="figure">
-                        <Cell quantity={row[metric]} metric={metric} scale={scales[index]!} />
+                        <Cell row={row} metric={metric} scale={scales[index]!} />
                       </td>
                     ))
                   )}

@@ -51,7 +51,9 @@ function Now(props: { news: News; planned: number }) {
     setSeen({ throughput: add(seen.throughput, progress.throughput_per_s), p99: add(seen.p99, progress.response_time_ns_p99) });
   }, [progress]);
   const now = progress?.service ? `${progress.service.service}/${progress.service.variant}` : null;
-  const doing = [now, progress?.contract, progress?.step || progress?.phase ? words(progress.step ?? progress.phase ?? "") : null].filter(Boolean).join(" · ");
+  const step = words(progress?.step ?? progress?.phase ?? "");
+  // A workload often has the name of its contract.
+  const doing = [...new Set([now, progress?.contract, progress?.workload, step])].filter(Boolean).join(" · ");
   return (
     <section class="now" aria-label="What happens now">
       <div>
