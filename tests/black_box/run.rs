@@ -188,6 +188,99 @@ fn bad_input_ends_with_2_and_says_what_is_allowed() {
 }
 
 #[test]
+fn what_the_checks_found_is_in_the_report() {
+    let checkout = Checkout::new(1, &["right", "short", "dies"]);
+    let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let checks = ended.json()["checks"]["services"].clone();
+    let rows = checks.as_array().expect("a row for each service");
+    let row = |service: &str| {
+        let mut own = rows.iter().filter(|row| row["service"] == service);
+        let row = own.next().unwrap_or_else(|| panic!("no {service}: {checks}"));
+        assert!(own.next().is_none(), "{service} twice: {checks}");
+        row.clone()
+    };
+    assert_eq!(row("toy-right")["passed"], true);
+    let cases = row("toy-right")["cases"].as_array().map_or(0, Vec::len);
+    assert!(cases > 3, "{checks}");
+    let short = row("toy-short");
+    assert_eq!(short["passed"], false);
+    assert!(short["failures"].to_string().contains("Hello, World!"), "{short}");
+    let dies = row("toy-dies");
+    assert_eq!(dies["passed"], false);
+    assert_eq!(dies["failures"][0]["case"], "start", "{dies}");
+    let junit = checkout.prony(&["report", "--format", "junit"]);
+    assert_eq!(junit.code, Some(0), "{junit:?}");
+    assert!(
+        junit.out.contains("toy-right/current hello") && junit.out.contains("<failure"),
+        "{}",
+        junit.out
+    );
+}
+
+#[test]
+fn rounds_are_spent_on_those_whose_rank_is_open() {
+    let checkout = Checkout::new(8, &["slow", "unsteady", "restless"]);
+    let ended = checkout.prony(&["run", "toys", "--json", "--precision", "20%", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let trials = |service: &str| {
+        let row = row(&report, service);
+        row["trials"].as_u64().unwrap_or(0) + row["failed_trials"].as_u64().unwrap_or(0)
+    };
+    assert_eq!((trials("toy-unsteady"), trials("toy-restless")), (8, 8));
+    assert!(
+        (5..8).contains(&trials("toy-slow")),
+        "{} trials of the slow one: {}",
+        trials("toy-slow"),
+        ended.err
+    );
+    assert!(
+        ended
+            .err
+            .contains("goes on without what is settled: toy-slow/current hello"),
+        "{}",
+        ended.err
+    );
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("toy-slow/current took part in"), "{warnings}");
+}
+
+#[test]
+fn several_builds_are_made_anew_and_told_apart() {
+    let checkout = Checkout::new(4, &["right"]);
+    checkout.add("right", r#""date +%s%N > stamp""#);
+    let stamps = || -> Vec<String> {
+        let builds = std::fs::read_dir(checkout.path(".prony/build")).expect("builds");
+        let mut stamps: Vec<String> = builds
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stamp")).ok())
+            .collect();
+        stamps.sort();
+        stamps
+    };
+    let run = || checkout.prony(&["run", "toys", "--builds", "2", "--json", "--keep-disturbed"]);
+    let ended = run();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let variation = &row(&report, "toy-right")["variation"];
+    let levels: Vec<&str> = variation["components"]
+        .as_array()
+        .expect("levels")
+        .iter()
+        .filter_map(|component| component["level"].as_str())
+        .collect();
+    assert_eq!(levels, ["within_start", "between_starts", "between_builds"]);
+    let first = stamps();
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert_eq!(run().code, Some(0));
+    let second = stamps();
+    assert!(
+        second.iter().all(|stamp| !first.contains(stamp)),
+        "{first:?} {second:?}"
+    );
+}
+
+#[test]
 fn outside_of_a_checkout_it_says_so() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_prony"));

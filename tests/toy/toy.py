@@ -4,11 +4,32 @@ import http.client
 import os
 import signal
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 MODE = os.environ.get("MODE", "right")
+# How long a reply takes, s: always the same, or another one in each start, so that two are equal on the whole.
+SLOW = 0.04
+UNSTEADY = {"unsteady": [1, 8, 2, 10, 1, 9, 2, 7], "restless": [8, 1, 10, 2, 9, 1, 7, 2]}
 HELLO = b"Hello, World" if MODE == "short" else b"Hello, World!"
+
+
+def delay():
+    if MODE == "slow":
+        return SLOW
+    if MODE not in UNSTEADY:
+        return 0
+    starts = 0
+    if os.path.exists("starts"):
+        with open("starts") as file:
+            starts = int(file.read())
+    with open("starts", "w") as file:
+        file.write(str(starts + 1))
+    return UNSTEADY[MODE][starts % 8] / 1000
+
+
+DELAY = delay()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -33,6 +54,8 @@ class Handler(BaseHTTPRequestHandler):
     def reply(self, status, body):
         length = int(self.headers.get("Content-Length") or 0)
         self.rfile.read(length)
+        if DELAY:
+            time.sleep(DELAY)
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))

@@ -3,12 +3,15 @@
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
 use anyhow::Context as _;
+use prony_contract::Contract;
+use prony_load::Load;
 use prony_measurement::{RunRecord, TrialRecord};
 use prony_plan::{Catalogue, Service};
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
 use prony_statistics::{Calibration, Options, Summary, machine_name, summarise};
 use prony_store::Store;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -19,6 +22,8 @@ const SILENT: Duration = Duration::from_mins(2);
 const WIDEST: usize = 150;
 /// Rounds for which a report cites the smallest difference.
 const CITED_ROUNDS: u32 = 10;
+/// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
+const CEILING: &str = "ceiling_per_s";
 /// Width where there is no terminal.
 const USUAL: usize = 100;
 
@@ -26,6 +31,7 @@ const USUAL: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     services: Vec<ServiceInfo>,
+    contracts: BTreeMap<String, Contract>,
     references: Vec<References>,
 }
 
@@ -36,10 +42,12 @@ impl Surroundings {
             return Ok(Self::default());
         };
         // A report of an old run must not fail because a service file is being edited.
-        let services =
-            Catalogue::read(&checkout.root).map_or_else(|_| Vec::new(), |all| service_infos(&all.services));
+        let (services, contracts) = Catalogue::read(&checkout.root)
+            .map(|all| (service_infos(&all.services), all.contracts))
+            .unwrap_or_default();
         Ok(Self {
             services,
+            contracts,
             references: references(&checkout.root.join("reference"))?,
         })
     }
@@ -92,7 +100,9 @@ pub(crate) fn summary(run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result
 
 /// The report of a run as it stands.
 pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
-    let record = store.run(run)?;
+    let mut record = store.run(run)?;
+    // A run of an earlier version kept none.
+    add_ceilings(&mut record.plan, &beside.contracts);
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
     let checks = store.check_matrix(Some(run))?;
@@ -133,8 +143,13 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
                 100.0 * seen.difference
             )
         });
+        let short = if calibration.short {
+            ", with stages too short to be trusted"
+        } else {
+            ""
+        };
         format!(
-            "This machine was calibrated at {}: {verdict}{smallest}.",
+            "This machine was calibrated at {}{short}: {verdict}{smallest}.",
             stored.calibrated_at
         )
     }))
@@ -168,12 +183,25 @@ fn is_recent(at: &str) -> bool {
         .is_some_and(|ago| ago < SILENT)
 }
 
-/// How text looks on this standard output: colours where it is a terminal and nobody forbids them.
+/// How text looks on this standard output.
 pub(crate) fn look() -> Look {
-    let terminal = std::io::stdout().is_terminal();
+    let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
+    look_of(std::io::stdout().is_terminal(), columns)
+}
+
+/// How text looks on this standard error.
+pub(crate) fn look_of_errors() -> Look {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    look_of(
+        std::io::stderr().is_terminal(),
+        size.map_or(USUAL, |(width, _)| usize::from(width.0)),
+    )
+}
+
+/// Colours where there is a terminal and nobody forbids them.
+fn look_of(terminal: bool, columns: usize) -> Look {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
     Look {
         colour: terminal && !forbidden && !dumb,
         columns: if terminal { columns.min(WIDEST) } else { USUAL },
@@ -218,10 +246,37 @@ pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// The plan as stored: what [`report`] reads from it is written here, so that both stand together.
-pub(crate) fn plan_with_services(plan: Value, services: &[Service]) -> Value {
+pub(crate) fn plan_to_keep(
+    plan: Value,
+    services: &[Service],
+    contracts: &BTreeMap<String, Contract>,
+) -> Value {
     let mut plan = plan;
     if let Some(object) = plan.as_object_mut() {
         object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
     }
+    add_ceilings(&mut plan, contracts);
     plan
+}
+
+/// Puts the ceiling that the contract's backend sets into each group that does not say it.
+fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
+    let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
+    for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if group.contains_key(CEILING) {
+            continue;
+        }
+        let text = |key: &str| group.get(key).and_then(Value::as_str);
+        let load = group
+            .get("load")
+            .and_then(|load| serde_json::from_value::<Load>(load.clone()).ok());
+        let contract = text("contract").and_then(|name| contracts.get(name));
+        let ceiling = contract
+            .zip(load)
+            .zip(text("workload"))
+            .and_then(|((contract, load), workload)| contract.ceiling_per_s(workload, &load).ok()?);
+        if let Some(ceiling) = ceiling {
+            group.insert(CEILING.to_owned(), ceiling.into());
+        }
+    }
 }

@@ -120,6 +120,16 @@ pub(crate) fn choose(
     Ok(Chosen { id })
 }
 
+/// The service that was chosen from this catalogue.
+pub(crate) fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
+    let same = |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
+    catalogue
+        .services
+        .iter()
+        .find(same)
+        .expect("invariant: chosen services are in the catalogue")
+}
+
 /// The contract and protocol that two services are loaded with: the one that is wished, else the first in common.
 pub(crate) fn common(
     catalogue: &Catalogue,
@@ -127,16 +137,7 @@ pub(crate) fn common(
     second: &Chosen,
     wished: Option<&str>,
 ) -> anyhow::Result<(String, Protocol)> {
-    let find = |chosen: &Chosen| {
-        let same =
-            |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
-        catalogue
-            .services
-            .iter()
-            .find(same)
-            .expect("invariant: chosen services are in the catalogue")
-    };
-    let (first, second) = (find(first), find(second));
+    let (first, second) = (find(catalogue, first), find(catalogue, second));
     let contracts = first
         .contracts
         .iter()

@@ -26,6 +26,9 @@ pub struct TrialRecord {
     pub place: u32,
     /// The round, from 0.
     pub round: u32,
+    /// The build that it was started from, from 0; `None` where there was one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<u32>,
     /// Service and variant.
     pub service: ServiceId,
     /// The contract.

@@ -24,6 +24,18 @@ pub struct DuetRound {
     pub swapped: bool,
     /// First over second for each synchronous window; all above 0.
     pub ratios: Vec<f64>,
+    /// First over second over all of them, above 0; `None`: their geometric mean stands for the round.
+    #[serde(default)]
+    pub whole: Option<f64>,
+}
+
+/// What two services did side by side.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Synchronous {
+    /// First over second for each window.
+    pub ratios: Vec<f64>,
+    /// First over second over all windows; `None` where a side had no reply at all.
+    pub whole: Option<f64>,
 }
 
 /// What a duet says.
@@ -58,37 +70,55 @@ pub(crate) fn usual_length(intervals: &[Interval]) -> f64 {
     if lengths.is_empty() { 0.0 } else { median(&lengths) }
 }
 
-/// First over second of the windows that both sides have whole, matched by their begin. A window without a reply on a side
-/// is left out: a ratio cannot hold it.
-pub fn synchronous(first: &[Interval], second: &[Interval]) -> Vec<f64> {
-    let rate = |interval: &Interval| interval.valid as f64 / interval.length_s;
+/// First over second of the windows that both sides have whole, matched by their begin.
+///
+/// Where a side had no reply in some window, as many neighbours as needed are joined into one window, everywhere alike: a
+/// ratio cannot hold a zero, and leaving the window out would hide the time in which a service stood still.
+pub fn synchronous(first: &[Interval], second: &[Interval]) -> Synchronous {
     let usual = usual_length(first);
-    let whole = |interval: &&Interval| interval.valid > 0 && interval.length_s > WHOLE * usual;
-    let pairs = first.iter().filter(whole).filter_map(|one| {
-        let near = |other: &&Interval| (other.start_s - one.start_s).abs() < 0.5 * usual;
-        let other = second.iter().filter(whole).find(near)?;
-        Some(rate(one) / rate(other))
+    let whole = |interval: &&Interval| interval.length_s > WHOLE * usual;
+    let pairs: Vec<[&Interval; 2]> = first
+        .iter()
+        .filter(whole)
+        .filter_map(|one| {
+            let near = |other: &&Interval| (other.start_s - one.start_s).abs() < 0.5 * usual;
+            Some([one, second.iter().filter(whole).find(near)?])
+        })
+        .collect();
+    let joined = (1..=pairs.len()).find_map(|length| {
+        let windows = pairs.chunks_exact(length).map(ratio_of);
+        windows.collect::<Option<Vec<f64>>>()
     });
-    pairs.collect()
+    Synchronous {
+        ratios: joined.unwrap_or_default(),
+        whole: ratio_of(&pairs),
+    }
+}
+
+/// The ratio of the rates of valid replies over some windows; `None` where a side has none.
+fn ratio_of(windows: &[[&Interval; 2]]) -> Option<f64> {
+    let rate = |side: usize| {
+        let (valid, length) = windows.iter().fold((0.0, 0.0), |(valid, length), pair| {
+            (valid + pair[side].valid as f64, length + pair[side].length_s)
+        });
+        (valid > 0.0).then(|| valid / length)
+    };
+    Some(rate(0)? / rate(1)?)
 }
 
 /// The ratio of two services from their duet.
 ///
-/// With three rounds of each placement the unit is the round: mean log ratios of each placement, averaged; pooled variance,
-/// Student's t with two degrees of freedom less than rounds. With fewer, windows are the unit, and their number is cut to
+/// With three rounds of each placement the unit is the round: its log ratios (of all windows together, or their mean), averaged
+/// for each placement; pooled variance, Student's t with two degrees of freedom less than rounds. With fewer, windows are the unit, and their number is cut to
 /// n·(1−r)/(1+r) for the correlation r of neighbours (Bayley and Hammersley 1946).
 pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsError> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(StatisticsError::Confidence(confidence));
     }
     let logs = logarithms(rounds)?;
-    let windows: usize = logs.iter().map(|(_, logs)| logs.len()).sum();
-    let side_of = |wanted: bool| -> Vec<&Vec<f64>> {
-        logs.iter()
-            .filter(|(swapped, _)| *swapped == wanted)
-            .map(|(_, logs)| logs)
-            .collect()
-    };
+    let windows: usize = logs.iter().map(|round| round.windows.len()).sum();
+    let side_of =
+        |wanted: bool| -> Vec<&Logs> { logs.iter().filter(|round| round.swapped == wanted).collect() };
     let (straight, swapped) = (side_of(false), side_of(true));
     let by_rounds = straight.len() >= ROUNDS_EACH && swapped.len() >= ROUNDS_EACH;
     let parts: Vec<Part> = [&straight, &swapped]
@@ -98,7 +128,7 @@ pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsErr
             if by_rounds {
                 Part::of_rounds(rounds)
             } else {
-                Part::of_windows(rounds)
+                Part::of_windows(&windows_of(rounds))
             }
         })
         .collect();
@@ -136,9 +166,10 @@ pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Est
     let round = |values: &[f64]| DuetRound {
         swapped: false,
         ratios: values.to_vec(),
+        whole: None,
     };
     let logs = logarithms(&[round(first), round(second)])?;
-    let parts = [Part::of_windows(&[&logs[0].1]), Part::of_windows(&[&logs[1].1])];
+    let parts = [0, 1].map(|side| Part::of_windows(&[&logs[side].windows]));
     let [one, other] = &parts;
     if one.freedom < 1.0 || other.freedom < 1.0 {
         return Err(StatisticsError::TooFew {
@@ -153,7 +184,18 @@ pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Est
     Ok(mean::around(one.mean - other.mean, error, freedom, confidence).map(f64::exp))
 }
 
-fn logarithms(rounds: &[DuetRound]) -> Result<Vec<(bool, Vec<f64>)>, StatisticsError> {
+/// Logarithms of a round.
+struct Logs {
+    swapped: bool,
+    windows: Vec<f64>,
+    round: f64,
+}
+
+fn windows_of<'a>(rounds: &[&'a Logs]) -> Vec<&'a Vec<f64>> {
+    rounds.iter().map(|round| &round.windows).collect()
+}
+
+fn logarithms(rounds: &[DuetRound]) -> Result<Vec<Logs>, StatisticsError> {
     let log = |&value: &f64| match value {
         value if !value.is_finite() => Err(StatisticsError::NotFinite {
             what: "a duet".to_owned(),
@@ -168,10 +210,12 @@ fn logarithms(rounds: &[DuetRound]) -> Result<Vec<(bool, Vec<f64>)>, StatisticsE
     let with_windows = rounds.iter().filter(|round| !round.ratios.is_empty());
     with_windows
         .map(|round| {
-            Ok((
-                round.swapped,
-                round.ratios.iter().map(log).collect::<Result<_, _>>()?,
-            ))
+            let windows = round.ratios.iter().map(log).collect::<Result<Vec<f64>, _>>()?;
+            Ok(Logs {
+                swapped: round.swapped,
+                round: round.whole.as_ref().map_or_else(|| Ok(mean(&windows)), log)?,
+                windows,
+            })
         })
         .collect()
 }
@@ -186,8 +230,8 @@ struct Part {
 }
 
 impl Part {
-    fn of_rounds(rounds: &[&Vec<f64>]) -> Self {
-        let means: Vec<f64> = rounds.iter().map(|round| mean(round)).collect();
+    fn of_rounds(rounds: &[&Logs]) -> Self {
+        let means: Vec<f64> = rounds.iter().map(|round| round.round).collect();
         let count = means.len() as f64;
         Self {
             mean: mean(&means),
@@ -246,6 +290,7 @@ mod tests {
         DuetRound {
             swapped,
             ratios: ratios.to_vec(),
+            whole: None,
         }
     }
 
@@ -303,7 +348,7 @@ mod tests {
             start_s += length_s;
             interval(start_s - length_s, length_s, 100)
         });
-        assert_eq!(synchronous(&windows, &windows).len(), 5);
+        assert_eq!(synchronous(&windows, &windows).ratios.len(), 5);
     }
 
     #[test]
@@ -318,6 +363,23 @@ mod tests {
             interval(1.01, 1.0, 0),
             interval(2.01, 0.2, 9),
         ];
-        assert_eq!(synchronous(&first, &second), [2.0]);
+        let found = synchronous(&first, &second);
+        // The second window of one side holds no reply: its time counts all the same.
+        assert_eq!((found.ratios, found.whole), (vec![6.0], Some(6.0)));
+    }
+
+    #[test]
+    fn time_without_a_reply_counts() {
+        let windows = |freezes: bool| -> Vec<Interval> {
+            let valid = |index: usize| if freezes && index % 10 < 2 { 0 } else { 100 };
+            (0..60)
+                .map(|index| interval(index as f64 / 10.0, 0.1, valid(index)))
+                .collect()
+        };
+        let found = synchronous(&windows(true), &windows(false));
+        assert!((found.whole.expect("both replied") - 0.8).abs() < 1e-9);
+        assert_eq!(found.ratios.len(), 20);
+        let none = synchronous(&[interval(0.0, 1.0, 0)], &[interval(0.0, 1.0, 5)]);
+        assert_eq!(none, Synchronous::default());
     }
 }

@@ -34,6 +34,23 @@ impl Estimate {
         }
     }
 
+    /// The reciprocal: a ratio seen from the other side. The interval must lie above 0.
+    ///
+    /// ```
+    /// let ratio = prony_statistics::Estimate { point: 2.0, low: 1.0, high: 4.0, confidence: 0.95 };
+    /// let reversed = ratio.reversed();
+    /// assert_eq!((reversed.low, reversed.point, reversed.high), (0.25, 0.5, 1.0));
+    /// ```
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            point: self.point.recip(),
+            low: self.high.recip(),
+            high: self.low.recip(),
+            confidence: self.confidence,
+        }
+    }
+
     /// The wider side of the interval as a share of the point: 0.02 is ±2 %.
     pub fn half_width(&self) -> f64 {
         let widest = (self.high - self.point).max(self.point - self.low);
@@ -120,14 +137,16 @@ impl Estimated {
     pub fn log_error(&self) -> Option<f64> {
         let Estimate {
             point,
+            low,
             high,
             confidence,
-            ..
         } = self.estimate;
         if self.method == Method::Linear || point <= 0.0 {
             return None;
         }
-        Some((high / point).ln() / student_two_sided(confidence, self.degrees_of_freedom))
+        // One side may reach further, for the skewness.
+        let reach = (high / point).ln().min((point / low).ln());
+        Some(reach / student_two_sided(confidence, self.degrees_of_freedom))
     }
 }
 

@@ -27,7 +27,7 @@ pub use change::{
     Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange, ServiceChange,
     change_points, compare, compare_in_run, generators, mismatches,
 };
-pub use duet::{Duet, DuetRound, DuetSample, consecutive, duet, synchronous};
+pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};

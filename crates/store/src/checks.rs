@@ -33,6 +33,27 @@ impl Store {
         Ok(())
     }
 
+    /// Keeps the check matrix of a run, in place of the one that it had: it grows while the run goes on.
+    pub fn keep_check_matrix(
+        &self,
+        run: &str,
+        checked_at: &str,
+        matrix: &CheckMatrix,
+    ) -> Result<(), StoreError> {
+        let record = to_json("check matrix", matrix)?;
+        let replaced = self
+            .connection
+            .execute(
+                "UPDATE check_matrix SET checked_at = ?2, record = ?3 WHERE run = ?1",
+                params![run, checked_at, record],
+            )
+            .map_err(self.failed("keep a check matrix"))?;
+        if replaced == 0 {
+            return self.append_check_matrix(Some(run), checked_at, matrix);
+        }
+        Ok(())
+    }
+
     /// The latest check matrix of a run, or (with `None`) of checks on their own.
     pub fn check_matrix(&self, run: Option<&str>) -> Result<Option<CheckMatrix>, StoreError> {
         let text: Option<String> = self

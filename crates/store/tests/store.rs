@@ -27,6 +27,7 @@ fn trial(place: u32, service: &str) -> TrialRecord {
     TrialRecord {
         place,
         round: place / 2,
+        build: None,
         service: ServiceId {
             service: service.to_owned(),
             variant: "current".to_owned(),
@@ -256,6 +257,16 @@ fn check_matrices_and_calibrations_are_found() {
         .append_check_matrix(Some("r"), "2026-11-20T00:00:01Z", &matrix("new"))
         .expect("appends");
     assert_eq!(store.check_matrix(Some("r")).expect("reads"), Some(matrix("new")));
+    assert_eq!(store.check_matrix(None).expect("reads"), Some(matrix("alone")));
+    for service in ["grown", "grown further"] {
+        store
+            .keep_check_matrix("r", "2026-11-20T00:00:02Z", &matrix(service))
+            .expect("keeps");
+        assert_eq!(
+            store.check_matrix(Some("r")).expect("reads"),
+            Some(matrix(service))
+        );
+    }
     assert_eq!(store.check_matrix(None).expect("reads"), Some(matrix("alone")));
     store
         .append_calibration("this", "2026-11-20T00:00:00Z", &[1.5])

@@ -21,7 +21,7 @@ pub use cancel::Cancel;
 pub use failure::Failure;
 pub use generator::{Generator, Heard, Loading, ProcessGenerator};
 pub use progress::Progress;
-pub use run::{NoiseLimits, Run, RunEnd, Watcher, idle, run_plan};
+pub use run::{NextRound, NoiseLimits, Run, RunEnd, Watcher, idle, run_plan};
 pub use trial::{
     Bench, Options, Subject, Trial, run_trial, start_backend, start_service, target_of, wait_until_ready,
 };

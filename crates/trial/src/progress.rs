@@ -1,6 +1,6 @@
 //! What happens, for whoever shows it.
 
-use prony_measurement::{Phase, ServiceId, TrialRecord, Warning};
+use prony_measurement::{Phase, ServiceCheck, ServiceId, TrialRecord, Warning};
 use std::time::Duration;
 
 /// Something that happened in a run.
@@ -52,6 +52,8 @@ pub enum Progress {
         /// Requests that failed.
         errors: u64,
     },
+    /// A service was checked against its contract: before the load, or after it where it failed then.
+    Checked(Box<ServiceCheck>),
     /// A trial ended.
     Ended(Box<TrialRecord>),
     /// A trial is repeated.
@@ -63,6 +65,13 @@ pub enum Progress {
     Round {
         /// Which, from 0.
         round: u32,
+    },
+    /// The rounds from here on hold only some of the services.
+    LeavesOut {
+        /// The first of these rounds, from 0.
+        round: u32,
+        /// Who is left out, with the workload.
+        services: Vec<(ServiceId, String)>,
     },
     /// Something about the whole run is worth knowing.
     Warning(Warning),

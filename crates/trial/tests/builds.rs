@@ -54,6 +54,10 @@ impl Checkout {
         Builder::new(&self.host, &self.toolchains, folders, &self.cancel)
     }
 
+    fn repeated(&self, number: u32, fresh: bool) -> Builder<'_> {
+        self.builder().repeated(number, fresh)
+    }
+
     fn count(&self) -> usize {
         let text = fs::read_to_string(self.folder.path().join("count")).unwrap_or_default();
         text.lines().count()
@@ -78,6 +82,24 @@ fn an_equal_copy_is_never_built_twice() {
     let second = checkout.builder().build(&service).expect("built");
     assert!(second.cached && second.folder == first.folder);
     assert_eq!(checkout.count(), 1);
+}
+
+#[test]
+fn a_repetition_is_built_anew_beside_the_others() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&[&checkout.note()]);
+    let usual = checkout.builder().build(&service).expect("built");
+    let first = checkout.repeated(0, true).build(&service).expect("built");
+    let second = checkout.repeated(1, true).build(&service).expect("built");
+    assert!(first.folder != usual.folder && first.folder != second.folder);
+    assert_eq!(checkout.count(), 3);
+    let again = checkout.repeated(1, true).build(&service).expect("built");
+    assert_eq!(
+        (again.folder, again.cached, checkout.count()),
+        (second.folder.clone(), false, 4)
+    );
+    let kept = checkout.repeated(1, false).build(&service).expect("built");
+    assert!(kept.cached && kept.folder == second.folder);
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn run(lab: &Lab, host: &FakeHost, generator: &FakeGenerator) -> Heard {
         plan: &lab.plan,
         catalogue: &lab.catalogue,
         bench,
-        built: &lab.built,
+        built: std::slice::from_ref(&lab.built),
         done: &done,
     };
     let mut heard = Heard::default();

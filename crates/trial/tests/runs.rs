@@ -95,6 +95,57 @@ fn precise_enough_is_the_end() {
 }
 
 #[test]
+fn who_is_settled_is_left_out_and_that_is_said() {
+    let mut lab = Lab::new(&["ok", "late 1", "late 2"]);
+    lab.plan.rounds = 4;
+    let mut heard = Heard {
+        only: Some((1, BTreeSet::from([0, 2]))),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    let trials = |service: &str| {
+        let own = heard
+            .records
+            .iter()
+            .filter(|record| record.service.service == service);
+        own.map(|record| record.round).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        [trials("ok"), trials("late-1"), trials("late-2")],
+        [vec![0, 1, 2, 3], vec![0, 1], vec![0, 1, 2, 3]]
+    );
+    let said: Vec<(u32, Vec<String>)> = heard
+        .progress
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::LeavesOut { round, services } => Some((
+                *round,
+                services.iter().map(|(id, _)| id.service.clone()).collect(),
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, [(2, vec!["late-1".to_owned()])]);
+}
+
+#[test]
+fn every_check_is_told() {
+    let lab = Lab::new(&["ok"]);
+    let mut heard = Heard::default();
+    lab.run(&BTreeSet::new(), &mut heard);
+    let checks: Vec<_> = heard
+        .progress
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Checked(check) => Some(check),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(checks.len(), 1);
+    assert!(checks[0].passed && !checks[0].cases.is_empty() && checks[0].contract == "hello");
+}
+
+#[test]
 fn no_round_begins_after_the_budget() {
     let mut lab = Lab::new(&["ok"]);
     lab.plan.rounds = 9;

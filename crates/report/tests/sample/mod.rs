@@ -214,6 +214,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
     TrialRecord {
         place,
         round,
+        build: None,
         service: ServiceId {
             service: made.name.to_owned(),
             variant: "current".to_owned(),

@@ -4,6 +4,9 @@ mod power;
 mod stopping;
 mod variation;
 
+#[cfg(test)]
+pub(crate) use stopping::going_on;
+
 pub use power::{rounds_for_difference, smallest_difference};
 pub use stopping::{Decision, Progress, StopReason, StopRule, next_round};
 pub use variation::{Component, Level, Variation, variation};

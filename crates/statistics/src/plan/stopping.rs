@@ -96,16 +96,28 @@ fn with_open(groups: &[Group], precision: f64) -> Decision {
     let mut settled = false;
     for (index, group) in groups.iter().enumerate() {
         let rows: Vec<&ServiceSummary> = measurable(group).collect();
-        let is_open = |row: &&ServiceSummary| !narrow(group, row, precision) || !rank_proven(group, row);
-        let left: Vec<&ServiceSummary> = rows.iter().copied().filter(is_open).collect();
-        let chosen = if left.len() == 1 { rows.clone() } else { left };
+        let still: Vec<bool> = rows
+            .iter()
+            .map(|row| !narrow(group, row, precision) || !rank_proven(group, row))
+            .collect();
+        let chosen = going_on(&still);
         settled |= chosen.len() < rows.len();
-        open.extend(chosen.into_iter().map(|row| (index, row.id.clone())));
+        open.extend(chosen.into_iter().map(|place| (index, rows[place].id.clone())));
     }
     if settled {
         Decision::Only(open)
     } else {
         Decision::All
+    }
+}
+
+/// The services of a group that further rounds hold: those that are open, and all where only one is, since a round of one
+/// service has nothing to compare.
+pub(crate) fn going_on(open: &[bool]) -> Vec<usize> {
+    let all = 0..open.len();
+    match open.iter().filter(|&&open| open).count() {
+        1 => all.collect(),
+        _ => all.filter(|&service| open[service]).collect(),
     }
 }
 

@@ -86,7 +86,7 @@ fn equal_services_are_rarely_told_apart() {
 }
 
 #[test]
-fn unequal_variances_raise_false_differences_by_a_known_amount() {
+fn unequal_variances_raise_no_more_false_differences() {
     let boards = 1_000;
     let spread = |count: u32| -> Vec<f64> {
         (0..count)
@@ -101,7 +101,7 @@ fn unequal_variances_raise_false_differences_by_a_known_amount() {
         ("24, one 5×", one(24, 5.0)),
         ("24, spread 4×", spread(24)),
     ] {
-        for (rounds, most) in [(3, 0.17), (5, 0.12), (10, 0.08)] {
+        for rounds in [3, 5, 10] {
             let board = Board {
                 means: vec![0.0; deviations.len()],
                 deviations: deviations.clone(),
@@ -114,7 +114,11 @@ fn unequal_variances_raise_false_differences_by_a_known_amount() {
                 100.0 * found.any,
                 100.0 * found.tukey
             );
-            assert!(found.any < most, "{name} {rounds}: {}", found.any);
+            assert!(
+                found.any < 0.05 + slack(0.05, boards),
+                "{name} {rounds}: {}",
+                found.any
+            );
         }
     }
 }

@@ -14,9 +14,9 @@ const SHORT: f64 = 0.015;
 const ERRORS: f64 = 3.5;
 
 /// The intervals that a report shows, on the log scale.
-fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
+pub(super) fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
     let pooled = pooled_means(board, confidence);
-    let alone = |row| mean::mean_interval(&values(row), confidence).expect("two values or more");
+    let alone = |row| mean::skewed_interval(&values(row), confidence).expect("two values or more");
     let rows = board.iter().zip(pooled);
     rows.map(|(row, pooled)| pooled.map_or_else(|| alone(row), |(estimate, _)| estimate))
         .collect()

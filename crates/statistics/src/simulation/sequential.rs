@@ -1,8 +1,10 @@
 //! Stopping early, and duets.
 
+use super::coverage::shown;
 use super::{Board, Noise, Source};
-use crate::design::{pooled_means, values};
-use crate::interval::mean;
+use crate::design::Table;
+use crate::plan::going_on;
+use crate::ranking::all_differences;
 use crate::{DuetRound, consecutive, duet};
 
 /// Runs rounds until every interval is narrower than `precision` (in deviations of a trial); gives rounds and coverage.
@@ -11,16 +13,7 @@ fn until_narrow(source: &mut Source, services: usize, fewest: usize, precision: 
     let table = source.board(&Board::equal(services, most as u32), Noise::Normal);
     for rounds in fewest..=most {
         let so_far = table.iter().map(|row| row[..rounds].to_vec()).collect();
-        let intervals: Vec<_> = pooled_means(&so_far, 0.95)
-            .into_iter()
-            .zip(&so_far)
-            .map(|(pooled, row)| {
-                pooled.map_or_else(
-                    || mean::mean_interval(&values(row), 0.95).expect("rounds"),
-                    |(estimate, _)| estimate,
-                )
-            })
-            .collect();
+        let intervals = shown(&so_far, 0.95);
         if rounds == most
             || intervals
                 .iter()
@@ -55,6 +48,117 @@ fn stopping_for_precision_keeps_the_confidence_nearly() {
     }
 }
 
+/// What a run came to.
+struct Ended {
+    /// Intervals of services that hold the truth, as a share.
+    held: f64,
+    /// Whether two equal services were called different.
+    false_difference: bool,
+    trials: usize,
+}
+
+/// A run that leaves settled services out (`adaptive`) or holds all of them in every round, until every interval is as
+/// narrow as wished or the rounds are done.
+fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> Ended {
+    const FEWEST: usize = 5;
+    let mut table: Table = whole.iter().map(|row| row[..FEWEST].to_vec()).collect();
+    let differ = |table: &Table| -> Vec<(usize, usize)> {
+        let found = all_differences(table, 0.95).1;
+        let proven = found.into_iter().filter(|pair| pair.p_adjusted <= 0.05);
+        proven.map(|pair| (pair.left, pair.right)).collect()
+    };
+    for round in FEWEST..whole[0].len() {
+        let wide: Vec<bool> = shown(&table, 0.95)
+            .iter()
+            .map(|interval| {
+                interval.high - interval.point > precision || interval.point - interval.low > precision
+            })
+            .collect();
+        if !wide.contains(&true) {
+            break;
+        }
+        let proven = differ(&table);
+        let decided = |service: usize| {
+            let own = proven
+                .iter()
+                .filter(|(left, right)| *left == service || *right == service);
+            own.count() == means.len() - 1
+        };
+        let open: Vec<bool> = (0..means.len())
+            .map(|service| !adaptive || wide[service] || !decided(service))
+            .collect();
+        for service in going_on(&open) {
+            table[service].push(whole[service][round]);
+        }
+    }
+    let intervals = shown(&table, 0.95);
+    let held = intervals
+        .iter()
+        .zip(means)
+        .filter(|(interval, mean)| interval.contains(**mean))
+        .count();
+    Ended {
+        held: held as f64 / means.len() as f64,
+        false_difference: differ(&table)
+            .iter()
+            .any(|&(left, right)| means[left] == means[right]),
+        trials: table.iter().map(Vec::len).sum(),
+    }
+}
+
+#[test]
+fn leaving_settled_services_out_keeps_what_the_run_claims() {
+    let runs = 1_500;
+    // Means and deviations: equal ones among far ones, quiet ones among loud ones.
+    let boards: [(&str, Vec<f64>, Vec<f64>); 4] = [
+        ("8 equal", vec![0.0; 8], vec![1.0; 8]),
+        (
+            "8 equal, half of them quiet",
+            vec![0.0; 8],
+            [vec![0.3; 4], vec![1.0; 4]].concat(),
+        ),
+        (
+            "8, two equal, six apart",
+            vec![0.0, 0.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0],
+            vec![1.0, 1.0, 0.3, 0.3, 1.0, 0.3, 0.3, 1.0],
+        ),
+        (
+            "3, two loud equal, one quiet and far",
+            vec![0.0, 0.0, 8.0],
+            vec![1.0, 1.0, 0.2],
+        ),
+    ];
+    for (name, means, deviations) in boards {
+        let board = Board {
+            means: means.clone(),
+            deviations,
+            round_deviation: 0.3,
+            ..Board::equal(1, 20)
+        };
+        let mut told = [(0.0, 0.0, 0.0); 2];
+        for (adaptive, told) in [false, true].into_iter().zip(&mut told) {
+            let mut source = Source::new(33);
+            for _ in 0..runs {
+                let ended = carry_out(&source.board(&board, Noise::Normal), &means, 0.4, adaptive);
+                told.0 += ended.held / f64::from(runs);
+                told.1 += f64::from(u8::from(ended.false_difference)) / f64::from(runs);
+                told.2 += ended.trials as f64 / f64::from(runs);
+            }
+        }
+        let [(_, _, all), (held, wrong, trials)] = told;
+        println!(
+            "{name}: intervals hold in {:.2} % (all services in every round: {:.2} %), a false difference in {:.2} % \
+             ({:.2} %), {trials:.0} trials ({all:.0})",
+            100.0 * held,
+            100.0 * told[0].0,
+            100.0 * wrong,
+            100.0 * told[0].1,
+        );
+        assert!(held > 0.95 - 0.015 - 0.006, "{name}: {held}");
+        assert!(wrong < 0.05 + 0.017, "{name}: {wrong}");
+    }
+}
+
 /// Windows of a machine whose speed wanders (AR(1), 5 %), with 1 % of a service's own noise.
 fn windows(source: &mut Source, count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut machine = source.normal();
@@ -79,10 +183,12 @@ fn a_duet_is_far_tighter_than_two_runs_and_no_less_true() {
             DuetRound {
                 swapped: false,
                 ratios: ratios[..30].to_vec(),
+                whole: None,
             },
             DuetRound {
                 swapped: true,
                 ratios: ratios[30..].to_vec(),
+                whole: None,
             },
         ];
         let together = duet(&halves, 0.95).expect("60 windows").ratio;

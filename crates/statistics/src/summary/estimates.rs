@@ -78,7 +78,7 @@ fn estimated(
     let confidence = options.confidence;
     let linear = logs.is_empty();
     let scaled = if linear { raw } else { logs };
-    let own = mean::mean_interval(scaled, confidence).expect("invariant: two values or more");
+    let own = mean::skewed_interval(scaled, confidence).expect("invariant: two values or more");
     let bootstrap = bootstrap::mean_interval(scaled, confidence, options.seed.wrapping_add(index));
     let median = median::median_interval(scaled, confidence);
     let (estimate, degrees_of_freedom) = pooled.unwrap_or((own, raw.len() as f64 - 1.0));

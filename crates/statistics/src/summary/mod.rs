@@ -7,6 +7,7 @@ pub(crate) mod sample;
 mod service;
 mod shape;
 
+pub(crate) use compare::all_pairs;
 pub(crate) use estimates::table;
 pub use shape::{Group, Options, ServiceSummary, Summary};
 

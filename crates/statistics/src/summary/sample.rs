@@ -13,6 +13,8 @@ pub(crate) struct ServiceSample<'a> {
     pub(crate) id: &'a ServiceId,
     /// Those that gave numbers, with their round, in the order of rounds.
     pub(crate) measured: Vec<(u32, &'a Measurement)>,
+    /// The build of each of them; `None` where there was one alone.
+    pub(crate) builds: Vec<Option<u32>>,
     /// Those that did not.
     pub(crate) failed: Vec<&'a Exclusion>,
 }
@@ -56,12 +58,16 @@ impl<'a> GroupSample<'a> {
             self.services.push(ServiceSample {
                 id: &trial.service,
                 measured: Vec::new(),
+                builds: Vec::new(),
                 failed: Vec::new(),
             });
             self.services.len() - 1
         });
         match &trial.result {
-            Ok(measurement) => self.services[index].measured.push((trial.round, measurement)),
+            Ok(measurement) => {
+                self.services[index].measured.push((trial.round, measurement));
+                self.services[index].builds.push(trial.build);
+            }
             Err(exclusion) => self.services[index].failed.push(exclusion),
         }
     }

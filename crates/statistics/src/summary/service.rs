@@ -6,7 +6,7 @@ use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
 use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A service's row, not yet ranked.
 pub(super) fn summarise(
@@ -85,17 +85,17 @@ fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsEr
 
 /// Throughput of the intervals of each start; whole ones, since the last may be cut short.
 fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
-    let starts = service.measured.iter().map(|(_, measured)| {
+    let mut builds: BTreeMap<Option<u32>, Vec<Vec<f64>>> = BTreeMap::new();
+    for ((_, measured), build) in service.measured.iter().zip(&service.builds) {
         let intervals = &measured.recording.intervals;
         let usual = usual_length(intervals);
         let whole = intervals
             .iter()
             .filter(|interval| interval.length_s > WHOLE * usual && interval.completed > 0);
-        whole
-            .map(|interval| (interval.completed as f64 / interval.length_s).ln())
-            .collect()
-    });
-    variation(&[starts.collect()]).ok()
+        let start = whole.map(|interval| (interval.completed as f64 / interval.length_s).ln());
+        builds.entry(*build).or_default().push(start.collect());
+    }
+    variation(&builds.into_values().collect::<Vec<_>>()).ok()
 }
 
 /// The most frequent classification; of equally frequent ones the worst.

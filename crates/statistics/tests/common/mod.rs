@@ -63,6 +63,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
             records.push(TrialRecord {
                 place: records.len() as u32,
                 round: round as u32,
+                build: None,
                 service: ServiceId {
                     service: spec.service.to_owned(),
                     variant: "current".to_owned(),

@@ -26,6 +26,14 @@ pub struct Builder<'a> {
     folders: Folders,
     cancel: &'a Cancel,
     found: Mutex<BTreeMap<String, Result<Found, String>>>,
+    repetition: Option<Repetition>,
+}
+
+/// A build beside the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Repetition {
+    number: u32,
+    fresh: bool,
 }
 
 /// Where a checkout has what a build needs.
@@ -88,6 +96,17 @@ impl<'a> Builder<'a> {
             folders,
             cancel,
             found: Mutex::new(BTreeMap::new()),
+            repetition: None,
+        }
+    }
+
+    /// Makes its builds beside the usual ones, in folders with this number. `fresh` builds anew what is there already, so
+    /// that equal builds can be compared.
+    #[must_use]
+    pub fn repeated(self, number: u32, fresh: bool) -> Self {
+        Self {
+            repetition: Some(Repetition { number, fresh }),
+            ..self
         }
     }
 
@@ -97,10 +116,13 @@ impl<'a> Builder<'a> {
         let tools = self
             .tools(service)
             .map_err(|failure| failure.with_log(Vec::new()))?;
-        let name = format!("{}-{}", service.name, digest::of(service, &tools, &self.folders));
+        let mut name = format!("{}-{}", service.name, digest::of(service, &tools, &self.folders));
+        if let Some(repetition) = self.repetition {
+            name = format!("{name}-{}", repetition.number);
+        }
         let entry = cache::Entry::lock(&self.folders.builds, &name)
             .map_err(|error| Failure::new(Stage::Build, error).with_log(Vec::new()))?;
-        let cached = entry.is_complete();
+        let cached = entry.is_complete() && !self.repetition.is_some_and(|repetition| repetition.fresh);
         if !cached {
             entry
                 .renew(&service.folder)

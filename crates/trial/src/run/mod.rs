@@ -22,8 +22,8 @@ pub struct Run<'a> {
     pub catalogue: &'a Catalogue,
     /// Where and how.
     pub bench: Bench<'a>,
-    /// Every service of the plan, built or not.
-    pub built: &'a BTreeMap<ServiceId, Result<Built, Exclusion>>,
+    /// For each build of the plan every service, built or not.
+    pub built: &'a [BTreeMap<ServiceId, Result<Built, Exclusion>>],
     /// Places that are already done: a run that goes on.
     pub done: &'a BTreeSet<u32>,
 }
@@ -36,8 +36,19 @@ pub trait Watcher {
     /// A trial is done. It must be kept before this returns; an error ends the run.
     fn append(&mut self, record: &TrialRecord) -> Result<(), String>;
 
-    /// A round is done: whether another one is wanted.
-    fn wants_more(&mut self, round: u32) -> bool;
+    /// A round is done: what the next one holds.
+    fn next_round(&mut self, done: u32) -> NextRound;
+}
+
+/// What the next round holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextRound {
+    /// Every entry of the plan.
+    All,
+    /// These entries of the plan, by their index: nothing more is to be learnt of the others.
+    Only(BTreeSet<usize>),
+    /// Nothing: the run is over, for this reason.
+    End(RunEnd),
 }
 
 /// Why a run ended.
@@ -75,7 +86,7 @@ fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String
             return Ok(RunEnd::BudgetSpent);
         }
         for planned in run.plan.round(round) {
-            if run.done.contains(&planned.place) {
+            if run.done.contains(&planned.place) || !state.takes_part(planned.entry) {
                 continue;
             }
             if run.bench.cancel.is_asked() {
@@ -86,8 +97,12 @@ fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String
             }
         }
         watcher.saw(Progress::Round { round });
-        if round + 1 < run.plan.rounds && !watcher.wants_more(round) {
-            return Ok(RunEnd::Precise);
+        if round + 1 < run.plan.rounds {
+            match watcher.next_round(round) {
+                NextRound::End(end) => return Ok(end),
+                NextRound::All => state.goes_on_with(None, round + 1, watcher),
+                NextRound::Only(entries) => state.goes_on_with(Some(entries), round + 1, watcher),
+            }
         }
     }
     Ok(RunEnd::Complete)
@@ -99,6 +114,8 @@ struct State<'a> {
     repeats: Repeats,
     /// By entry: how its last trials failed, and how many of them in a row.
     failures: BTreeMap<usize, (Exclusion, u32)>,
+    /// The entries that the round holds; `None`: all.
+    only: Option<BTreeSet<usize>>,
 }
 
 impl<'a> State<'a> {
@@ -109,7 +126,31 @@ impl<'a> State<'a> {
             began: Instant::now(),
             repeats,
             failures: BTreeMap::new(),
+            only: None,
         }
+    }
+
+    fn takes_part(&self, entry: usize) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&entry))
+    }
+
+    /// Says who is left out, each time that it changes.
+    fn goes_on_with(&mut self, only: Option<BTreeSet<usize>>, round: u32, watcher: &mut dyn Watcher) {
+        if self.only == only {
+            return;
+        }
+        self.only = only;
+        let plan = self.run.plan;
+        let left_out = plan
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !self.takes_part(*index))
+            .map(|(_, entry)| (id_of(entry), plan.group_of(entry).workload.clone()));
+        watcher.saw(Progress::LeavesOut {
+            round,
+            services: left_out.collect(),
+        });
     }
 
     fn is_over_budget(&self) -> bool {
@@ -163,11 +204,9 @@ impl<'a> State<'a> {
             Ok(parts) => parts,
             Err(reason) => return Some(self.without_service(planned, entry, reason)),
         };
-        let id = ServiceId {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-        };
-        let built = match self.run.built.get(&id) {
+        let number = self.run.plan.build_of(planned.round) as usize;
+        let services = self.run.built.get(number);
+        let built = match services.and_then(|services| services.get(&id_of(entry))) {
             Some(Ok(built)) => built,
             Some(Err(excluded)) => return Some(self.without_service(planned, entry, excluded.clone())),
             None => {
@@ -229,13 +268,11 @@ impl<'a> State<'a> {
         TrialRecord {
             place: planned.place,
             round: planned.round,
-            service: ServiceId {
-                service: entry.service.clone(),
-                variant: entry.variant.clone(),
-            },
+            build: self.run.plan.build_number(planned.round),
+            service: id_of(entry),
             contract: group.contract.clone(),
             workload: group.workload.clone(),
-            load: serde_json::to_value(&group.load).expect("invariant: a load is plain data"),
+            load: group.load_record(),
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             took_s: 0.0,
             result: Err(excluded),
@@ -263,19 +300,23 @@ impl<'a> State<'a> {
     fn begins(&self, planned: PlannedTrial, entry: &Entry) -> Progress {
         let plan = self.run.plan;
         let left = plan.trials().skip(planned.place as usize);
-        let open = left.filter(|trial| !self.run.done.contains(&trial.place));
+        let open = left.filter(|trial| !self.run.done.contains(&trial.place) && self.takes_part(trial.entry));
         Progress::Begins {
             number: planned.place + 1,
             of: plan.len(),
             round: planned.round,
-            service: ServiceId {
-                service: entry.service.clone(),
-                variant: entry.variant.clone(),
-            },
+            service: id_of(entry),
             workload: plan.group_of(entry).workload.clone(),
             remaining: open
                 .map(|trial| plan.expected_trial(&plan.entries[trial.entry]))
                 .sum(),
         }
+    }
+}
+
+fn id_of(entry: &Entry) -> ServiceId {
+    ServiceId {
+        service: entry.service.clone(),
+        variant: entry.variant.clone(),
     }
 }

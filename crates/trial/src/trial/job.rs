@@ -55,5 +55,6 @@ pub(super) fn job(trial: &Trial<'_>, target: &Target, split: &Split) -> Result<J
         transport: TransportChoice::Auto,
         interval_ns: INTERVAL_NS,
         seed: trial.seed(),
+        search: group.search.clone(),
     })
 }

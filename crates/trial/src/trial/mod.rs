@@ -90,19 +90,25 @@ impl Trial<'_> {
             .wrapping_add(u64::from(self.planned.round).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
+    /// Service and variant.
+    pub fn id(&self) -> ServiceId {
+        ServiceId {
+            service: self.service.name.clone(),
+            variant: self.service.variant.clone(),
+        }
+    }
+
     /// Its record, with this result.
     pub fn record(&self, started: SystemTime, result: Result<Measurement, Exclusion>) -> TrialRecord {
         let group = self.group();
         TrialRecord {
             place: self.planned.place,
             round: self.planned.round,
-            service: ServiceId {
-                service: self.service.name.clone(),
-                variant: self.service.variant.clone(),
-            },
+            build: self.plan.build_number(self.planned.round),
+            service: self.id(),
             contract: group.contract.clone(),
             workload: group.workload.clone(),
-            load: serde_json::to_value(&group.load).expect("invariant: a load is plain data"),
+            load: group.load_record(),
             started_at: humantime::format_rfc3339_seconds(started).to_string(),
             took_s: started.elapsed().unwrap_or_default().as_secs_f64(),
             result,
@@ -168,14 +174,14 @@ fn steps(
     let request = request_of(trial, &target);
     let limit = trial.service.start_timeout;
     let start_up = ready::wait(&mut *subject.service, &request, limit, bench.cancel)?;
-    let checked = check_before(bench, &request)?;
+    let checked = check_before(bench, trial, &request, watch)?;
     let mut loading = begin_load(bench, trial, &target, split)?;
     let mut phases = Phases::new(bench.cancel, &mut *loading, subject, watch);
     let steadiness = phases.warm_up(trial.group().warm_up)?;
     let (recording, window) = phases.measure()?;
     drop(loading);
     judge_recording(trial.plan, &recording)?;
-    check_after(bench, &request)?;
+    check_after(bench, trial, &request, watch)?;
     let mut measurement = window.measurement(recording, steadiness, start_up);
     measurement.service_cpus = split.service.as_slice().to_vec();
     measurement.generator_cpus = split.generator.as_slice().to_vec();
@@ -209,11 +215,17 @@ fn request_of<'a>(trial: &Trial<'a>, target: &'a Target) -> CheckRequest<'a> {
     }
 }
 
-fn check_before(bench: &Bench<'_>, request: &CheckRequest<'_>) -> Result<CheckReport, Failure> {
+fn check_before(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    request: &CheckRequest<'_>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<CheckReport, Failure> {
     if bench.cancel.is_now() {
         return Err(Failure::interrupted(Stage::Check));
     }
     let report = check::check(request);
+    watch(Progress::Checked(Box::new(report.row(&trial.id()))));
     match report.first_failure() {
         None => Ok(report),
         Some(failure) => Err(Failure::new(
@@ -224,8 +236,13 @@ fn check_before(bench: &Bench<'_>, request: &CheckRequest<'_>) -> Result<CheckRe
 }
 
 /// A service that answers rightly before the load and wrongly after it is excluded as well.
-fn check_after(bench: &Bench<'_>, request: &CheckRequest<'_>) -> Result<(), Failure> {
-    let mut last = String::new();
+fn check_after(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    request: &CheckRequest<'_>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(), Failure> {
+    let mut last = (String::new(), None);
     for attempt in 0..RECHECKS {
         if bench.cancel.is_now() {
             return Err(Failure::interrupted(Stage::Recheck));
@@ -233,14 +250,19 @@ fn check_after(bench: &Bench<'_>, request: &CheckRequest<'_>) -> Result<(), Fail
         if attempt > 0 {
             thread::sleep(RECHECK_PAUSE);
         }
-        match check::recheck(request).first_failure() {
+        let report = check::recheck(request);
+        match report.first_failure() {
             None => return Ok(()),
-            Some(failure) => last = failure,
+            Some(failure) => last = (failure, Some(report)),
         }
+    }
+    let (failure, report) = last;
+    if let Some(report) = report {
+        watch(Progress::Checked(Box::new(report.row(&trial.id()))));
     }
     Err(Failure::new(
         Stage::Recheck,
-        format!("after the load it breaks its contract: {last}"),
+        format!("after the load it breaks its contract: {failure}"),
     ))
 }
 

@@ -7,8 +7,9 @@ use prony_contract::Contract;
 use prony_host::{Cpus, HostError, Limits, Network, Process, ProcessSpec, Split, Stdio};
 use prony_load::Target;
 use prony_measurement::Stage;
+use prony_plan::Plan;
 use std::collections::BTreeMap;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ const GRACE: Duration = Duration::from_secs(5);
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Tries with another port when the one that was free is taken by the time the process binds it.
 const PORTS: u32 = 3;
+/// Time for a port that the plan names to become free.
+const PORT_LEAVES: Duration = Duration::from_secs(2);
 /// Time for the backend to listen.
 const BACKEND_READY: Duration = Duration::from_secs(10);
 
@@ -56,18 +59,57 @@ pub fn start_service(
             "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
         return Err(Failure::new(Stage::Start, text));
     }
-    let port = bench.host.free_port().map_err(failed)?;
+    let port = match trial.plan.address.port {
+        Some(port) => free(bench, trial.plan, port)?,
+        None => bench.host.free_port().map_err(failed)?,
+    };
     let spec = spec_of(bench, trial, split, port, backend.as_ref());
     let service = bench.host.start(&spec).map_err(failed)?;
     let address = service
         .address()
-        .unwrap_or_else(|| bench.host.address())
+        .unwrap_or_else(|| reached_at(listens_at(bench, trial.plan)))
         .to_owned();
     Ok(Subject {
         service,
         target: target_of(&address, port),
         backend,
     })
+}
+
+/// The address that services are told to listen on.
+fn listens_at<'a>(bench: &Bench<'a>, plan: &'a Plan) -> &'a str {
+    plan.address
+        .host
+        .as_deref()
+        .unwrap_or_else(|| bench.host.address())
+}
+
+/// The address at which what listens there is reached from here: all interfaces are reached on the loopback.
+fn reached_at(listens: &str) -> &str {
+    if listens == "0.0.0.0" {
+        "127.0.0.1"
+    } else {
+        listens
+    }
+}
+
+/// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
+fn free(bench: &Bench<'_>, plan: &Plan, port: u16) -> Result<u16, Failure> {
+    let address = (listens_at(bench, plan), port);
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(port),
+            Err(_) if began.elapsed() < PORT_LEAVES => thread::sleep(Duration::from_millis(10)),
+            Err(error) => {
+                let text = format!(
+                    "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
+                    address.0
+                );
+                return Err(Failure::new(Stage::Start, text));
+            }
+        }
+    }
 }
 
 fn spec_of(
@@ -90,7 +132,7 @@ fn spec_of(
     let listen = if plan.network.is_some() {
         "0.0.0.0"
     } else {
-        bench.host.address()
+        listens_at(bench, plan)
     };
     environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());

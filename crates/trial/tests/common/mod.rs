@@ -6,10 +6,11 @@ use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_plan::{
-    Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
+    Address, Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
 };
 use prony_trial::{
-    Bench, Built, Cancel, NoiseLimits, Options, ProcessGenerator, Progress, Run, RunEnd, Watcher, run_plan,
+    Bench, Built, Cancel, NextRound, NoiseLimits, Options, ProcessGenerator, Progress, Run, RunEnd, Watcher,
+    run_plan,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -39,6 +40,8 @@ pub(crate) struct Heard {
     /// Called with each progress.
     pub(crate) react: Option<React>,
     pub(crate) enough_after: Option<u32>,
+    /// After this round only these entries go on.
+    pub(crate) only: Option<(u32, BTreeSet<usize>)>,
 }
 
 impl Watcher for Heard {
@@ -54,8 +57,14 @@ impl Watcher for Heard {
         Ok(())
     }
 
-    fn wants_more(&mut self, round: u32) -> bool {
-        self.enough_after.is_none_or(|enough| round < enough)
+    fn next_round(&mut self, done: u32) -> NextRound {
+        if self.enough_after.is_some_and(|enough| done >= enough) {
+            return NextRound::End(RunEnd::Precise);
+        }
+        match &self.only {
+            Some((after, entries)) if done >= *after => NextRound::Only(entries.clone()),
+            _ => NextRound::All,
+        }
     }
 }
 
@@ -109,7 +118,7 @@ impl Lab {
             plan: &self.plan,
             catalogue: &self.catalogue,
             bench,
-            built: &self.built,
+            built: std::slice::from_ref(&self.built),
             done,
         };
         run_plan(&run, heard).expect("records are kept")
@@ -188,6 +197,7 @@ fn plan(services: &[Service]) -> Plan {
         profile: None,
         seed: 7,
         rounds: 1,
+        builds: 1,
         confidence: 0.95,
         precision: None,
         tie: None,
@@ -195,6 +205,7 @@ fn plan(services: &[Service]) -> Plan {
         no_errors: false,
         limits: Limits::default(),
         network: None,
+        address: Address::default(),
         groups: vec![GroupPlan {
             contract: "hello".to_owned(),
             workload: "hello".to_owned(),
@@ -205,6 +216,7 @@ fn plan(services: &[Service]) -> Plan {
             warm_up: WarmUpChoice::FixedNs(200_000_000),
             duration_ns: 500_000_000,
             timeout_ns: 2_000_000_000,
+            search: None,
         }],
         entries: services.iter().map(entry).collect(),
     }

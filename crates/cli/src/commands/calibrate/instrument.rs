@@ -25,9 +25,13 @@ const STALL_CONNECTIONS: u32 = 512;
 const STALL_ALLOWED: f64 = 0.02;
 const RATES_PER_S: [f64; 3] = [100.0, 1000.0, 5000.0];
 const RATE_ALLOWED: f64 = 0.001;
+/// Requests of which one more or less is still within what is allowed.
+const RATE_REQUESTS: f64 = 1500.0;
 const RATE_CONNECTIONS: u32 = 64;
 const STALL_LENGTH: Duration = Duration::from_secs(15);
+const SHORT_STALL_LENGTH: Duration = Duration::from_secs(3);
 const RATE_LENGTH: Duration = Duration::from_secs(4);
+const SHORT_RATE_LENGTH: Duration = Duration::from_secs(1);
 const WARM_UP: Duration = Duration::from_millis(500);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A server of ours listens at once, or never.
@@ -43,6 +47,8 @@ pub(super) struct Instrument {
     program: String,
     /// For logs; nothing of them is kept.
     folder: PathBuf,
+    /// Whether its stages take a few seconds only.
+    short: bool,
 }
 
 /// What the generator said against known truths.
@@ -67,7 +73,7 @@ struct Toy {
 }
 
 impl Instrument {
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(super) fn new(short: bool) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
         let program = executable
             .to_str()
@@ -83,6 +89,7 @@ impl Instrument {
             ),
             program,
             folder,
+            short,
         })
     }
 
@@ -109,7 +116,7 @@ impl Instrument {
                     port: toy.port,
                     rate_per_s: rate,
                     connections: RATE_CONNECTIONS,
-                    length: RATE_LENGTH,
+                    length: self.rate_length(rate),
                 },
             )?;
             let held = recording.requests.sent as f64 / recording.duration_s;
@@ -134,6 +141,14 @@ impl Instrument {
         })
     }
 
+    /// Long enough that a request more or less at its ends does not decide.
+    fn rate_length(&self, rate_per_s: f64) -> Duration {
+        if self.short {
+            return SHORT_RATE_LENGTH;
+        }
+        RATE_LENGTH.max(Duration::from_secs_f64(RATE_REQUESTS / rate_per_s))
+    }
+
     fn stalled(&self, catalogue: &Catalogue, split: &Split) -> anyhow::Result<Vec<TruthCheck>> {
         let toy = self.toy(split, &["--stall-ms", "200", "--period-ms", "1000"])?;
         let recording = self.load(
@@ -143,7 +158,11 @@ impl Instrument {
                 port: toy.port,
                 rate_per_s: STALL_RATE_PER_S,
                 connections: STALL_CONNECTIONS,
-                length: STALL_LENGTH,
+                length: if self.short {
+                    SHORT_STALL_LENGTH
+                } else {
+                    STALL_LENGTH
+                },
             },
         )?;
         let times = recording
@@ -235,6 +254,7 @@ impl Instrument {
             transport: TransportChoice::Auto,
             interval_ns: 100_000_000,
             seed: 1,
+            search: None,
         };
         let log = self.folder.join(format!("prony-generator-{port}.log"));
         let begun = self.generator.begin(&self.host, &job, &split.generator, &log);

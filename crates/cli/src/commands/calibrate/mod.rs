@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Rounds of the service that is entered twice
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
     rounds: u32,
+    /// Shorten every stage to a few seconds: a look at how it works, too short to be trusted
+    #[arg(long)]
+    short: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -39,7 +42,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = Store::open(&args.store.path()?)?;
-    let instrument = Instrument::new()?;
+    let instrument = Instrument::new(args.short)?;
     let environment = instrument.environment();
     let machine = machine_name(&environment);
     if args.last {
@@ -61,6 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         machine: machine.clone(),
         calibrated_at: calibrated_at.clone(),
         took_s: began.elapsed().as_secs_f64(),
+        short: args.short,
         checks: truth.checks,
         same_twice,
         noise,

@@ -45,6 +45,9 @@ pub(super) fn table(calibration: &Calibration) -> String {
         "smallest difference of two services that is seen here with 80 % probability: {}",
         smallest.join(", ")
     );
+    if calibration.short {
+        text.push_str("Its stages were shortened: run it without --short before you rely on it. ");
+    }
     let verdict = if calibration.passed {
         "The instrument tells the truth on this machine."
     } else {

@@ -6,9 +6,7 @@ use anyhow::{Context as _, anyhow};
 use prony_host::Isolation;
 use prony_load::{Load, Protocol};
 use prony_measurement::TrialRecord;
-use prony_plan::{
-    Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
-};
+use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_store::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,7 +39,7 @@ pub(super) fn measure(
         isolation: Isolation::WherePossible,
         repeat_disturbed: true,
     };
-    let record = session.carry_out(&plan(rounds))?;
+    let record = session.carry_out(&plan(rounds, catalogue))?;
     let trials = store.trials(&record.id)?;
     let failed = trials.iter().find_map(|trial| trial.result.as_ref().err());
     match failed {
@@ -85,37 +83,27 @@ fn toy(name: &str, executable: &Path, folder: &Path) -> Service {
     }
 }
 
-fn plan(rounds: u32) -> Plan {
-    let entry = |name: &str| Entry {
-        service: name.to_owned(),
-        variant: "current".to_owned(),
-        protocol: Protocol::Http1,
-        group: 0,
+fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
+    let services: Vec<&Service> = catalogue
+        .services
+        .iter()
+        .filter(|service| NAMES.contains(&service.name.as_str()))
+        .collect();
+    let group = GroupPlan {
+        contract: "hello".to_owned(),
+        workload: "hello".to_owned(),
+        load: Load::Closed {
+            connections: CONNECTIONS,
+            in_flight: 1,
+        },
+        warm_up: WarmUpChoice::FixedNs(WARM_UP_NS),
+        duration_ns: MEASUREMENT_NS,
+        timeout_ns: TIMEOUT_NS,
+        search: None,
     };
     Plan {
-        suite: "calibrate".to_owned(),
         title: "one service entered twice".to_owned(),
-        profile: None,
-        seed: rand::random(),
-        rounds,
-        confidence: 0.95,
-        precision: None,
-        tie: None,
-        budget_ns: None,
         no_errors: true,
-        limits: Limits::default(),
-        network: None,
-        groups: vec![GroupPlan {
-            contract: "hello".to_owned(),
-            workload: "hello".to_owned(),
-            load: Load::Closed {
-                connections: CONNECTIONS,
-                in_flight: 1,
-            },
-            warm_up: WarmUpChoice::FixedNs(WARM_UP_NS),
-            duration_ns: MEASUREMENT_NS,
-            timeout_ns: TIMEOUT_NS,
-        }],
-        entries: NAMES.map(entry).to_vec(),
+        ..Plan::of_group("calibrate", rounds, group, &services, Protocol::Http1)
     }
 }

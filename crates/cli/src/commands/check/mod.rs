@@ -10,7 +10,8 @@ use crate::output::print;
 use anyhow::{Context as _, anyhow};
 use prony_contract::Contract;
 use prony_load::Protocol;
-use prony_measurement::{CaseFailure, CheckMatrix, Exclusion, SCHEMA, ServiceCheck, ServiceId};
+use prony_measurement::{CaseFailure, CheckMatrix, Exclusion, SCHEMA, ServiceCheck, ServiceId, Stage};
+use prony_plan::Service;
 use prony_trial::check::{CheckReport, CheckRequest, check, protocol_word};
 use std::path::{Path, PathBuf};
 
@@ -126,6 +127,26 @@ impl Row {
     }
 }
 
+/// The row of a service that could not be checked, for this reason; `service` is what the catalogue says of it.
+pub(crate) fn unchecked(
+    id: &ServiceId,
+    (contract, protocol): (&str, Protocol),
+    excluded: &Exclusion,
+    service: Option<&Service>,
+) -> ServiceCheck {
+    let outcome = match (service, excluded.stage) {
+        (Some(service), Stage::Toolchain | Stage::Build) => services::not_built(service, excluded),
+        _ => Outcome::Failed(excluded.clone()),
+    };
+    let row = Row {
+        id: id.clone(),
+        contract: contract.to_owned(),
+        protocol,
+        outcome,
+    };
+    row.record()
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
     eprintln!("seed {seed}");
@@ -170,7 +191,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
             "`{url}`: the contract gives the paths: leave `{path}` out"
         )));
     }
-    let contract = contract(args.first.as_deref().expect("invariant: required without --all"))?;
+    let contract = contract_named(args.first.as_deref().expect("invariant: required without --all"))?;
     let protocol = spoken_of(&contract, args.protocol)?;
     let report = check(&CheckRequest {
         contract: &contract,
@@ -204,7 +225,7 @@ fn spoken_of(contract: &Contract, asked: Option<Spoken>) -> anyhow::Result<Proto
 }
 
 /// A contract of the checkout by name, or of any folder by path.
-fn contract(name: &str) -> anyhow::Result<Contract> {
+pub(crate) fn contract_named(name: &str) -> anyhow::Result<Contract> {
     let folder = if Path::new(name).join("contract.toml").is_file() {
         PathBuf::from(name)
     } else {

@@ -83,7 +83,7 @@ fn id_of(service: &Service) -> ServiceId {
 }
 
 /// What the machine lacks is no fault of the service, nor is what its build cannot reach from here and says so.
-fn not_built(service: &Service, excluded: &Exclusion) -> Outcome {
+pub(super) fn not_built(service: &Service, excluded: &Exclusion) -> Outcome {
     match (&service.unavailable_hint, excluded.stage) {
         (Some(hint), _) => Outcome::Unavailable(format!("{hint} ({})", excluded.reason)),
         (None, Stage::Toolchain) => Outcome::Unavailable(excluded.reason.clone()),

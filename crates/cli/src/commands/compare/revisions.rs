@@ -7,9 +7,7 @@ use crate::exit::bad_input;
 use crate::subject::{self, Chosen};
 use anyhow::anyhow;
 use prony_host::Isolation;
-use prony_load::Protocol;
-use prony_measurement::ServiceId;
-use prony_plan::{Catalogue, Entry, GroupPlan, Limits, Plan, WarmUpChoice};
+use prony_plan::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_statistics::{ChangeOptions, RunChange, compare_in_run};
 use prony_store::Store;
 
@@ -68,33 +66,20 @@ fn plan(
         .map_err(bad_input)?
         .load_of(measuring.workload.as_deref())
         .map_err(bad_input)?;
-    let entry = |id: &ServiceId, protocol: Protocol| Entry {
-        service: id.service.clone(),
-        variant: id.variant.clone(),
-        protocol,
-        group: 0,
+    let group = GroupPlan {
+        contract,
+        workload,
+        load,
+        warm_up: WARM_UP,
+        duration_ns: measuring.duration.0.as_nanos() as u64,
+        timeout_ns: TIMEOUT_NS,
+        search: None,
     };
+    let services = [base, new].map(|chosen| subject::find(catalogue, chosen));
     Ok(Plan {
-        suite: "compare".to_owned(),
         title: format!("{} against {}", new.id, base.id),
-        profile: None,
-        seed: rand::random(),
-        rounds: measuring.rounds,
         confidence: options.confidence,
-        precision: None,
         tie: Some(options.tie_band),
-        budget_ns: None,
-        no_errors: false,
-        limits: Limits::default(),
-        network: None,
-        groups: vec![GroupPlan {
-            contract,
-            workload,
-            load,
-            warm_up: WARM_UP,
-            duration_ns: measuring.duration.0.as_nanos() as u64,
-            timeout_ns: TIMEOUT_NS,
-        }],
-        entries: vec![entry(&base.id, protocol), entry(&new.id, protocol)],
+        ..Plan::of_group("compare", measuring.rounds, group, &services, protocol)
     })
 }

@@ -1,27 +1,27 @@
 //! The rounds of a duet: both services fresh, warm at the same time, measured at the same time.
 
+use super::player::Player;
 use super::sides::Places;
 use anyhow::{Context as _, anyhow};
 use prony_contract::Contract;
 use prony_host::{Isolation, Local, Split};
 use prony_load::{Check, Job, Load, Phases, Protocol, TransportChoice, WarmUp};
-use prony_measurement::{Command, Event, Phase, Recording};
-use prony_plan::{Entry, GroupPlan, Limits, Plan, PlannedTrial, Service, WarmUpChoice};
+use prony_measurement::{Command, Latency, Recording, TrialRecord};
+use prony_plan::{GroupPlan, Plan, PlannedTrial, Service, WarmUpChoice};
 use prony_statistics::{DuetRound, synchronous};
 use prony_trial::check::{CheckRequest, check};
 use prony_trial::{
-    Bench, Built, Cancel, Failure, Heard, Loading, Options, ProcessGenerator, Subject, Trial, start_backend,
-    start_service, wait_until_ready,
+    Bench, Built, Cancel, Failure, Options, ProcessGenerator, Subject, Trial, start_backend, start_service,
+    wait_until_ready,
 };
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(5);
 /// Longest wait for the two to come to the same point.
 const PATIENCE: Duration = Duration::from_mins(1);
-const TICK: Duration = Duration::from_millis(1);
 const WINDOW_NS: u64 = 100_000_000;
 
 pub(super) struct Stage<'a> {
@@ -49,35 +49,47 @@ pub(super) struct Round {
     pub(super) goodput_per_s: [f64; 2],
     /// First over second in each synchronous window.
     pub(super) ratios: Vec<f64>,
+    /// First over second over all of them.
+    pub(super) whole: Option<f64>,
+    /// Median response time of both, ns.
+    pub(super) response_time_ns_p50: [Option<u64>; 2],
+    /// 99th percentile of the response time of both, ns.
+    pub(super) response_time_ns_p99: [Option<u64>; 2],
     /// First over second, CPU time per reply.
     pub(super) cpu_ratio: Option<f64>,
+    /// Both as trials, for the store.
+    #[serde(skip)]
+    pub(super) trials: Vec<TrialRecord>,
 }
 
 impl Round {
-    pub(super) fn windows(&self) -> Vec<f64> {
-        self.ratios.clone()
-    }
-
-    pub(super) fn duet(&self, ratios: impl Fn(&Self) -> Vec<f64>) -> DuetRound {
+    /// Its goodput, window by window.
+    pub(super) fn windows(&self) -> DuetRound {
         DuetRound {
             swapped: self.swapped,
-            ratios: ratios(self),
+            ratios: self.ratios.clone(),
+            whole: self.whole,
+        }
+    }
+
+    /// A metric that has one ratio for a round.
+    pub(super) fn single(&self, ratio: f64) -> DuetRound {
+        DuetRound {
+            swapped: self.swapped,
+            ratios: vec![ratio],
+            whole: None,
         }
     }
 }
 
-/// One of the two on its side.
-struct Player {
-    subject: Subject,
-    loading: Box<dyn Loading>,
-    measuring: bool,
-    recording: Option<Recording>,
-    cpu_ns: Option<u64>,
-}
-
 impl Stage<'_> {
-    /// All rounds.
-    pub(super) fn play(&self, rounds: u32) -> anyhow::Result<Vec<Round>> {
+    /// The rounds of a plan, until the user has had enough; each is given to `keep` as it ends.
+    pub(super) fn play(
+        &self,
+        plan: &Plan,
+        keep: &mut dyn FnMut(&Round) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<Round>> {
+        let rounds = plan.rounds;
         std::fs::create_dir_all(&self.logs)
             .with_context(|| format!("cannot make {}", self.logs.display()))?;
         let options = Options {
@@ -97,13 +109,13 @@ impl Stage<'_> {
             options: &options,
             cancel: self.cancel,
         };
-        let plan = self.plan(rounds);
         let mut played = Vec::new();
         for round in 0..rounds {
             if self.cancel.is_asked() {
                 break;
             }
-            let done = self.round(&bench, &plan, round)?;
+            let done = self.round(&bench, plan, round)?;
+            keep(&done)?;
             let [first, second] = done.goodput_per_s;
             eprintln!(
                 "[{}/{rounds}] {first:.0}/s and {second:.0}/s, {} windows",
@@ -138,23 +150,52 @@ impl Stage<'_> {
         }
         let mut players = players.map(|player| player.expect("invariant: both have entered"));
         self.together(&mut players)?;
-        let [first, second] = players.map(|player| (player.recording, player.cpu_ns));
-        let (Some(one), Some(other)) = (first.0, second.0) else {
-            return Err(anyhow!("a generator gave no recording"));
-        };
+        let mut measured = Vec::new();
+        let mut trials = Vec::new();
+        for (index, player) in players.into_iter().enumerate() {
+            let (started, ended) = (player.started, player.measurement(&places.splits[index]));
+            let measurement = ended.ok_or_else(|| anyhow!("a generator gave no recording"))?;
+            measured.push((measurement.recording.clone(), measurement.service.cpu_ns));
+            trials.push(self.trial(plan, index, round).record(started, Ok(measurement)));
+        }
+        let [(one, first_cpu), (other, second_cpu)] =
+            <[_; 2]>::try_from(measured).expect("invariant: there are two");
         let cpu = |ns: Option<u64>, recording: &Recording| {
             let replies = recording.requests.completed;
             ns.filter(|_| replies > 0).map(|ns| ns as f64 / replies as f64)
         };
-        let cpu_ratio = cpu(first.1, &one)
-            .zip(cpu(second.1, &other))
+        let cpu_ratio = cpu(first_cpu, &one)
+            .zip(cpu(second_cpu, &other))
             .map(|(one, other)| one / other);
+        let windows = synchronous(&one.intervals, &other.intervals);
+        let times = |of: fn(&Latency) -> u64| {
+            [&one, &other].map(|recording| recording.response_time_ns.as_ref().map(of))
+        };
         Ok(Round {
             swapped: places.swapped,
             goodput_per_s: [one.goodput_per_s, other.goodput_per_s],
-            ratios: synchronous(&one.intervals, &other.intervals),
+            ratios: windows.ratios,
+            whole: windows.whole,
+            response_time_ns_p50: times(|latency| latency.p50),
+            response_time_ns_p99: times(|latency| latency.p99),
             cpu_ratio: cpu_ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0),
+            trials,
         })
+    }
+
+    /// The trial that one of the two is in a round.
+    fn trial<'a>(&'a self, plan: &'a Plan, index: usize, round: u32) -> Trial<'a> {
+        Trial {
+            plan,
+            planned: PlannedTrial {
+                place: 2 * round + index as u32,
+                round,
+                entry: index,
+            },
+            service: self.services[index],
+            built: &self.built[index],
+            contract: self.contract,
+        }
     }
 
     /// Starts a service on its side, checks it, and begins its load.
@@ -167,17 +208,8 @@ impl Stage<'_> {
     ) -> anyhow::Result<Player> {
         let service = self.services[index];
         let failed = |failure: Failure| anyhow!("{}: {}", service.label(), failure.reason);
-        let trial = Trial {
-            plan,
-            planned: PlannedTrial {
-                place: 2 * round + index as u32,
-                round,
-                entry: index,
-            },
-            service,
-            built: &self.built[index],
-            contract: self.contract,
-        };
+        let started = SystemTime::now();
+        let trial = self.trial(plan, index, round);
         let backend = start_backend(bench, self.contract, side).map_err(failed)?;
         let mut subject = start_service(bench, &trial, side, backend).map_err(failed)?;
         let request = CheckRequest {
@@ -187,7 +219,7 @@ impl Stage<'_> {
             seed: trial.seed(),
             thorough: false,
         };
-        wait_until_ready(
+        let start_up = wait_until_ready(
             &mut *subject.service,
             &request,
             service.start_timeout,
@@ -203,13 +235,7 @@ impl Stage<'_> {
             .generator
             .begin(self.host, &job, &side.generator, &log)
             .map_err(failed)?;
-        Ok(Player {
-            subject,
-            loading,
-            measuring: false,
-            recording: None,
-            cpu_ns: None,
-        })
+        Ok(Player::new(subject, loading, started, start_up))
     }
 
     fn job(&self, subject: &Subject, side: &Split, seed: u64) -> anyhow::Result<Job> {
@@ -232,6 +258,7 @@ impl Stage<'_> {
             transport: TransportChoice::Auto,
             interval_ns: WINDOW_NS,
             seed,
+            search: None,
         })
     }
 
@@ -240,7 +267,7 @@ impl Stage<'_> {
         let warm = Instant::now() + self.warm_up;
         let end = warm + self.duration + PATIENCE;
         let mut told = false;
-        while players.iter().any(|player| player.recording.is_none()) {
+        while players.iter().any(|player| !player.is_done()) {
             for (player, service) in players.iter_mut().zip(self.services) {
                 player
                     .hear()
@@ -248,7 +275,7 @@ impl Stage<'_> {
             }
             if !told && Instant::now() >= warm {
                 for player in players.iter_mut() {
-                    player.loading.tell(Command::Measure);
+                    player.tell(Command::Measure);
                 }
                 told = true;
             }
@@ -262,77 +289,21 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn plan(&self, rounds: u32) -> Plan {
-        let entry = |service: &&Service| Entry {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-            protocol: self.protocol,
-            group: 0,
+    /// The plan that is stored with what was played.
+    pub(super) fn plan(&self, rounds: u32) -> Plan {
+        let group = GroupPlan {
+            contract: self.contract.name.clone(),
+            workload: self.workload.clone(),
+            load: self.load.clone(),
+            warm_up: WarmUpChoice::FixedNs(self.warm_up.as_nanos() as u64),
+            duration_ns: self.duration.as_nanos() as u64,
+            timeout_ns: TIMEOUT.as_nanos() as u64,
+            search: None,
         };
+        let [first, second] = self.services.map(Service::label);
         Plan {
-            suite: "duet".to_owned(),
-            title: "a duet".to_owned(),
-            profile: None,
-            seed: 1,
-            rounds,
-            confidence: 0.95,
-            precision: None,
-            tie: None,
-            budget_ns: None,
-            no_errors: false,
-            limits: Limits::default(),
-            network: None,
-            groups: vec![GroupPlan {
-                contract: self.contract.name.clone(),
-                workload: self.workload.clone(),
-                load: self.load.clone(),
-                warm_up: WarmUpChoice::FixedNs(self.warm_up.as_nanos() as u64),
-                duration_ns: self.duration.as_nanos() as u64,
-                timeout_ns: TIMEOUT.as_nanos() as u64,
-            }],
-            entries: self.services.iter().map(entry).collect(),
-        }
-    }
-}
-
-impl Player {
-    /// Takes what the generator has said, if anything.
-    fn hear(&mut self) -> Result<(), String> {
-        if self.recording.is_some() {
-            return Ok(());
-        }
-        if let Some(ending) = self.subject.service.ended() {
-            return Err(format!("the service {ending}, under the load"));
-        }
-        match self.loading.next(TICK) {
-            Heard::Event(Event::Phase {
-                phase: Phase::Measurement,
-                ..
-            }) => {
-                self.measuring = self.subject.service.begin_window().is_ok();
-            }
-            Heard::Event(Event::Phase {
-                phase: Phase::Drain, ..
-            }) => self.end_window(),
-            Heard::Event(Event::Recording { recording }) => {
-                self.end_window();
-                self.recording = Some(*recording);
-            }
-            Heard::Event(Event::Failed { reason }) | Heard::Gone(reason) => return Err(reason),
-            Heard::Event(_) | Heard::Nothing => {}
-        }
-        Ok(())
-    }
-
-    /// CPU time is a companion of the ratio: where it is not known the duet goes on.
-    fn end_window(&mut self) {
-        if std::mem::take(&mut self.measuring) {
-            self.cpu_ns = self
-                .subject
-                .service
-                .end_window()
-                .ok()
-                .and_then(|usage| usage.resources.cpu_ns);
+            title: format!("{first} and {second} at once"),
+            ..Plan::of_group(super::SUITE, rounds, group, &self.services, self.protocol)
         }
     }
 }

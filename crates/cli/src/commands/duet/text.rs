@@ -2,13 +2,21 @@
 
 use super::Outcome;
 use super::sides::Placement;
+use prony_load::{Load, Profile};
 use prony_statistics::{Duet, DuetSample, Estimate};
 use std::fmt::Write as _;
 
 pub(super) fn show(outcome: &Outcome) -> String {
+    let load = match &outcome.load {
+        Load::Open { arrival, .. } => match arrival.profile {
+            Profile::Constant { rate } => format!("{} requests per second to each", rate.as_per_second()),
+            _ => "an open load".to_owned(),
+        },
+        _ => format!("closed loop on {} connections each", outcome.connections),
+    };
     let mut text = format!(
-        "{} and {} at once: {} · {}, closed loop on {} connections each\n\n",
-        outcome.first, outcome.second, outcome.contract, outcome.workload, outcome.connections
+        "{} and {} at once: {} · {}, {load}\n\n",
+        outcome.first, outcome.second, outcome.contract, outcome.workload
     );
     let _ = writeln!(
         text,
@@ -17,6 +25,14 @@ pub(super) fn show(outcome: &Outcome) -> String {
         outcome.second,
         ratio(&outcome.goodput.ratio)
     );
+    for (name, times) in [
+        ("median", &outcome.response_time_ns_p50),
+        ("99th percentile", &outcome.response_time_ns_p99),
+    ] {
+        if let Some(times) = times {
+            let _ = writeln!(text, "{name} of the response time: {}", ratio(&times.ratio));
+        }
+    }
     if let Some(cpu) = &outcome.cpu_per_request {
         let _ = writeln!(
             text,
@@ -32,12 +48,14 @@ pub(super) fn show(outcome: &Outcome) -> String {
         );
     }
     let _ = writeln!(text, "\n{}", verdict(outcome));
+    let compared = compared(outcome);
     let confidence = format!("{:.3}", 100.0 * outcome.confidence);
     let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
-    let _ = writeln!(text, "Confidence {confidence} %, {}.", sample(&outcome.goodput));
+    let _ = writeln!(text, "Confidence {confidence} %, {}.", sample(&compared));
     for warning in &outcome.warnings {
         let _ = writeln!(text, "Note: {warning}.");
     }
+    let _ = writeln!(text, "Stored as {}.", outcome.run);
     text.trim_end().to_owned()
 }
 
@@ -48,8 +66,39 @@ fn ratio(estimate: &Estimate) -> String {
     )
 }
 
+/// What decides: goodput where the services set the pace, response time where requests arrive on their own.
+fn compared(outcome: &Outcome) -> Duet {
+    match (&outcome.load, outcome.response_time_ns_p99) {
+        (Load::Open { .. }, Some(times)) => times,
+        _ => outcome.goodput,
+    }
+}
+
+/// The result in a sentence, for the store.
+pub(super) fn sentence(outcome: &Outcome) -> String {
+    let (metric, found) = match (&outcome.load, outcome.response_time_ns_p99) {
+        (Load::Open { .. }, Some(times)) => ("99th percentile of the response time", times),
+        _ => ("goodput", outcome.goodput),
+    };
+    format!(
+        "duet: {metric} of {} over {}: {}, {}. {}",
+        outcome.first,
+        outcome.second,
+        ratio(&found.ratio),
+        sample(&found),
+        verdict(outcome)
+    )
+}
+
 fn verdict(outcome: &Outcome) -> String {
-    let Estimate { low, high, .. } = outcome.goodput.ratio;
+    if matches!(outcome.load, Load::Open { .. }) && outcome.response_time_ns_p99.is_none() {
+        return "Too few rounds to compare response times.".to_owned();
+    }
+    let Estimate { low, high, .. } = match &outcome.load {
+        // A shorter response time is the better one.
+        Load::Open { .. } => compared(outcome).ratio.reversed(),
+        _ => outcome.goodput.ratio,
+    };
     let band = 1.0 + outcome.tie_band;
     if low >= 1.0 / band && high <= band {
         return format!("They are the same within {:.1} %.", 100.0 * outcome.tie_band);

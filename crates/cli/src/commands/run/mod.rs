@@ -1,14 +1,17 @@
 //! `prony run`: a suite from build to report.
 
 mod args;
+mod checks;
 mod judge;
+mod place;
 mod session;
 mod signals;
+mod standings;
 mod view;
 mod watch;
 
 pub(crate) use args::Args;
-pub(crate) use session::Session;
+pub(crate) use session::{AllBuilt, Session};
 pub(crate) use signals::listen;
 
 use crate::checkout::Checkout;
@@ -28,6 +31,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = Catalogue::read(&checkout.root).map_err(bad_input)?;
     let store = Store::open(&args.store.path()?)?;
     let (plan, resumed) = planned(args, &catalogue, &store)?;
+    if !args.dry_run {
+        place::is_free(&plan.address)?;
+    }
     let mut view = View::new();
     view.announce(&plan, resumed.as_ref().map(|run| run.id.as_str()));
     if args.dry_run {
@@ -53,6 +59,11 @@ fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<
     if let Some(wanted) = &args.resume {
         let id = store.find_run(wanted).map_err(bad_input)?;
         let record = store.run(&id)?;
+        if record.suite == crate::commands::duet::SUITE {
+            return Err(bad_input(anyhow::anyhow!(
+                "the run {id} is a duet, which cannot be continued: begin it anew with `prony duet`"
+            )));
+        }
         let plan = serde_json::from_value(record.plan.clone());
         let plan = plan.with_context(|| {
             format!("the plan of run {id} is of another version of prony: begin a new run")
@@ -61,7 +72,7 @@ fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<
     }
     let file = catalogue.suite_file(&args.suite).map_err(bad_input)?;
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &args.wishes()).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &args.wishes(place::machine())).map_err(bad_input)?;
     Ok((plan, None))
 }
 

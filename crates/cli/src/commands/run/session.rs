@@ -1,5 +1,6 @@
 //! Measuring a plan on this machine: build, begin, measure, finish.
 
+use super::checks::Checks;
 use super::signals::listen;
 use super::view::View;
 use super::watch::Watch;
@@ -22,7 +23,8 @@ const BUILDS_AT_ONCE: usize = 2;
 /// How long the machine is watched for the noise of others before the first trial.
 const IDLE_WINDOW: Duration = Duration::from_secs(1);
 
-type AllBuilt = BTreeMap<ServiceId, Result<Built, Exclusion>>;
+/// Every service of a plan, built or not.
+pub(crate) type AllBuilt = BTreeMap<ServiceId, Result<Built, Exclusion>>;
 
 /// Where and how a plan is measured.
 pub(crate) struct Session<'a> {
@@ -63,12 +65,13 @@ impl Session<'_> {
     ) -> anyhow::Result<RunRecord> {
         let bench = self.workbench()?;
         listen(&bench.cancel)?;
-        let built = self.build(plan, &bench, view)?;
+        let built = self.build(plan, &bench, view, resumed.is_none())?;
         let record = match resumed {
             Some(record) => record,
-            None => self.begin(plan, &bench.host, &built)?,
+            None => self.begin(plan, &bench.host, &built[0])?,
         };
         let trials = self.store.trials(&record.id)?;
+        view.knows(&trials);
         let run = Run {
             plan,
             catalogue: self.catalogue,
@@ -81,10 +84,12 @@ impl Session<'_> {
             built: &built,
             done: &trials.iter().map(|trial| trial.place).collect(),
         };
-        let mut watch = Watch::new(self.store, &record, plan, view);
+        let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
+        let mut watch = Watch::new(self.store, &record, plan, view, checks);
         let end = run_plan(&run, &mut watch).map_err(|reason| anyhow!(reason))?;
         watch.done();
-        self.finish(&record, &end)?;
+        let left_out = watch.left_out()?;
+        self.finish(&record, &end, left_out)?;
         Ok(record)
     }
 
@@ -115,17 +120,33 @@ impl Session<'_> {
         })
     }
 
-    fn build(&self, plan: &Plan, bench: &Workbench, view: &View) -> anyhow::Result<AllBuilt> {
-        let folders = Folders::of(&self.checkout.root, &self.checkout.state());
-        let builder = Builder::new(&bench.host, &self.catalogue.toolchains, folders, &bench.cancel);
-        let built = builder.build_all(&self.services_of(plan), BUILDS_AT_ONCE, &|progress| {
-            view.building(&progress);
-        });
-        if bench.cancel.is_asked() {
-            return Err(anyhow!("ended while building: what was built so far is kept"));
+    /// Builds each service as often as the plan says; several builds are made anew where the run is.
+    fn build(
+        &self,
+        plan: &Plan,
+        bench: &Workbench,
+        view: &View,
+        fresh: bool,
+    ) -> anyhow::Result<Vec<AllBuilt>> {
+        let mut all = Vec::new();
+        for number in 0..plan.builds.max(1) {
+            let folders = Folders::of(&self.checkout.root, &self.checkout.state());
+            let builder = Builder::new(&bench.host, &self.catalogue.toolchains, folders, &bench.cancel);
+            let builder = if plan.builds > 1 {
+                builder.repeated(number, fresh)
+            } else {
+                builder
+            };
+            let built = builder.build_all(&self.services_of(plan), BUILDS_AT_ONCE, &|progress| {
+                view.building(&progress);
+            });
+            if bench.cancel.is_asked() {
+                return Err(anyhow!("ended while building: what was built so far is kept"));
+            }
+            view.built(&built);
+            all.push(built);
         }
-        view.built(&built);
-        Ok(built)
+        Ok(all)
     }
 
     /// The services of a plan, each once.
@@ -140,7 +161,8 @@ impl Session<'_> {
         self.catalogue.services.iter().filter(is_wanted).collect()
     }
 
-    fn begin(&self, plan: &Plan, host: &Local, built: &AllBuilt) -> anyhow::Result<RunRecord> {
+    /// Stores a new run of this plan, with what the machine is like.
+    pub(crate) fn begin(&self, plan: &Plan, host: &Local, built: &AllBuilt) -> anyhow::Result<RunRecord> {
         let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let mut environment = host.environment();
         environment.prony = String::from(env!("CARGO_PKG_VERSION"));
@@ -163,7 +185,7 @@ impl Session<'_> {
             started_at,
             ended_at: None,
             environment,
-            plan: reporting::plan_with_services(plan_json, &services),
+            plan: reporting::plan_to_keep(plan_json, &services, &self.catalogue.contracts),
             planned_trials: plan.len(),
             seed: plan.seed,
             warnings: noise.into_iter().collect(),
@@ -173,7 +195,7 @@ impl Session<'_> {
     }
 
     /// A run that the user ended early has no end: it can be continued.
-    fn finish(&self, record: &RunRecord, end: &RunEnd) -> anyhow::Result<()> {
+    fn finish(&self, record: &RunRecord, end: &RunEnd, mut warnings: Vec<Warning>) -> anyhow::Result<()> {
         let warning = match end {
             RunEnd::Interrupted => {
                 eprintln!(
@@ -189,6 +211,7 @@ impl Session<'_> {
             RunEnd::Complete | RunEnd::Precise => None,
         };
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        Ok(self.store.finish_run(&record.id, &now, warning.as_slice())?)
+        warnings.extend(warning);
+        Ok(self.store.finish_run(&record.id, &now, &warnings)?)
     }
 }

@@ -1,5 +1,7 @@
 //! What a user sees while a run goes on: bars on a terminal, a line per trial elsewhere. All of it on standard error.
 
+use super::standings::Standings;
+use crate::reporting;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_measurement::{Exclusion, Phase, ServiceId, TrialRecord};
 use prony_plan::Plan;
@@ -8,8 +10,12 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-/// Intervals in the sparkline.
-const SPARKS: usize = 30;
+/// Intervals in a sparkline.
+const SPARKS: usize = 20;
+/// Services in the table so far, at most.
+const STANDING: usize = 12;
+/// Lines of a terminal that the rest of the view takes, with some of what it said before.
+const OTHER_LINES: usize = 10;
 
 pub(super) struct View {
     bars: MultiProgress,
@@ -20,6 +26,11 @@ pub(super) struct View {
     current: String,
     position: String,
     recent: Vec<f64>,
+    /// 99th percentiles of the same intervals; 0 where there was no reply.
+    recent_p99: Vec<f64>,
+    /// The table so far, under the bars; nothing of it is kept where nobody sees it.
+    standings: Option<Standings>,
+    table: Option<ProgressBar>,
 }
 
 impl View {
@@ -31,13 +42,19 @@ impl View {
             ProgressDrawTarget::hidden()
         };
         let bars = MultiProgress::with_draw_target(target);
+        // A line that wraps could not be written over.
+        let style =
+            ProgressStyle::with_template("{spinner} {wide_msg}").expect("invariant: a valid template");
         Self {
-            now: bars.add(ProgressBar::new_spinner()),
+            now: bars.add(ProgressBar::new_spinner().with_style(style)),
             whole: bars.add(ProgressBar::hidden()),
             bars,
             current: String::new(),
             position: String::new(),
             recent: Vec::with_capacity(SPARKS),
+            recent_p99: Vec::with_capacity(SPARKS),
+            standings: None,
+            table: None,
         }
     }
 
@@ -52,7 +69,8 @@ impl View {
     }
 
     /// What is going to happen, before it does.
-    pub(super) fn announce(&self, plan: &Plan, resumed: Option<&str>) {
+    pub(super) fn announce(&mut self, plan: &Plan, resumed: Option<&str>) {
+        self.standings = (!self.bars.is_hidden()).then(|| Standings::of(plan));
         let profile = plan
             .profile
             .as_ref()
@@ -108,6 +126,7 @@ impl View {
                 let width = of.to_string().len();
                 self.position = format!("[{number:>width$}/{of}]");
                 self.recent.clear();
+                self.recent_p99.clear();
                 self.whole(*number, *of, *round, *remaining);
                 self.now.set_message(format!("{}: starting", self.current));
                 self.now.enable_steady_tick(Duration::from_millis(200));
@@ -122,9 +141,25 @@ impl View {
             }
             Progress::Ended(record) => self.ended(record),
             Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
+            Progress::LeavesOut { round, services } => self.leaves_out(*round, services),
             Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
             _ => {}
         }
+    }
+
+    fn leaves_out(&self, round: u32, services: &[(ServiceId, String)]) {
+        let from = round + 1;
+        if services.is_empty() {
+            return self.line(&format!("round {from}: all services take part again"));
+        }
+        let names: Vec<String> = services
+            .iter()
+            .map(|(service, workload)| format!("{service} {workload}"))
+            .collect();
+        self.line(&format!(
+            "round {from}: goes on without what is settled: {}",
+            names.join(", ")
+        ));
     }
 
     fn whole(&mut self, number: u32, of: u32, round: u32, remaining: Duration) {
@@ -142,8 +177,10 @@ impl View {
     fn interval(&mut self, phase: Phase, rate: f64, p99: Option<u64>, errors: u64) {
         if self.recent.len() == SPARKS {
             self.recent.remove(0);
+            self.recent_p99.remove(0);
         }
         self.recent.push(rate);
+        self.recent_p99.push(p99.map_or(0.0, |ns| ns as f64));
         let name = match phase {
             Phase::WarmUp => "warming up",
             Phase::Measurement => "measuring",
@@ -155,11 +192,12 @@ impl View {
         } else {
             String::new()
         };
-        let sparks = sparkline(&self.recent);
         self.now.set_message(format!(
-            "{}: {name} {sparks} {}/s p99 {p99}{errors}",
+            "{}: {name} {} {}/s, p99 {} {p99}{errors}",
             self.current,
-            thousands(rate)
+            sparkline(&self.recent),
+            thousands(rate),
+            sparkline(&self.recent_p99)
         ));
     }
 
@@ -185,10 +223,34 @@ impl View {
             "{} {} {}: {text}",
             self.position, record.service, record.workload
         ));
+        self.knows(std::slice::from_ref(record));
+    }
+
+    /// Trials that ended, now or before the run was continued: shows the table so far.
+    pub(super) fn knows(&mut self, trials: &[TrialRecord]) {
+        let Some(standings) = &mut self.standings else {
+            return;
+        };
+        standings.add(trials);
+        let look = reporting::look_of_errors();
+        let height = terminal_size::terminal_size_of(std::io::stderr()).map_or(24, |(_, height)| height.0);
+        let most = usize::from(height).saturating_sub(OTHER_LINES).clamp(1, STANDING);
+        let Some(lines) = standings.lines(look, most) else {
+            return;
+        };
+        let table = self.table.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{msg}").expect("invariant: a valid template");
+            self.bars.add(ProgressBar::new_spinner().with_style(style))
+        });
+        table.set_message(lines.join("\n"));
+        table.tick();
     }
 
     pub(super) fn done(&mut self) {
         self.now.finish_and_clear();
+        if let Some(table) = self.table.take() {
+            table.finish_and_clear();
+        }
         self.whole.finish_and_clear();
     }
 }

@@ -1,12 +1,14 @@
 //! What a run does with what happens: keeps each trial, shows it, decides after each round whether another one is wanted.
 
+use super::checks::Checks;
 use super::view::View;
 use crate::reporting;
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_measurement::{RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::Plan;
-use prony_statistics::{Decision, Progress as RunProgress, StopRule, next_round};
+use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store};
-use prony_trial::{Progress, Watcher};
+use prony_trial::{NextRound, Progress, RunEnd, Watcher};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Rounds before a stop for precision is considered.
@@ -22,10 +24,19 @@ pub(super) struct Watch<'a> {
     began: Instant,
     noted: Option<Instant>,
     now: StoredProgress,
+    checks: Checks<'a>,
+    /// Who was left out of rounds, with the workload.
+    left_out: BTreeSet<(ServiceId, String)>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(store: &'a Store, record: &'a RunRecord, plan: &'a Plan, view: &'a mut View) -> Self {
+    pub(super) fn new(
+        store: &'a Store,
+        record: &'a RunRecord,
+        plan: &'a Plan,
+        view: &'a mut View,
+        checks: Checks<'a>,
+    ) -> Self {
         let now = StoredProgress {
             at: record.started_at.clone(),
             done: 0,
@@ -47,6 +58,8 @@ impl<'a> Watch<'a> {
             began: Instant::now(),
             noted: None,
             now,
+            checks,
+            left_out: BTreeSet::new(),
         }
     }
 
@@ -95,7 +108,30 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn decide(&self, round: u32) -> anyhow::Result<bool> {
+    /// What a reader must know of services that have fewer trials than others.
+    pub(super) fn left_out(&self) -> anyhow::Result<Vec<Warning>> {
+        let trials = self.store.trials(&self.record.id)?;
+        let rounds = |wanted: &dyn Fn(&TrialRecord) -> bool| -> usize {
+            let held = trials.iter().filter(|trial| wanted(trial));
+            held.map(|trial| trial.round).collect::<BTreeSet<u32>>().len()
+        };
+        let all = rounds(&|_| true);
+        let told = self.left_out.iter().filter_map(|(service, workload)| {
+            let own = rounds(&|trial| &trial.service == service && &trial.workload == workload);
+            (own < all).then(|| {
+                Warning::new(
+                    WarningKind::Note,
+                    format!(
+                        "{service} took part in {own} of {all} rounds of {workload}: its interval was as tight as wished and \
+                         every comparison with it decided, so that the other rounds went to those whose rank was open"
+                    ),
+                )
+            })
+        });
+        Ok(told.collect())
+    }
+
+    fn decide(&self, round: u32) -> anyhow::Result<NextRound> {
         let trials = self.store.trials(&self.record.id)?;
         let summary = reporting::summary(self.record, &trials)?;
         let rule = StopRule {
@@ -110,26 +146,65 @@ impl<'a> Watch<'a> {
             spent_s,
             next_round_s: spent_s / f64::from(round + 1),
         };
-        Ok(!matches!(
-            next_round(&summary.groups, &rule, &progress),
-            Decision::Stop(_)
-        ))
+        Ok(match next_round(&summary.groups, &rule, &progress) {
+            Decision::All => NextRound::All,
+            Decision::Only(open) => NextRound::Only(self.unsettled(&summary.groups, &open)),
+            Decision::Stop(StopReason::Precision) => NextRound::End(RunEnd::Precise),
+            Decision::Stop(StopReason::Budget) => NextRound::End(RunEnd::BudgetSpent),
+            Decision::Stop(StopReason::Rounds | StopReason::NothingLeft) => NextRound::End(RunEnd::Complete),
+        })
+    }
+
+    /// The entries of the plan without those that are settled: measured, and not among the open ones.
+    fn unsettled(&self, groups: &[Group], open: &[(usize, ServiceId)]) -> BTreeSet<usize> {
+        let settled = |entry: &prony_plan::Entry| {
+            let planned = self.plan.group_of(entry);
+            let load = planned.load_record();
+            let place = groups.iter().position(|group| {
+                group.contract == planned.contract && group.workload == planned.workload && group.load == load
+            });
+            place.is_some_and(|place| {
+                let mut rows = groups[place].services.iter();
+                let row = rows.find(|row| row.id.service == entry.service && row.id.variant == entry.variant);
+                row.is_some_and(|row| {
+                    let measured = row.excluded.is_none() && row.trials > 0;
+                    measured && !open.iter().any(|(group, id)| *group == place && *id == row.id)
+                })
+            })
+        };
+        let entries = self.plan.entries.iter().enumerate();
+        entries
+            .filter(|(_, entry)| !settled(entry))
+            .map(|(index, _)| index)
+            .collect()
     }
 }
 
 impl Watcher for Watch<'_> {
     fn saw(&mut self, progress: Progress) {
         self.note(&progress);
+        match &progress {
+            Progress::Checked(check) => self.checks.add(check),
+            Progress::LeavesOut { services, .. } => self.left_out.extend(services.iter().cloned()),
+            _ => {}
+        }
         self.view.saw(&progress);
     }
 
     fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
         let kept = self.store.append_trial(&self.record.id, record);
-        kept.map(drop).map_err(|error| error.to_string())
+        kept.map_err(|error| error.to_string())?;
+        self.checks.ended(record);
+        let Some(matrix) = self.checks.news() else {
+            return Ok(());
+        };
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let kept = self.store.keep_check_matrix(&self.record.id, &now, &matrix);
+        kept.map_err(|error| error.to_string())
     }
 
-    fn wants_more(&mut self, round: u32) -> bool {
+    fn next_round(&mut self, done: u32) -> NextRound {
         // Numbers that cannot be computed yet are no reason to stop.
-        self.decide(round).unwrap_or(true)
+        self.decide(done).unwrap_or(NextRound::All)
     }
 }

@@ -1,0 +1,178 @@
+//! `prony duet` from outside: two toys at once, a git revision against another, an open load, and Ctrl-C.
+
+use crate::common::{Checkout, Ended, signal, until};
+use serde_json::Value;
+use std::process::Command;
+
+/// A checkout with a toy in two variants: as it is, and slow.
+fn two_variants() -> Checkout {
+    let checkout = Checkout::new(1, &["right"]);
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    let slow = "\n[[variant]]\nname = \"slow\"\nversion = \"3\"\nenv = { MODE = \"slow\" }\n";
+    checkout.write(file, &format!("{text}{slow}"));
+    checkout
+}
+
+fn number(value: &Value, path: &str) -> f64 {
+    value
+        .pointer(path)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("no number at {path}: {value}"))
+}
+
+fn latest(checkout: &Checkout) -> Value {
+    checkout.prony(&["list", "runs", "--json"]).json()["runs"][0].clone()
+}
+
+fn nothing_is_left(checkout: &Checkout) {
+    let left = checkout.processes();
+    assert!(left.is_empty(), "left behind: {left:?}");
+}
+
+#[test]
+fn two_variants_are_compared_and_kept_as_a_run() {
+    let checkout = two_variants();
+    let ended = checkout.prony(&[
+        "duet",
+        "toy-right/current",
+        "toy-right/slow",
+        "--rounds=2",
+        "-d1s",
+        "--warmup=200ms",
+        "-c4",
+        "--json",
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let duet = ended.json();
+    // A reply takes 40 ms longer, which no noise makes up for.
+    assert!(number(&duet, "/goodput/ratio/low") > 1.0, "{duet}");
+    assert_eq!(duet["goodput"]["sample"], "windows");
+    assert!(
+        duet["response_time_ns_p99"].is_null(),
+        "two rounds tell nothing: {duet}"
+    );
+    assert!(
+        duet["rounds"][0]["response_time_ns_p99"][1].as_u64() >= Some(40_000_000),
+        "{duet}"
+    );
+    let run = latest(&checkout);
+    assert_eq!(
+        (run["run"].clone(), run["suite"].clone()),
+        (duet["run"].clone(), "duet".into())
+    );
+    assert_eq!(run["trials"], 4);
+    assert!(run["ended_at"].is_string(), "{run}");
+    let shown = checkout.prony(&["report"]);
+    assert!(
+        shown.out.contains("duet") && shown.out.contains("toy-right/current is"),
+        "{}",
+        shown.out
+    );
+    let resumed = checkout.prony(&["run", "--resume"]);
+    assert_eq!(resumed.code, Some(2), "{resumed:?}");
+    assert!(resumed.err.contains("is a duet"), "{}", resumed.err);
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn a_revision_is_taken_out_of_git() {
+    let checkout = two_variants();
+    let git = |arguments: &[&str]| {
+        let name = ["-c", "user.name=toy", "-c", "user.email=toy@example.org"];
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(checkout.path(""))
+            .args(name)
+            .args(arguments)
+            .output()
+            .expect("git is needed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "contracts", "services"]);
+    git(&["commit", "-q", "-m", "quick"]);
+    let toy = std::fs::read_to_string(checkout.path("services/toy-right/toy.py")).expect("the toy");
+    checkout.write(
+        "services/toy-right/toy.py",
+        &toy.replace("DELAY = delay()", "DELAY = SLOW"),
+    );
+    git(&["add", "services"]);
+    git(&["commit", "-q", "-m", "slow"]);
+    let ended = checkout.prony(&[
+        "duet",
+        "toy-right@HEAD~1",
+        "toy-right",
+        "--rounds=2",
+        "-d1s",
+        "--warmup=200ms",
+        "-c4",
+        "--json",
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let duet = ended.json();
+    assert!(
+        duet["first"].as_str().is_some_and(|name| name.contains('@')),
+        "{duet}"
+    );
+    assert!(number(&duet, "/goodput/ratio/low") > 1.0, "{duet}");
+    let unknown = checkout.prony(&["duet", "toy-right@no-such", "toy-right"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn an_open_load_compares_response_times() {
+    let checkout = two_variants();
+    let few = checkout.prony(&["duet", "toy-right", "toy-right/slow", "--rate=50", "--rounds=2"]);
+    assert_eq!(few.code, Some(2), "{few:?}");
+    assert!(few.err.contains("--rounds 6"), "{}", few.err);
+    let ended = checkout.prony(&[
+        "duet",
+        "toy-right",
+        "toy-right/slow",
+        "--rate=50",
+        "-d500ms",
+        "--warmup=100ms",
+        "-c8",
+        "--json",
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let duet = ended.json();
+    assert_eq!(duet["load"]["kind"], "open");
+    assert!(number(&duet, "/response_time_ns_p50/ratio/high") < 1.0, "{duet}");
+    assert!(number(&duet, "/response_time_ns_p99/ratio/point") < 1.0, "{duet}");
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn ctrl_c_leaves_no_process_and_what_was_played() {
+    let checkout = two_variants();
+    let child = checkout.start(&[
+        "duet",
+        "toy-right/current",
+        "toy-right/slow",
+        "--rounds=40",
+        "-d500ms",
+        "--warmup=100ms",
+        "-c2",
+    ]);
+    until("a round is stored", || {
+        let listed = checkout.prony(&["list", "runs", "--json"]);
+        listed.code == Some(0) && listed.json()["runs"][0]["trials"].as_u64() >= Some(2)
+    });
+    signal(&child, "INT");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.out.contains("goodput toy-right/current / toy-right/slow"),
+        "{}",
+        ended.out
+    );
+    nothing_is_left(&checkout);
+    let run = latest(&checkout);
+    assert!(
+        run["ended_at"].is_string() && run["trials"].as_u64() < Some(80),
+        "{run}"
+    );
+}

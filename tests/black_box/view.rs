@@ -1,0 +1,77 @@
+//! What `prony run` shows on a terminal, on one that is none but for the program.
+
+use crate::common::{Checkout, PATIENCE};
+use nix::pty::{Winsize, openpty};
+use std::fs::File;
+use std::io::Read as _;
+use std::process::Stdio;
+use std::sync::mpsc;
+
+/// Runs the toys with a terminal of 100 × 40 at standard error; gives all that was written there.
+fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
+    let size = Winsize {
+        ws_row: 40,
+        ws_col: 100,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let terminal = openpty(&size, None).expect("a terminal");
+    let mut child = checkout
+        .command(&[
+            "run",
+            "toys",
+            "--seed",
+            "1",
+            "--duration",
+            "1500ms",
+            "--keep-disturbed",
+        ])
+        .env("NO_COLOR", no_colour)
+        .env("TERM", "xterm-256color")
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(terminal.slave))
+        .spawn()
+        .expect("prony runs");
+    let (done, result) = mpsc::channel();
+    let mut master = File::from(terminal.master);
+    std::thread::spawn(move || {
+        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+        // A terminal that nobody writes to any more ends with an error.
+        while let Ok(count @ 1..) = master.read(&mut piece) {
+            text.extend_from_slice(&piece[..count]);
+        }
+        done.send(String::from_utf8_lossy(&text).into_owned())
+    });
+    let text = result.recv_timeout(2 * PATIENCE).expect("prony ends");
+    assert!(child.wait().expect("an end").success(), "{text}");
+    text
+}
+
+#[test]
+fn a_run_on_a_terminal_shows_what_happens_the_table_so_far_and_the_time_left() {
+    let checkout = Checkout::new(3, &["right"]);
+    let text = on_terminal(&checkout, "1");
+    for part in [
+        "toy-right/current hello: measuring",
+        "rank service",
+        "goodput, /s",
+        "2 rounds",
+        "round 2,",
+        " left",
+        "[3/3]",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text:?}");
+    }
+    assert!(
+        text.contains(|bar| ('▁'..='█').contains(&bar)),
+        "no sparkline: {text:?}"
+    );
+    // Moving the cursor is not colour.
+    let colours = ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m"];
+    assert!(
+        !colours.iter().any(|code| text.contains(code)),
+        "colour: {text:?}"
+    );
+    let text = on_terminal(&checkout, "");
+    assert!(text.contains("\u{1b}[2m"), "no colour: {text:?}");
+}
