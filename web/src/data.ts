@@ -240,6 +240,16 @@ export interface Report {
 export const idOf = (row: { service: string; variant: string | null }): string =>
   row.variant === null ? row.service : `${row.service}/${row.variant}`;
 
+/** Kinds that speak of the machine more than of the service: those of all services count as said, whatever their numbers. */
+const OF_THE_MACHINE = ["schedule_lag", "not_steady", "noise", "repeated"];
+
+/** The warnings of a row that its group does not say for all services. */
+export const ownWarnings = (group: Group, row: Row): Warning[] =>
+  row.warnings.filter(({ kind, text }) => {
+    if (kind === "generator_saturated") return !row.generator_bound;
+    return !group.warnings.some((said) => said.kind === kind && (said.text.endsWith(text) || OF_THE_MACHINE.includes(kind)));
+  });
+
 /** Whether a value of the row is a lower bound: a rate that the generator limited. */
 export const isLowerBound = (row: Row, metric: Metric): boolean => row.generator_bound && metric.endsWith("_per_s");
 

@@ -1,5 +1,5 @@
-// Pictures of the main views into docs/images: `npm run screenshots [REPORT.json]`, from a report that prony wrote, or from
-// a made-up one.
+// Pictures of the main views: `npm run screenshots [REPORT.json [FOLDER]]`, from a report that prony wrote, or from a made-up
+// one; into docs/images unless told otherwise.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,8 +9,8 @@ import { Browser, drawAll, eventually } from "./browser.ts";
 import { FakeServer } from "./server.ts";
 import { synthetic } from "./synthetic.ts";
 
-const OUT = fileURLToPath(new URL("../../docs/images/", import.meta.url));
-const file = process.argv[2];
+const [file, folder] = process.argv.slice(2);
+const OUT = folder ? `${folder}/` : fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const made = synthetic({ services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] });
 const report: Report = file ? (JSON.parse(readFileSync(file, "utf8")) as Report) : made;
 

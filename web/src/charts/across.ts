@@ -3,7 +3,7 @@
 import { idOf, positionOf, type Group, type Row, type Services } from "../data.ts";
 import { human, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** Fewer axes are a bar chart. */
 const LEAST_AXES = 3;
@@ -121,7 +121,7 @@ export function capacity(groups: Group[], group: Group, rows: Row[], services: S
     id: "capacity",
     title: `Response time p99, ${unit.symbol}, against offered load, /s`,
     reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
-    height: 400,
+    height: 350 + legendHeight(shown.map((line) => line.name), 2 * half()),
     table: {
       head: ["Service", ...steps.map((step) => `p99 at ${human(step.offered_per_s!, "rate")}, ${unit.symbol}`)],
       rows: shown.map((line) => [

@@ -1,10 +1,10 @@
 // Bars with the interval as whiskers, in the order of the table.
 
-import { idOf, isEstimate, isLowerBound, positionOf, type Metric, type Row, type Services } from "../data.ts";
+import { idOf, isEstimate, isLowerBound, ownWarnings, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import type { Theme } from "../theme.ts";
-import { axis, base, FONT, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, FONT, shortName, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 interface Bar {
   name: string;
@@ -21,7 +21,7 @@ interface Api {
   coord(point: [number, number]): [number, number];
 }
 
-function barsOf(rows: Row[], metric: Metric, services: Services): Bar[] {
+function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): Bar[] {
   return rows.flatMap((row) => {
     const quantity = row[metric];
     const position = positionOf(quantity);
@@ -32,7 +32,7 @@ function barsOf(rows: Row[], metric: Metric, services: Services): Bar[] {
         value: toBase(metric, position),
         low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
         high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
-        warned: row.warnings.length > 0,
+        warned: ownWarnings(group, row).length > 0,
         bound: isLowerBound(row, metric),
       },
     ];
@@ -86,17 +86,21 @@ const ceilingLine = (theme: Theme, ceiling: number, unit: Unit, right: boolean) 
   data: [{ xAxis: ceiling / unit.factor }],
 });
 
-export function bars(rows: Row[], metric: Metric, services: Services, ceiling: number | null = null): Chart | null {
-  const shown = barsOf(rows, metric, services);
+export function bars(group: Group, rows: Row[], metric: Metric, services: Services): Chart | null {
+  const shown = barsOf(group, rows, metric, services);
   if (shown.length === 0) return null;
   const { title, dimension, better } = METRIC[metric];
+  const ceiling = dimension === "rate" ? group.ceiling_per_s : null;
   const unit = unitFor(dimension, shown.map((bar) => bar.value));
   const scaled = (value: number) => value / unit.factor;
   // A whisker that goes further leaves the picture without an end mark: one interval without bound must not press all
   // bars flat.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  const edge = Math.max(ceiling ?? 0, ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
+  /** Room for names, px. */
+  const room = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
+  // A line on the very edge would be cut off.
+  const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
   const top = ceiling === null ? 8 : 30;
   const bound = shown.some((bar) => bar.bound) ? " ≥: the generator was the limit, so the service may do more." : "";
   const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.${bound}`;
@@ -116,7 +120,7 @@ export function bars(rows: Row[], metric: Metric, services: Services, ceiling: n
     },
     option: (theme, width) => ({
       ...base(theme),
-      grid: { left: Math.min(Math.max(90, width * 0.3), 190, 16 + longest * 7), right: 104, top, bottom: 26 },
+      grid: { left: room(width), right: 104, top, bottom: 26 },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
@@ -133,9 +137,9 @@ export function bars(rows: Row[], metric: Metric, services: Services, ceiling: n
         ...axis(theme, ""),
         type: "category",
         inverse: true,
-        data: shown.map((bar) => bar.name),
+        data: shown.map((bar) => shortName(bar.name, Math.floor((room(width) - 12) / 6.6))),
         axisTick: { show: false },
-        axisLabel: { color: theme.text, fontSize: 13, width: Math.min(172, Math.max(84, width * 0.3 - 8)), overflow: "truncate", interval: 0 },
+        axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
       },
       series: [
         {

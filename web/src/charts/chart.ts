@@ -77,12 +77,26 @@ export const axis = (theme: Theme, name: string) => ({
   splitLine: { lineStyle: { color: theme.line } },
 });
 
-const LEGEND_ROW = 24;
-const LEGEND_MARK = 50;
-const LETTER = 6.6;
+/** A name in so many letters: of one with a variant in parentheses the variant stays, since it tells the name from others. */
+export function shortName(name: string, most: number): string {
+  if (name.length <= most) return name;
+  const at = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
+  const variant = at < 0 || name.length - at + 6 > most ? "" : name.slice(at);
+  return `${name.slice(0, most - variant.length - 1)}…${variant}`;
+}
 
-/** A legend that wraps, and the height that it takes at this width. */
-export function legend(theme: Theme, names: string[], width: number) {
+/** Base of a logarithmic axis: powers of ten label a wide one, but leave a narrow one with a single label. */
+export const logBase = (values: number[]): number => {
+  const known = values.filter((value) => value > 0);
+  return Math.max(...known) / Math.min(...known) > 200 ? 10 : 2;
+};
+
+const LEGEND_ROW = 24;
+const LEGEND_MARK = 48;
+const LETTER = 6;
+
+/** The height of a legend that wraps. */
+export function legendHeight(names: string[], width: number): number {
   let rows = 1;
   let used = 0;
   for (const name of names) {
@@ -93,8 +107,16 @@ export function legend(theme: Theme, names: string[], width: number) {
     }
     used += needed;
   }
+  return rows * LEGEND_ROW;
+}
+
+/** Width of a chart that has half of the page, or all of a narrow one. */
+export const half = (): number => Math.min(540, innerWidth - 40);
+
+/** A legend that wraps, and the height that it takes at this width. */
+export function legend(theme: Theme, names: string[], width: number) {
   return {
-    height: rows * LEGEND_ROW,
+    height: legendHeight(names, width),
     legend: { top: 0, left: 0, itemWidth: 26, itemGap: 16, textStyle: { color: theme.text, fontSize: 12 } },
   };
 }

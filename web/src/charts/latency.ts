@@ -3,7 +3,7 @@
 import { idOf, type Row, type Services } from "../data.ts";
 import { human, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, half, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** Percentiles that the table fallback lists. */
 const LISTED = [0.5, 0.9, 0.99, 0.999, 0.9999];
@@ -26,6 +26,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
     points: row.details!.response_time_curve.filter(([share]) => share < 1),
   }));
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
+  const base10or2 = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const at = (points: [number, number][], share: number): string => {
     const found = points.find(([reached]) => reached >= share - 1e-9);
     return found ? inUnit(found[1], unit) : "too few requests";
@@ -35,7 +36,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
     title: `Response time by percentile, ${unit.symbol}`,
     reading:
       "Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.",
-    height: 420,
+    height: 360 + legendHeight(curves.map((curve) => curve.name), half()),
     table: {
       head: ["Service", ...LISTED.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
       rows: curves.map((curve) => [curve.name, ...LISTED.map((share) => at(curve.points, share))]),
@@ -69,7 +70,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
         nameGap: 30,
         axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(value) },
       },
-      yAxis: { ...axis(theme, unit.symbol), type: "log", nameGap: 46 },
+      yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: base10or2, nameGap: 46 },
       series: curves.map((curve, index) => ({
         type: "line",
         name: curve.name,
@@ -96,7 +97,7 @@ export function density(rows: Row[], services: Services): Chart | null {
     title: `Response time density, share of the requests by ${unit.symbol}`,
     reading:
       "Where the replies lie. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one that met a garbage collection.",
-    height: 420,
+    height: 360 + legendHeight(shapes.map((shape) => shape.name), half()),
     table: {
       head: ["Service", `most often, ${unit.symbol}`, "share of the requests there"],
       rows: shapes.map((shape) => {
@@ -126,11 +127,12 @@ export function density(rows: Row[], services: Services): Chart | null {
       xAxis: {
         ...axis(theme, unit.symbol),
         type: "log",
+        logBase: logBase(shapes.flatMap((shape) => shape.bins.flatMap(([low, high]) => [low, high]))),
         nameGap: 30,
         splitLine: { show: false },
         min: Math.min(...shapes.map((shape) => shape.bins[0]![0])) / unit.factor,
         max: Math.max(...shapes.map((shape) => shape.bins.at(-1)![1])) / unit.factor,
-        axisLabel: { color: theme.muted, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => String(Number(value.toPrecision(3))) },
+        axisLabel: { color: theme.muted, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => String(Number(value.toPrecision(4))) },
       },
       yAxis: {
         ...axis(theme, ""),

@@ -7,7 +7,7 @@ import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { overTime } from "../charts/series.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
-import { METRIC, metricName } from "../metrics.ts";
+import { metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
 import { Figure } from "./figure.tsx";
 
@@ -38,8 +38,7 @@ function Bars(props: Props) {
   const { group, rows, services } = props;
   const [chosen, setMetric] = useState<Metric | null>(null);
   const metric = chosen ?? group.ranked_by;
-  const ceiling = METRIC[metric].dimension === "rate" ? group.ceiling_per_s : null;
-  const chart = useMemo(() => bars(rows, metric, services, ceiling), [rows, metric, services, ceiling]);
+  const chart = useMemo(() => bars(group, rows, metric, services), [group, rows, metric, services]);
   if (!chart) return null;
   return (
     <Figure chart={chart} wide>

@@ -5,6 +5,9 @@ import { idOf, type Group, type Pair, type Row, type Services, type Verdict } fr
 import { percent, ratio } from "../format.ts";
 import { metricName } from "../metrics.ts";
 
+/** An interval whose ends are this many times apart says nothing. */
+const VAGUE = 4;
+
 /** More columns than this are asked for with a button. */
 const AT_FIRST = 10;
 
@@ -41,7 +44,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
       <h2 id="pairs">Pair by pair</h2>
       <p class="quiet">
         Read a row: its {metric} is so many times that of the column. All intervals hold together with {percent(props.confidence)}{" "}
-        confidence; where an interval holds 1, the data does not tell which is better.
+        confidence; where an interval holds 1, the data does not tell which is better (? where it is so wide that it says nothing).
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Ratios of all pairs">
         <table class="matrix">
@@ -63,9 +66,11 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
                   const side = known.get(`${row}\n${column}`);
                   if (!side) return <td key={column} class="self" />;
                   const range = `${ratio(side.low)}–${ratio(side.high)}`;
+                  // An interval this wide is no number to read.
+                  const vague = side.verdict === "cannot_tell" && side.high > VAGUE * side.low;
                   return (
                     <td key={column} class={side.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${said[side.verdict]}`}>
-                      {range}
+                      {vague ? "?" : range}
                       <small>{said[side.verdict]}</small>
                     </td>
                   );

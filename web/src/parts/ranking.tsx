@@ -2,7 +2,7 @@
 
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { idOf, isEstimate, isLowerBound, ownWarnings, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { inUnit, percent, plural, plusMinus, unitFor, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { RowDetails } from "./details.tsx";
@@ -24,7 +24,6 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
     { metric: "response_time_ns_p50", from: "tablet" },
     { metric: "response_time_ns_p99", from: "phone" },
     { metric: "cpu_ns_per_request", from: "tablet" },
-    { metric: "cpus_busy", from: "wide" },
     { metric: "memory_bytes_peak", from: "wide" },
     { metric: "start_ms", from: "wide" },
   ],
@@ -34,7 +33,6 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
     { metric: "response_time_ns_p99", from: "phone" },
     { metric: "response_time_ns_max", from: "wide" },
     { metric: "cpu_ns_per_request", from: "phone" },
-    { metric: "cpus_busy", from: "tablet" },
     { metric: "memory_bytes_peak", from: "tablet" },
   ],
   users: [
@@ -255,6 +253,7 @@ export function Ranking(props: {
           {rows.map((row) => {
             const id = idOf(row);
             const shown = open.has(id);
+            const warnings = ownWarnings(group, row).length;
             return (
               <Fragment key={id}>
                 <tr class={row.excluded ? "excluded" : ""} data-service={id}>
@@ -277,9 +276,9 @@ export function Ranking(props: {
                   )}
                   <td class="more">
                     <button type="button" aria-expanded={shown} onClick={() => toggle(id)}>
-                      {row.warnings.length > 0 && (
-                        <span class="sign" title={plural(row.warnings.length, "warning")}>
-                          ⚠<span class="hidden"> {plural(row.warnings.length, "warning")},</span>
+                      {warnings > 0 && (
+                        <span class="sign" title={plural(warnings, "warning")}>
+                          ⚠<span class="hidden"> {plural(warnings, "warning")},</span>
                         </span>
                       )}
                       <span aria-hidden="true">{shown ? "▾" : "▸"}</span>

@@ -57,7 +57,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
     out += &bars(report, group);
     let mut notes = String::new();
     for row in &group.services {
-        for warning in own_warnings(row) {
+        for warning in own_warnings(group, row) {
             notes += &format!(
                 "- ⚠ {}: {}\n",
                 safe(&report.name(&row.summary.id)),
@@ -87,7 +87,7 @@ fn table(report: &Report, group: &GroupReport) -> String {
             Some(rank) => rank.to_string(),
             None => "–".to_owned(),
         };
-        let sign = if own_warnings(row).next().is_none() {
+        let sign = if own_warnings(group, row).next().is_none() {
             ""
         } else {
             " ⚠"

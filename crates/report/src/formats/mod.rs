@@ -20,7 +20,7 @@ pub use svg::charts;
 pub use terminal::{Look, standings};
 
 use crate::{GroupReport, Report, ReportError, Row};
-use prony_measurement::{Warning, WarningKind};
+use prony_measurement::Warning;
 use prony_statistics::Metric;
 
 /// The forms of a report.
@@ -121,11 +121,12 @@ fn rate_of(group: &GroupReport) -> Metric {
     }
 }
 
-/// The warnings of a row that say more than the group's own: that the generator was its limit is said once for all.
-fn own_warnings(row: &Row) -> impl Iterator<Item = &Warning> {
-    let said =
-        |warning: &&Warning| row.summary.generator_bound && warning.kind == WarningKind::GeneratorSaturated;
-    row.summary.warnings.iter().filter(move |warning| !said(warning))
+/// The warnings of a row that say more than the group's own, which are said once for all.
+fn own_warnings<'a>(group: &'a GroupReport, row: &'a Row) -> impl Iterator<Item = &'a Warning> {
+    row.summary
+        .warnings
+        .iter()
+        .filter(move |warning| !group.says_for_all(row, warning))
 }
 
 /// A short head of a column.

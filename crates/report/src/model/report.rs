@@ -4,11 +4,19 @@ use super::details::{Details, details};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use super::words;
 use crate::{Input, ReportError, ServiceInfo, names};
-use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
+use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// Warnings that speak of the machine more than of the service: where every service has one, the numbers in it matter little.
+const OF_THE_MACHINE: [WarningKind; 4] = [
+    WarningKind::ScheduleLag,
+    WarningKind::NotSteady,
+    WarningKind::Noise,
+    WarningKind::Repeated,
+];
 
 /// What the trials of a run say. Keys are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -151,6 +159,18 @@ impl GroupReport {
                 > 1
     }
 
+    /// Whether the group says what a row's warning says: that the generator was the limit, or what holds for all services.
+    pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
+        let says = |said: &Warning| {
+            said.kind == warning.kind
+                && (said.text.ends_with(&warning.text) || OF_THE_MACHINE.contains(&warning.kind))
+        };
+        match warning.kind {
+            WarningKind::GeneratorSaturated => row.summary.generator_bound,
+            _ => self.warnings.iter().any(says),
+        }
+    }
+
     /// Whether requests arrive on their own (open, users) rather than after replies.
     pub(crate) fn is_open(&self) -> bool {
         self.load.get("kind").and_then(Value::as_str) != Some("closed")
@@ -257,6 +277,7 @@ fn group_report(input: &Input<'_>, group: &Group) -> Result<GroupReport, ReportE
     for row in &mut report.services {
         row.details = details(input.trials, group, &row.summary)?;
     }
+    report.warnings.extend(warnings_of_all(&report.services, input));
     report.finding = words::finding(group, |id| names::name(input.services, id));
     let entry = planned(&input.run.plan)
         .iter()
@@ -266,4 +287,35 @@ fn group_report(input: &Input<'_>, group: &Group) -> Result<GroupReport, ReportE
         .ceiling_per_s
         .map(|ceiling| words::ceiling(&group.load, ceiling));
     Ok(report)
+}
+
+/// What every service that gave numbers is warned of, each kind once: a reader who meets it at every row reads none.
+fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.summary.excluded.is_none()).collect();
+    let Some((first, others)) = measured.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let said = |warning: &Warning| {
+        // Where the generator was the limit, the group says it with the consequences.
+        if warning.kind == WarningKind::GeneratorSaturated {
+            return None;
+        }
+        let fits = |other: &Warning| {
+            other.kind == warning.kind
+                && (other.text == warning.text || OF_THE_MACHINE.contains(&warning.kind))
+        };
+        let theirs: Option<Vec<&Warning>> = others
+            .iter()
+            .map(|row| row.summary.warnings.iter().find(|other| fits(other)))
+            .collect();
+        let alike = theirs?.iter().all(|other| other.text == warning.text);
+        let whose = if alike {
+            "for all services".to_owned()
+        } else {
+            let name = names::name(input.services, &first.summary.id);
+            format!("for all services (the numbers are those of {name})")
+        };
+        Some(Warning::new(warning.kind, format!("{whose}: {}", warning.text)))
+    };
+    first.summary.warnings.iter().filter_map(said).collect()
 }

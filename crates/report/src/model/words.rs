@@ -214,7 +214,7 @@ fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
         _ => {
             let unit = Unit::for_metric(metric, &[estimate.point]);
             format!(
-                "{} of {}{half}",
+                "a {} of {}{half}",
                 metric.title().replace(',', ""),
                 unit.show_with(estimate.point)
             )

@@ -2,7 +2,7 @@
 //! confidence of JMH, with services that break their contract.
 
 use crate::sample;
-use prony_measurement::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord};
+use prony_measurement::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, WarningKind};
 use prony_report::{Format, Input, Look, Report, charts, render};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
@@ -245,5 +245,33 @@ fn the_workloads_of_a_contract_are_a_radar_chart() {
     );
     for workload in ["listPersons", "getPerson", "createPerson"] {
         assert!(svg.contains(&format!(">{workload}</text>")), "{workload}");
+    }
+}
+
+#[test]
+fn what_every_service_is_warned_of_is_said_once() {
+    let mut trials = closed();
+    for (index, trial) in trials.iter_mut().enumerate() {
+        if let Ok(measured) = &mut trial.result {
+            let late = format!("1 % of the requests were sent {index} µs late");
+            measured.warnings = vec![
+                Warning::new(WarningKind::SharedCpus, "generator and backend share a CPU"),
+                Warning::new(WarningKind::ScheduleLag, late),
+            ];
+        }
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    let kinds: Vec<WarningKind> = report.groups[0].warnings.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [WarningKind::SharedCpus, WarningKind::ScheduleLag]);
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = shown(&report, format);
+        for said in ["share a CPU", " µs late"] {
+            assert_eq!(text.matches(said).count(), 1, "{said}:\n{text}");
+        }
+        assert_eq!(
+            text.matches("no Date header").count(),
+            1,
+            "its own stays:\n{text}"
+        );
     }
 }

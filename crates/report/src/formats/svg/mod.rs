@@ -2,6 +2,7 @@
 
 mod radar;
 
+use super::terminal::named;
 use super::{escaped, group_title, rate_of};
 use crate::number::{Unit, half_width, percent, plus_minus};
 use crate::{GroupReport, Report, Row};
@@ -271,10 +272,12 @@ fn subtitle(report: &Report, group: &GroupReport) -> String {
 }
 
 fn shortened(name: &str) -> String {
-    if name.chars().count() <= 24 {
-        return name.to_owned();
+    const MOST: usize = 24;
+    let kept = named(name, MOST);
+    if kept.chars().count() <= MOST {
+        return kept;
     }
-    name.chars().take(23).chain(['…']).collect()
+    name.chars().take(MOST - 1).chain(['…']).collect()
 }
 
 fn capital(text: &str) -> String {

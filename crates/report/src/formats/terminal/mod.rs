@@ -1,11 +1,15 @@
 //! Aligned text for a terminal of any width.
 
+mod text;
+
 use super::columns::{Column, Columns};
 use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
 use prony_statistics::Group;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+pub(super) use text::named;
+use text::{left, right, wrapped};
+use unicode_width::UnicodeWidthStr as _;
 
 /// How text for a terminal looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +30,7 @@ impl Default for Look {
 }
 
 const RANK: usize = 4;
-const SERVICE: usize = 26;
+const SERVICE: usize = 32;
 const LEAST_SERVICE: usize = 12;
 /// Blanks before a column.
 const GAP: usize = 2;
@@ -277,7 +281,7 @@ impl Frame<'_> {
         format!(
             "{} {}",
             right(&rank, RANK),
-            left(&self.names[index], self.service)
+            left(&named(&self.names[index], self.service), self.service)
         )
     }
 
@@ -298,7 +302,7 @@ impl Frame<'_> {
         out += &Texts::row(columns, index);
         out.push('\n');
         if first {
-            for warning in own_warnings(row) {
+            for warning in own_warnings(self.group, row) {
                 out += &warning_text(&warning.text, self.look, INDENT);
             }
         }
@@ -316,61 +320,4 @@ fn warning_text(text: &str, look: Look, indent: &str) -> String {
         "{indent}{}",
         look.paint(Style::Warn, &format!("⚠ {}", body.trim_end()))
     ) + "\n"
-}
-
-/// Breaks text at blanks so that no line is wider than `width`; later lines begin with `indent`.
-fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut out = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        let wide = word.width();
-        if used > 0 && used + 1 + wide > width {
-            out += "\n";
-            out += indent;
-            used = 0;
-        } else if used > 0 {
-            out.push(' ');
-            used += 1;
-        }
-        out += word;
-        used += wide;
-    }
-    out.push('\n');
-    out
-}
-
-fn right(text: &str, width: usize) -> String {
-    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
-}
-
-/// Pads, or shortens with `…`.
-fn left(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return format!("{text}{}", " ".repeat(width - text.width()));
-    }
-    let mut out = String::new();
-    let mut used = 0;
-    for character in text.chars() {
-        let wide = character.width().unwrap_or(0);
-        if used + wide + 1 > width {
-            break;
-        }
-        out.push(character);
-        used += wide;
-    }
-    format!("{out}…{}", " ".repeat(width.saturating_sub(used + 1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_padded_shortened_and_wrapped_by_width() {
-        assert_eq!(left("ab", 4), "ab  ");
-        assert_eq!(left("abcdef", 4), "abc…");
-        assert_eq!(left("速い速い", 5), "速い…");
-        assert_eq!(right("ab", 4), "  ab");
-        assert_eq!(wrapped("one two three", 8, "> "), "one two\n> three\n");
-    }
 }

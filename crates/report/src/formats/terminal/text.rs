@@ -1,0 +1,90 @@
+//! Text by the columns that it takes.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns of a title that is shortened to leave room for its variant.
+const LEAST_TITLE: usize = 6;
+
+/// Breaks text at blanks so that no line is wider than `width`; later lines begin with `indent`.
+pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    // A number and its `%` stay together.
+    let glued = text.replace(" %", "\u{a0}%");
+    for word in glued.split(' ') {
+        let wide = word.width();
+        if used > 0 && used + 1 + wide > width {
+            out += "\n";
+            out += indent;
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out += word;
+        used += wide;
+    }
+    out.push('\n');
+    out.replace('\u{a0}', " ")
+}
+
+/// Pads on the left.
+pub(super) fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// A name that fits: of one with a variant in parentheses the variant stays, since it tells the name from others.
+pub(in crate::formats) fn named(name: &str, width: usize) -> String {
+    let variant = name
+        .rfind(" (")
+        .filter(|_| name.ends_with(')'))
+        .map(|at| name.split_at(at));
+    match variant {
+        Some((title, variant)) if name.width() > width && variant.width() + LEAST_TITLE <= width => {
+            left(title, width - variant.width()) + variant
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Pads, or shortens with `…`.
+pub(super) fn left(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return format!("{text}{}", " ".repeat(width - text.width()));
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for character in text.chars() {
+        let wide = character.width().unwrap_or(0);
+        if used + wide + 1 > width {
+            break;
+        }
+        out.push(character);
+        used += wide;
+    }
+    format!("{out}…{}", " ".repeat(width.saturating_sub(used + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_padded_shortened_and_wrapped_by_width() {
+        assert_eq!(left("ab", 4), "ab  ");
+        assert_eq!(left("abcdef", 4), "abc…");
+        assert_eq!(left("速い速い", 5), "速い…");
+        assert_eq!(right("ab", 4), "  ab");
+        assert_eq!(wrapped("one two three", 8, "> "), "one two\n> three\n");
+        assert_eq!(wrapped("off by 19 %", 9, ""), "off by\n19 %\n");
+        assert_eq!(
+            named("Node.js filter (cluster)", 20),
+            "Node.js fi… (cluster)".replace("fi…", "f…")
+        );
+        assert_eq!(named("Node.js (cluster)", 17), "Node.js (cluster)");
+        assert_eq!(
+            named("Node.js (a very long variant)", 20),
+            "Node.js (a very long variant)"
+        );
+    }
+}
