@@ -7,21 +7,18 @@
 
 mod call;
 mod cases;
-mod ceiling;
 mod contract;
 pub mod digest;
 mod error;
 mod proto;
 mod schema;
-mod single;
 mod source;
 mod template;
 mod workload;
 mod written;
 
-pub use call::grpc_code_name;
+pub use call::{SingleCall, grpc_code_name};
 pub use cases::{Case, Delivery, Exchange};
 pub use contract::{Backend, Contract, OperationInfo};
 pub use error::ContractError;
 pub use proto::{ProtoError, ProtoMethod};
-pub use single::SingleCall;

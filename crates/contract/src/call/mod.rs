@@ -1,9 +1,11 @@
 //! A call as a contract writes it becomes a request and the expectation of its reply.
 
 mod expect;
+mod single;
 mod value;
 
 pub use expect::grpc_code_name;
+pub use single::SingleCall;
 pub(crate) use value::as_json;
 
 use crate::error::known;
@@ -362,12 +364,10 @@ impl Call<'_> {
 
     fn grpc_request(&self, filling: &Filling<'_>) -> Result<(MethodDescriptor, Request), ContractError> {
         let (method, path) = self.grpc_method()?;
-        let request_value = match &self.written.message {
-            Some(message) => Some((self.value("message", message, filling)?, message.span())),
-            None => None,
+        let (value, span) = match &self.written.message {
+            Some(message) => (self.value("message", message, filling)?, message.span()),
+            None => (Value::Object(serde_json::Map::new()), self.span.clone()),
         };
-        let (value, span) =
-            request_value.unwrap_or_else(|| (Value::Object(serde_json::Map::new()), self.span.clone()));
         let body =
             value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))?;
         let request = Request {

@@ -1,5 +1,7 @@
 //! Workloads: what a generator sends.
 
+mod ceiling;
+
 use crate::call::{Call, Filling};
 use crate::source::WrittenSource;
 use crate::template::{Bindings, Bound};

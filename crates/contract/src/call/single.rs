@@ -1,6 +1,6 @@
 //! One call of an operation, with values that somebody chose.
 
-use crate::call::{Call, Filling};
+use super::{Call, Filling};
 use crate::error::known;
 use crate::template::{Bindings, Bound};
 use crate::written::WrittenCall;
