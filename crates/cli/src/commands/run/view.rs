@@ -19,8 +19,8 @@ const OTHER_LINES: usize = 10;
 
 pub(super) struct View {
     bars: MultiProgress,
-    /// How far the run is.
-    whole: ProgressBar,
+    /// How far the run is, from its first trial on.
+    whole: Option<ProgressBar>,
     /// What happens now.
     now: ProgressBar,
     current: String,
@@ -47,7 +47,7 @@ impl View {
             ProgressStyle::with_template("{spinner} {wide_msg}").expect("invariant: a valid template");
         Self {
             now: bars.add(ProgressBar::new_spinner().with_style(style)),
-            whole: bars.add(ProgressBar::hidden()),
+            whole: None,
             bars,
             current: String::new(),
             position: String::new(),
@@ -163,15 +163,14 @@ impl View {
     }
 
     fn whole(&mut self, number: u32, of: u32, round: u32, remaining: Duration) {
-        if self.whole.is_hidden() && !self.bars.is_hidden() {
+        let whole = self.whole.get_or_insert_with(|| {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
                 .expect("invariant: a valid template");
-            self.bars.remove(&self.whole);
-            self.whole = self.bars.add(ProgressBar::new(u64::from(of)).with_style(style));
-        }
-        self.whole.set_position(u64::from(number.saturating_sub(1)));
-        self.whole
-            .set_message(format!("round {}, {} left", round + 1, minutes(remaining)));
+            self.bars
+                .insert_after(&self.now, ProgressBar::new(u64::from(of)).with_style(style))
+        });
+        whole.set_position(u64::from(number.saturating_sub(1)));
+        whole.set_message(format!("round {}, {} left", round + 1, minutes(remaining)));
     }
 
     fn interval(&mut self, phase: Phase, rate: f64, p99: Option<u64>, errors: u64) {
@@ -202,7 +201,9 @@ impl View {
     }
 
     fn ended(&mut self, record: &TrialRecord) {
-        self.whole.inc(1);
+        if let Some(whole) = &self.whole {
+            whole.inc(1);
+        }
         let text = match &record.result {
             Ok(measurement) => {
                 let recording = &measurement.recording;
@@ -251,7 +252,9 @@ impl View {
         if let Some(table) = self.table.take() {
             table.finish_and_clear();
         }
-        self.whole.finish_and_clear();
+        if let Some(whole) = self.whole.take() {
+            whole.finish_and_clear();
+        }
     }
 }
 
