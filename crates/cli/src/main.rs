@@ -10,6 +10,7 @@ mod exit;
 mod output;
 mod reporting;
 mod shares;
+mod shown;
 mod subject;
 mod table;
 

@@ -3,9 +3,10 @@
 mod reference;
 
 use crate::commands::check::contract_named;
-use crate::commands::load::{duration, target};
+use crate::commands::load::target;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::shown::duration;
 use anyhow::anyhow;
 use prony_contract::{Contract, SingleCall, grpc_code_name};
 use prony_load::{Protocol, Target};
@@ -178,10 +179,11 @@ fn show(
 
 /// The reply as JSON where it is that, or a message; else its text; null where there is none.
 fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply) -> Value {
-    if protocol == Protocol::Grpc && reply.grpc_status == Some(0) {
-        if let Ok(message) = contract.decode_reply(&args.operation, &reply.body) {
-            return message;
-        }
+    if protocol == Protocol::Grpc
+        && reply.grpc_status == Some(0)
+        && let Ok(message) = contract.decode_reply(&args.operation, &reply.body)
+    {
+        return message;
     }
     if reply.body.is_empty() {
         return Value::Null;

@@ -3,9 +3,10 @@
 mod search;
 mod within;
 
-use super::load::{JobError, LoadArgs, Objective, RequestArgs, Shape, carry_out, duration};
+use super::load::{JobError, LoadArgs, Objective, RequestArgs, Shape, carry_out};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::shown::duration;
 use prony_load::{Arrival, Job, Load, Profile, Rate, Spacing};
 use prony_measurement::Recording;
 use search::{Next, Plan, Search, Verdict};

@@ -16,7 +16,6 @@ mod view;
 pub(crate) use args::{Args, LoadArgs, RequestArgs};
 pub(crate) use job::{JobError, Shape};
 pub(crate) use objective::Objective;
-pub(crate) use summary::duration;
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;

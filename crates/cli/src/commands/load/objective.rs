@@ -1,6 +1,6 @@
 //! What a service must hold, judged by a recording.
 
-use super::duration;
+use crate::shown::duration;
 use prony_load::{Condition, ObjectiveError};
 use prony_measurement::Recording;
 

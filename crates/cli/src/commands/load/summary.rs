@@ -1,5 +1,6 @@
 //! A recording as text for people.
 
+use crate::shown::duration;
 use prony_measurement::{Latency, Recording};
 use std::fmt::Write as _;
 
@@ -170,22 +171,6 @@ fn operations(recording: &Recording, text: &mut String) {
         }
         text.push('\n');
     }
-}
-
-/// A duration as people read it: three digits and a unit.
-pub(crate) fn duration(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    let digits = if value < 10.0 {
-        2
-    } else {
-        usize::from(value < 100.0)
-    };
-    format!("{value:.digits$} {unit}")
 }
 
 /// Says the warnings on standard error.

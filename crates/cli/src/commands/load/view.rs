@@ -1,6 +1,6 @@
 //! What is shown on a terminal while a load runs: one line, written again each interval.
 
-use super::duration;
+use crate::shown::{duration, sparkline};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{Event, Interval, Phase};
 use std::io::{IsTerminal as _, Write as _};
@@ -121,17 +121,6 @@ fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> Strin
     line
 }
 
-/// The values as bars of eight heights, from 0 to the largest.
-fn sparkline(values: &[f64]) -> String {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let bars: Vec<char> = "▁▂▃▄▅▆▇█".chars().collect();
-    let bar = |value: &f64| {
-        let height = if largest > 0.0 { value / largest * 7.0 } else { 0.0 };
-        bars[(height.round() as usize).min(7)]
-    };
-    values.iter().map(bar).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,11 +151,5 @@ mod tests {
         assert!(whole.ends_with('█') && !whole.contains('\x1b'), "{whole}");
         assert_eq!(line(&texts, &values, 20, false), "123456/s  7 errors");
         assert_eq!(line(&texts, &values, 5, true), "7 er");
-    }
-
-    #[test]
-    fn bars_rise_with_their_values() {
-        assert_eq!(sparkline(&[0.0, 50.0, 100.0]), "▁▅█");
-        assert_eq!(sparkline(&[0.0]), "▁");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::standings::Standings;
 use crate::reporting;
+use crate::shown::{duration, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_measurement::{Exclusion, Phase, ServiceId, TrialRecord};
 use prony_plan::Plan;
@@ -278,24 +279,4 @@ fn thousands(value: f64) -> String {
         .map(|group| std::str::from_utf8(group).unwrap_or(""))
         .collect();
     groups.join(",")
-}
-
-/// A duration in ns, to three digits.
-fn duration(ns: u64) -> String {
-    let ns = ns as f64;
-    match ns {
-        _ if ns < 1e3 => format!("{ns:.0} ns"),
-        _ if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
-        _ if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
-        _ => format!("{:.2} s", ns / 1e9),
-    }
-}
-
-fn sparkline(values: &[f64]) -> String {
-    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let highest = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    values
-        .iter()
-        .map(|value| LEVELS[((value / highest * 7.0).round() as usize).min(7)])
-        .collect()
 }
