@@ -24,12 +24,24 @@ fn suite(above: &str, group: &str) -> String {
     )
 }
 
+/// Refused with exit code 2 and these words, before anything began.
+fn is_refused(checkout: &Checkout, faulty: &[(String, &str)]) {
+    for (suite, told) in faulty {
+        let ended = run(checkout, suite, &[]);
+        assert_eq!(ended.code, Some(2), "{suite}\n{ended:?}");
+        assert!(ended.err.contains(told), "{told}\n{ended:?}");
+        assert!(!ended.err.contains("trials"), "it began: {ended:?}");
+    }
+}
+
+/// The suite with something else in its group.
+fn with(from: &str, to: &str) -> String {
+    suite("", &GROUP.replace(from, to))
+}
+
 #[test]
-fn what_cannot_be_is_refused_with_file_line_and_key() {
-    let checkout = Checkout::new(1, &["right"]);
-    let text = |from: &str, to: &str| suite("", &GROUP.replace(from, to));
-    let no_network = "[network]\ndelay = \"1ms\"\n";
-    for (suite, told) in [
+fn more_than_the_machine_has_is_refused() {
+    let faulty = [
         (
             suite("[limits]\ncpus = 4096\n", GROUP),
             "suites/mine.toml:6: `cpus` is 4096, and this machine has",
@@ -39,78 +51,89 @@ fn what_cannot_be_is_refused_with_file_line_and_key() {
             "suites/mine.toml:6: `memory` is 921600000 MiB, and this machine has",
         ),
         (
-            text("connections = 4", "connections = 4000000000"),
+            with("connections = 4", "connections = 4000000000"),
             "suites/mine.toml:10: 4000000000 connections need",
         ),
-        (text("toy-right", "toy-rihgt"), "did you mean `toy-right`?"),
+    ];
+    is_refused(&Checkout::new(1, &["right"]), &faulty);
+}
+
+#[test]
+fn services_that_lack_the_contract_are_refused() {
+    let faulty = [
+        (with("toy-right", "toy-rihgt"), "did you mean `toy-right`?"),
         (
-            text("hello", "sequence"),
+            with("hello", "sequence"),
             "suites/mine.toml:11: `toy-right/current` does not offer contract `sequence` over http1: it offers hello over http1",
         ),
         (
-            text("\"toy-right\"", "\"*\"").replace("\"hello\"", "\"sequence\""),
+            with("\"toy-right\"", "\"*\"").replace("\"hello\"", "\"sequence\""),
             "none of its services offers contract `sequence`",
         ),
         (
-            text(
+            with(
                 "contract = \"hello\"",
                 "contract = \"hello\"\nprotocols = [\"grpc\"]",
             ),
             "does not offer contract `hello` over grpc",
         ),
         (
-            text(
+            with(
                 "contract = \"hello\"",
                 "contract = \"hello\"\nworkload = \"helo\"",
             ),
             "has no workload `helo`",
         ),
+    ];
+    is_refused(&Checkout::new(1, &["right"]), &faulty);
+}
+
+#[test]
+fn keys_that_contradict_each_other_are_refused_with_file_line_and_key() {
+    let plain = suite("", GROUP);
+    let faulty = [
         (suite("", &format!("{GROUP}{GROUP}")), "as the group in line 8"),
         (
-            suite("", GROUP).replace("rounds = 1", "rounds = 0"),
+            plain.replace("rounds = 1", "rounds = 0"),
             "suites/mine.toml:2: `rounds` is 0",
         ),
         (
-            suite("", GROUP).replace("\"50ms\"", "{ least = \"2s\", most = \"1s\" }"),
+            plain.replace("\"50ms\"", "{ least = \"2s\", most = \"1s\" }"),
             "`least` is above `most`",
         ),
-        (suite("", GROUP).replace("\"200ms\"", "\"0s\""), "`duration` is 0"),
+        (plain.replace("\"200ms\"", "\"0s\""), "`duration` is 0"),
         (suite("[address]\nport = 0\n", GROUP), "`port` is 0"),
         (
             suite("[address]\nhost = \"here\"\n", GROUP),
             "suites/mine.toml:6: `host` is `here`: give the IPv4 address",
         ),
         (
-            text(
+            with(
                 "services",
                 "capacity = { objective = \"p99<10ms\", limit = 100 }\nservices",
             ),
             "`capacity` begins at the `rate` of an open load",
         ),
         (
-            text("services", "capacity = { objective = \"p99\" }\nservices"),
+            with("services", "capacity = { objective = \"p99\" }\nservices"),
             "`p99`: there is no `<`",
         ),
-    ] {
-        let ended = run(&checkout, &suite, &[]);
-        assert_eq!(ended.code, Some(2), "{suite}\n{ended:?}");
-        assert!(ended.err.contains(told), "{told}\n{ended:?}");
-        assert!(!ended.err.contains("trials"), "it began: {ended:?}");
-    }
-    let ended = run(&checkout, &suite("", GROUP), &["--profile", "quik"]);
+    ];
+    let checkout = Checkout::new(1, &["right"]);
+    is_refused(&checkout, &faulty);
+    let ended = run(&checkout, &plain, &["--profile", "quik"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.err.contains("no profile `quik`") && ended.err.contains("did you mean `quick`?"));
-    // A relay needs its backend, which it cannot reach out of a network of its own.
-    checkout.write(
-        "services/toy-right/service.toml",
-        &std::fs::read_to_string(checkout.path("services/toy-right/service.toml"))
-            .expect("a service")
-            .replace("[\"hello\"]", "[\"hello\", \"relay\"]"),
-    );
-    let relay = suite(no_network, &GROUP.replace("hello", "relay"));
-    let ended = run(&checkout, &relay, &[]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("leave `[network]` out"), "{ended:?}");
+}
+
+#[test]
+fn a_relay_in_a_network_of_its_own_is_refused() {
+    let checkout = Checkout::new(1, &["right"]);
+    let service = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(service)).expect("a service");
+    checkout.write(service, &text.replace("[\"hello\"]", "[\"hello\", \"relay\"]"));
+    let relay = suite("[network]\ndelay = \"1ms\"\n", &GROUP.replace("hello", "relay"));
+    is_refused(&checkout, &[(relay, "leave `[network]` out")]);
 }
 
 #[test]

@@ -272,3 +272,51 @@ fn every_contract_has_the_common_cases_that_apply_to_it() {
     // With the Host that the client adds.
     assert_eq!(case(&cases, "100 headers").exchanges[0].request.headers.len(), 99);
 }
+
+#[test]
+fn one_call_takes_chosen_values() {
+    let person = contract("person");
+    assert_eq!(person.places("getPerson").expect("an operation"), ["id"]);
+    assert_eq!(
+        person.places("createPerson").expect("an operation"),
+        ["who", "token"]
+    );
+    let value = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let known = person
+        .single("getPerson", Protocol::Http1, &value("id", "2"), 1)
+        .expect("a call");
+    assert!(known.expected);
+    let path = |call: &prony_contract::SingleCall| {
+        let mut path = Vec::new();
+        call.exchange.request.path.render(&mut path, |_, _| {});
+        String::from_utf8(path).expect("a path")
+    };
+    assert_eq!(path(&known), "/person/2");
+    // What must come back for a person that nobody knows is said in no operation: it is sent all the same.
+    let unknown = person
+        .single("getPerson", Protocol::Grpc, &value("id", "77"), 1)
+        .expect("a call");
+    assert!(!unknown.expected);
+    let Body::Bytes(message) = &unknown.exchange.request.body else {
+        panic!("no message: {unknown:?}")
+    };
+    let mut bytes = Vec::new();
+    message.render(&mut bytes, |_, _| {});
+    assert_eq!(bytes, [0x0A, 2, b'7', b'7']);
+    let told = |operation: &str, values: &[(String, String)]| {
+        let call = person.single(operation, Protocol::Http1, values, 1);
+        call.expect_err("no such call").to_string()
+    };
+    assert!(told("getPersons", &[]).contains("no operation `getPersons`: known are"));
+    assert!(told("getPerson", &value("name", "x")).contains("no place `name`: known are id"));
+}
+
+#[test]
+fn a_message_is_read_as_json() {
+    let person = contract("person");
+    // PersonList { persons: [], count: 3 }
+    let read = person.decode_reply("listPersons", &[0x10, 3]).expect("a message");
+    assert_eq!(read["count"], 3);
+    assert!(person.decode_reply("listPersons", &[0xFF]).is_err());
+    assert!(contract("hello").decode_reply("hello", &[]).is_err());
+}

@@ -77,6 +77,9 @@ impl Contract {
     /// A message that an operation answered over gRPC, as JSON. The error is the decoder's.
     pub fn decode_reply(&self, operation: &str, message: &[u8]) -> Result<Value, String> {
         let call = self.call_of(operation).map_err(|error| error.to_string())?;
+        if !call.speaks(Protocol::Grpc) {
+            return Err(format!("operation `{operation}` is not spoken over gRPC"));
+        }
         let (method, _) = call.grpc_method().map_err(|error| error.to_string())?;
         let message = DynamicMessage::decode(method.output(), message).map_err(|error| error.to_string())?;
         serde_json::to_value(message).map_err(|error| error.to_string())
