@@ -15,7 +15,7 @@ const percentileName = (at: number): string => {
   return `p${(100 - 100 * 10 ** -at).toFixed(Math.max(0, Math.round(at) - 2)).replace(/\.0+$/, "")}`;
 };
 
-export const withCurve = (rows: Row[]): Row[] =>
+const withCurve = (rows: Row[]): Row[] =>
   rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
 
 export function percentiles(rows: Row[], services: Services): Chart | null {

@@ -3,6 +3,7 @@
 import { idOf, isEstimate, METRICS, positionOf, type Metric, type Row, type Services } from "../data.ts";
 import { human, percent, plural, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
+import { Heads } from "./heads.tsx";
 import { Warnings } from "./masthead.tsx";
 
 function line(row: Row, metric: Metric): [string, string] | null {
@@ -80,15 +81,7 @@ function Trials(props: { row: Row }) {
   return (
     <table class="plain">
       <caption>Each trial</caption>
-      <thead>
-        <tr>
-          {["Round", "Throughput", "p99", "CPU / request", "Memory, peak"].map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads of={["Round", "Throughput", "p99", "CPU / request", "Memory, peak"]} />
       <tbody>
         {props.row.details?.points.map((point, index) => (
           <tr key={index}>

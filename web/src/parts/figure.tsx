@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Chart } from "../charts/chart.ts";
 import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
+import { Heads } from "./heads.tsx";
 import { ThemeContext } from "../theme.ts";
 
 /** How far below the screen a chart is drawn already, so that it is there when it is scrolled to. */
@@ -66,15 +67,7 @@ function Numbers(props: { chart: Chart }) {
       {open && (
         <div class="scroll" tabIndex={0} role="region" aria-label={`${props.chart.title}, as a table`}>
           <table class="plain">
-            <thead>
-              <tr>
-                {head.map((cell) => (
-                  <th key={cell} scope="col">
-                    {cell}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Heads of={head} />
             <tbody>
               {rows.map((row, index) => (
                 <tr key={index}>

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { published } from "../charts/across.ts";
 import { idOf, positionOf, type Group, type ReferenceRow, type Report, type Services } from "../data.ts";
 import { human } from "../format.ts";
+import { Heads } from "./heads.tsx";
 import { Figure } from "./figure.tsx";
 
 /** The row that a published figure is about: of its variant, or the best of the service where the source names none. */
@@ -60,15 +61,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
         {chart && compared > 1 && <Figure chart={chart} />}
         <div class="scroll" tabIndex={0} role="region" aria-label="Published figures">
           <table class="plain">
-            <thead>
-              <tr>
-                {["Service", "Source", "Published, /s", "Here, /s"].map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Heads of={["Service", "Source", "Published, /s", "Here, /s"]} />
             <tbody>
               {beside.map((one, index) => (
                 <tr key={index}>

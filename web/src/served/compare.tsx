@@ -4,6 +4,7 @@ import { Services, type Estimate, type Metric } from "../data.ts";
 import { percent, plusMinus, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
+import { Heads } from "../parts/heads.tsx";
 import { Shown, useAnswer } from "./served.tsx";
 
 const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
@@ -46,15 +47,7 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
       </h2>
       <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}>
         <table class="plain changes">
-          <thead>
-            <tr>
-              {["Service", "Metric", "Base", "New", "New ÷ base"].map((head) => (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Heads of={["Service", "Metric", "Base", "New", "New ÷ base"]} />
           <tbody>
             {group.services.map(({ service, changes }) =>
               changes.map((change, index) => (

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { plural, when } from "../format.ts";
 import { ask, runPath, servicePath, type Known, type ListedRun } from "./api.ts";
+import { Heads } from "../parts/heads.tsx";
 import { Shown, useAnswer } from "./served.tsx";
 
 function stateOf(run: ListedRun): string {
@@ -18,15 +19,7 @@ function RunTable(props: { runs: ListedRun[] }) {
   return (
     <>
       <table class="plain runs">
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Begun</th>
-            <th scope="col">Trials</th>
-            <th scope="col">State</th>
-            <th scope="col">Compare</th>
-          </tr>
-        </thead>
+        <Heads of={["Run", "Begun", "Trials", "State", "Compare"]} />
         <tbody>
           {props.runs.map((run) => (
             <tr key={run.id}>
