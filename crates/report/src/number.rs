@@ -2,6 +2,10 @@
 
 use prony_statistics::{Estimate, Metric, Quantity};
 
+/// An interval that reaches further than this many times the largest point is cut in pictures: one without bound must not
+/// press all others flat.
+pub(crate) const FARTHEST: f64 = 1.6;
+
 /// A unit to show numbers in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {

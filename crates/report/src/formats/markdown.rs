@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, unit_of};
 use super::{group_title, head_of, one_line, own_warnings};
-use crate::number::{bytes, percent, plural, ratio};
+use crate::number::{FARTHEST, bytes, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
 use prony_statistics::Verdict;
@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 
 /// Columns of the longest bar.
 const BAR: f64 = 36.0;
+/// A ratio whose ends are this many times apart is no number to read.
+const VAGUE: f64 = 4.0;
 /// Pairs that the text lists: neighbours in the ranking, which the reader compares first.
 const MOST_PAIRS: usize = 12;
 
@@ -128,7 +130,8 @@ fn bars(report: &Report, group: &GroupReport) -> String {
             ))
         })
         .collect();
-    let most = rows.iter().map(|row| row.1.high).fold(0.0, f64::max);
+    let highest = rows.iter().map(|row| row.1.high).fold(0.0, f64::max);
+    let most = highest.min(FARTHEST * rows.iter().map(|row| row.1.point).fold(0.0, f64::max));
     let widest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
     if rows.len() < 2 || most <= 0.0 {
         return String::new();
@@ -140,7 +143,7 @@ fn bars(report: &Report, group: &GroupReport) -> String {
     );
     for (name, estimate, bound) in rows {
         let full = (estimate.low / most * BAR).round().max(0.0) as usize;
-        let upper = (estimate.high / most * BAR).round() as usize;
+        let upper = (estimate.high.min(most) / most * BAR).round() as usize;
         let bar = "█".repeat(full) + &"▒".repeat(upper.saturating_sub(full));
         // A fence inside a name would end the block.
         let name = name.replace('`', "'");
@@ -170,6 +173,14 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
         else {
             continue;
         };
+        if found.verdict == Verdict::CannotTell && found.ratio.high > VAGUE * found.ratio.low {
+            out += &format!(
+                "- {} and {}: the data cannot tell them apart, nor say how far apart they may be\n",
+                safe(&report.name(&pair[0].summary.id)),
+                safe(&report.name(&pair[1].summary.id))
+            );
+            continue;
+        }
         let tie = match found.verdict {
             Verdict::CannotTell => ": the data cannot tell them apart",
             Verdict::Same => ": the same for all practical purposes",

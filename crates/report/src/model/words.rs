@@ -2,10 +2,10 @@
 
 use crate::Input;
 use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
-use prony_measurement::{Measurement, ServiceId};
+use prony_measurement::{Measurement, ServiceId, TrialRecord};
 use prony_statistics::{Adjustment, Better, Group, Metric, ServiceSummary};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A load, as the load crate writes it, in words.
 pub fn describe_load(load: &Value) -> String {
@@ -248,9 +248,10 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
         "A service must fulfil its contract before it is loaded, and its replies are checked under load; one that breaks it is excluded, with the reason."
             .to_owned(),
     );
-    let measured: Vec<&Measurement> = input
-        .trials
-        .iter()
+    // Of a trial that was repeated the last one counts.
+    let places: BTreeMap<u32, &TrialRecord> = input.trials.iter().map(|trial| (trial.place, trial)).collect();
+    let measured: Vec<&Measurement> = places
+        .values()
         .filter_map(|trial| trial.result.as_ref().ok())
         .collect();
     said.extend(measuring(&measured));

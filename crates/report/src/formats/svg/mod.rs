@@ -4,7 +4,7 @@ mod radar;
 
 use super::terminal::named;
 use super::{escaped, group_title, rate_of};
-use crate::number::{Unit, half_width, percent, plus_minus};
+use crate::number::{FARTHEST, Unit, half_width, percent, plus_minus};
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
@@ -83,24 +83,22 @@ fn bars(report: &Report, group: &GroupReport, metric: Metric) -> Option<String> 
         .collect();
     let values: Vec<f64> = rows.iter().map(|bar| bar.position).collect();
     let ceiling = group.ceiling_per_s.filter(|_| metric.unit() == "1/s");
-    let most = rows
-        .iter()
-        .map(|bar| {
-            bar.quantity
-                .estimate()
-                .map_or(bar.position, |estimate| estimate.high)
-        })
-        .chain(ceiling)
-        .fold(0.0, f64::max);
+    let end = |bar: &Bar<'_>| {
+        let estimate = bar.quantity.estimate();
+        estimate.map_or(bar.position, |estimate| estimate.high)
+    };
+    let highest = rows.iter().map(end).fold(0.0, f64::max);
+    let most = highest.min(FARTHEST * values.iter().copied().fold(0.0, f64::max));
+    let most = most.max(ceiling.unwrap_or(0.0));
     if values.is_empty() || most <= 0.0 {
         return None;
     }
     let unit = Unit::for_metric(metric, &values);
-    let at = |value: f64| NAME + (WIDTH - NAME - RIGHT) * value / most;
+    let at = |value: f64| NAME + (WIDTH - NAME - RIGHT) * value.min(most) / most;
     let bottom = TOP + ROW * rows.len() as f64;
     let mut body = String::new();
     for (index, bar) in rows.iter().enumerate() {
-        body += &drawn(bar, TOP + ROW * (index as f64 + 0.5), unit, at);
+        body += &drawn(bar, TOP + ROW * (index as f64 + 0.5), unit, most, at);
     }
     let mut height = bottom + 14.0;
     if let Some(ceiling) = ceiling {
@@ -126,8 +124,8 @@ fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> 
     })
 }
 
-/// Name, bar, whiskers and number.
-fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, at: impl Fn(f64) -> f64) -> String {
+/// Name, bar, whiskers as far as `most`, and number.
+fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> f64) -> String {
     let mut out = format!(
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
         NAME - 10.0,
@@ -139,9 +137,15 @@ fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, at: impl Fn(f64) -> f64) -> Str
     let (end, said) = match bar.quantity.estimate() {
         Some(estimate) => {
             let (low, high) = (at(estimate.low), at(estimate.high));
+            let top = middle - 4.0;
+            // A whisker that is cut has no mark at its end.
+            let mark = if estimate.high <= most {
+                format!("M{high:.1} {top:.1}v8")
+            } else {
+                String::new()
+            };
             out += &format!(
-                "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {0:.1}v8M{high:.1} {0:.1}v8\"/>",
-                middle - 4.0
+                "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {top:.1}v8{mark}\"/>",
             );
             let half = half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)));
             (high, half)
