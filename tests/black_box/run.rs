@@ -270,6 +270,11 @@ fn several_builds_are_made_anew_and_told_apart() {
         .filter_map(|component| component["level"].as_str())
         .collect();
     assert_eq!(levels, ["within_start", "between_starts", "between_builds"]);
+    assert!(
+        ended.err.contains("% within a start") && ended.err.contains("% between builds"),
+        "{}",
+        ended.err
+    );
     let first = stamps();
     assert_eq!(first.len(), 2, "{first:?}");
     assert_eq!(run().code, Some(0));

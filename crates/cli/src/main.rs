@@ -13,6 +13,7 @@ mod shares;
 mod shown;
 mod subject;
 mod table;
+mod variation;
 
 use clap::Parser as _;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
+use crate::variation;
 use anyhow::Context as _;
 use prony_contract::Contract;
 use prony_load::Load;
@@ -93,6 +94,7 @@ pub(crate) fn summary(run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result
         confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
         tie_band: run.plan["tie"].as_f64().unwrap_or(usual.tie_band),
         seed: run.seed,
+        precision: variation::wished_precision(&run.plan),
         ..usual
     };
     summarise(trials, &options).with_context(|| format!("cannot summarise the run {}", run.id))
@@ -117,6 +119,8 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
         running: is_running(store, &record, &trials)?,
     };
     let mut report = Report::new(&input).with_context(|| format!("cannot report the run {run}"))?;
+    let varying = variation::sentences(&report);
+    report.method.extend(varying);
     report.method.extend(calibration_sentence(store, &record)?);
     Ok(report)
 }

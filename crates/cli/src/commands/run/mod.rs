@@ -18,6 +18,7 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
+use crate::variation;
 use anyhow::Context as _;
 use prony_host::Isolation;
 use prony_measurement::RunRecord;
@@ -92,6 +93,9 @@ fn conclude(
     let page = reporting::write_all(&report, &folder)?;
     let format = if args.json { Format::Json } else { Format::Terminal };
     print(render(&report, format, reporting::look())?.trim_end())?;
+    for sentence in variation::sentences(&report) {
+        eprintln!("\n{sentence}");
+    }
     eprintln!("\nreport: {}", page.display());
     if !args.strict {
         return Ok(Exit::Fine);
