@@ -126,7 +126,7 @@ pub struct Wishes {
 /// framework on a JVM four times as long.
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
 /// Rates that a search tries, roughly: steps up, bisection, confirmation.
-const TRIES: u32 = 12;
+const TRIES: u32 = 14;
 
 impl GroupPlan {
     /// The load as it is recorded and compared: that of a search is of a kind of its own.
