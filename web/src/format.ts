@@ -68,6 +68,9 @@ export const plusMinus = (half: number): string => (half > 1 ? "±>100 %" : `±$
 /** A ratio with two digits behind the point, three significant digits at most. */
 export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
 
+/** A sentence in which no line ends between a number and what belongs to it. */
+export const unbroken = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b)/g, "$1\u00a0$2");
+
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${grouped.format(count)} ${count === 1 ? one : many}`;
 

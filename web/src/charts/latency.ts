@@ -23,7 +23,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
   if (shown.length === 0) return null;
   const curves = shown.map((row) => ({
     name: services.name(idOf(row)),
-    points: row.details!.response_time_curve.filter(([share]) => share < 1),
+    points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
   }));
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const base10or2 = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));

@@ -54,7 +54,7 @@ export function overTime(row: Row, name: string): Chart | null {
     id: "over-time",
     title: `${name} over time, s`,
     reading: `One trial (round ${series.round + 1}, the median one) second by second${warmUp}. A steady service draws level lines.${verdict}`,
-    height: 24 + tracks.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
+    height: 28 + tracks.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
     table: tableOf(tracks),
     option: (theme) => optionOf(theme, tracks, begin, series.duration_s),
   };
@@ -82,7 +82,7 @@ function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
     grid: tracks.map((_, index) => ({
       left: 72,
       right: 20,
-      top: 24 + index * (TRACK_HEIGHT + TRACK_GAP),
+      top: 28 + index * (TRACK_HEIGHT + TRACK_GAP),
       height: TRACK_HEIGHT,
     })),
     xAxis: tracks.map((_, index) => ({
@@ -100,7 +100,7 @@ function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
       name: `${track.title}, ${units[index]!.symbol}${track.dimension === "cpus" ? " of one" : ""}`,
       nameLocation: "end",
       nameTextStyle: { color: theme.text, align: "left", padding: [0, 0, 0, -64], fontSize: 12, fontWeight: 600 },
-      nameGap: 10,
+      nameGap: 13,
       axisLine: { show: true, onZero: false, lineStyle: { color: theme.line } },
       type: "value",
       gridIndex: index,

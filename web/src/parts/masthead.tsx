@@ -1,7 +1,7 @@
 // What was run, where, and the answer in a sentence.
 
 import type { Group, Report, Warning } from "../data.ts";
-import { howLong, plural, when, words } from "../format.ts";
+import { howLong, plural, unbroken, when, words } from "../format.ts";
 
 export function Warnings(props: { warnings: Warning[] }) {
   if (props.warnings.length === 0) return null;
@@ -52,7 +52,7 @@ export function Answer(props: { group: Group }) {
   const { group } = props;
   return (
     <div class="answer" role="note" aria-label="The result in a sentence">
-      <p>{group.finding}</p>
+      <p>{unbroken(group.finding)}</p>
       <p class="quiet">{group.load_text}</p>
       {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
       <Warnings warnings={group.warnings} />

@@ -71,7 +71,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
                   </th>
                   <td>{one.source}</td>
                   <td>{human(one.throughput_per_s, "count")}</td>
-                  <td>{one.ours === null ? "not measured" : human(one.ours, "count")}</td>
+                  <td class="nowrap">{one.ours === null ? "not measured" : human(one.ours, "count")}</td>
                 </tr>
               ))}
             </tbody>

@@ -9,7 +9,7 @@ use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
 const WIDTH: f64 = 860.0;
-const NAME: f64 = 190.0;
+const NAME: f64 = 226.0;
 const RIGHT: f64 = 130.0;
 const ROW: f64 = 28.0;
 const KEYS_IN_A_ROW: usize = 4;
@@ -180,7 +180,8 @@ impl Plane {
         let times = || {
             curves
                 .iter()
-                .flat_map(|(_, curve)| curve.iter().map(|point| point.1.max(1) as f64))
+                .flat_map(|(_, curve)| curve.iter().filter(|point| point.0 > 0.0))
+                .map(|point| point.1.max(1) as f64)
         };
         let low = times().fold(f64::INFINITY, f64::min).log10().floor();
         let high = times().fold(0.0, f64::max).log10().ceil().max(low + 1.0);
@@ -242,7 +243,8 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
             let nines = -(1.0 - share).log10();
             format!("{:.1},{:.1}", Plane::x(nines), plane.y(ns.max(1) as f64))
         };
-        let points: Vec<String> = curve.iter().map(dot).collect();
+        // The shortest of all response times is no percentile to speak of.
+        let points: Vec<String> = curve.iter().filter(|point| point.0 > 0.0).map(dot).collect();
         let style = format!(
             "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
             LINES[index], DASHES[index]
@@ -276,7 +278,7 @@ fn subtitle(report: &Report, group: &GroupReport) -> String {
 }
 
 fn shortened(name: &str) -> String {
-    const MOST: usize = 24;
+    const MOST: usize = 30;
     let kept = named(name, MOST);
     if kept.chars().count() <= MOST {
         return kept;

@@ -10,7 +10,7 @@ pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut used = 0;
     // A number and its `%` stay together.
-    let glued = text.replace(" %", "\u{a0}%");
+    let glued = text.replace(" %", "\u{a0}%").replace("± ", "±\u{a0}");
     for word in glued.split(' ') {
         let wide = word.width();
         if used > 0 && used + 1 + wide > width {
