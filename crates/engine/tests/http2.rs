@@ -121,7 +121,8 @@ fn users_come_over_http2() {
     };
     on_each_transport(&load, |recording| {
         assert_all_valid(recording);
-        assert!(recording.requests.valid >= 30 * 7 - 7, "{:?}", recording.requests);
+        // A connection takes three requests, so that a user needs three of them. Whoever is not done at the end leaves.
+        assert!(recording.requests.valid > 30 * 4, "{:?}", recording.requests);
     });
 }
 

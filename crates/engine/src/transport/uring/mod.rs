@@ -38,6 +38,11 @@ pub(crate) struct Uring {
     lent: Option<u16>,
     /// Requests that the kernel has not completed.
     outstanding: u64,
+    /// Sends since the last wait that are expected to complete at once: the next wait is for one completion more than these,
+    /// else it would end with them, before any reply is there.
+    prompt_sends: u32,
+    /// Counts the waits.
+    waits: u64,
 }
 
 /// A connection. Its output is boxed by `Vec`, so that it stays where it is while the kernel reads it.
@@ -49,6 +54,10 @@ struct Connection {
     /// What the kernel is sending.
     sending: Vec<u8>,
     is_sending: bool,
+    /// The wait that handed it over.
+    sent_in: u64,
+    /// Whether a send once took longer than the wait that handed it over: the socket was full. Its sends are not counted on.
+    is_slow: bool,
     /// What is to be sent after it.
     unsent: Vec<u8>,
     /// Output of earlier uses that the kernel may still read, with the generation.
@@ -117,6 +126,8 @@ impl Uring {
     fn send_next(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         connection.is_sending = true;
+        connection.sent_in = self.waits + 1;
+        self.prompt_sends += u32::from(!connection.is_slow);
         let entry = opcode::Send::new(
             Fixed(number),
             connection.sending.as_ptr(),
@@ -154,6 +165,7 @@ impl Uring {
             },
             Kind::Send => {
                 connection.is_sending = false;
+                connection.is_slow |= connection.sent_in < self.waits;
                 connection.sending.clear();
                 if !connection.unsent.is_empty() {
                     std::mem::swap(&mut connection.sending, &mut connection.unsent);
@@ -246,6 +258,8 @@ impl Transport for Uring {
             next: 0,
             lent: None,
             outstanding: 0,
+            prompt_sends: 0,
+            waits: 0,
         })
     }
 
@@ -256,6 +270,7 @@ impl Transport for Uring {
             .register_files_update(number, &[socket.as_raw_fd()])?;
         let connection = &mut self.connections[number as usize];
         connection.generation = (connection.generation + 1) % GENERATIONS;
+        connection.is_slow = false;
         connection.socket = Some(socket);
         let (address, length) = self.address.parts();
         let entry = opcode::Connect::new(Fixed(number), address, length)
@@ -306,6 +321,8 @@ impl Transport for Uring {
         self.buffers.publish();
         self.ready.clear();
         self.next = 0;
+        self.waits += 1;
+        let wanted = std::mem::take(&mut self.prompt_sends) as usize + 1;
         let submitted = if timeout_ns == 0 {
             let pending = self.ring.submission().len() as u32;
             let flags = EnterFlags::GETEVENTS.bits();
@@ -321,7 +338,7 @@ impl Transport for Uring {
                 .nsec((timeout_ns % 1_000_000_000) as u32);
             self.ring
                 .submitter()
-                .submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
+                .submit_with_args(wanted, &SubmitArgs::new().timespec(&timeout))
         };
         if let Err(error) = submitted {
             match error.raw_os_error() {
