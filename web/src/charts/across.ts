@@ -61,6 +61,8 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
     },
     option: (theme, width) => {
       const key = legend(theme, shown.map((row) => services.name(idOf(row))), width);
+      const names = axes.map((one) => (width < 480 ? one.name.replaceAll(/([a-z])([A-Z])/g, "$1\n$2") : one.name));
+      const longest = Math.max(...names.flatMap((name) => name.split("\n").map((line) => line.length)));
       return {
       ...base(theme),
       color: theme.lines,
@@ -76,9 +78,10 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
       },
       radar: {
         center: ["50%", 440 / 2 + key.height / 2 + 6],
-        radius: (440 - key.height) / 2 - 40,
-        indicator: axes.map((one) => ({ name: one.name, max: 1, min: 0 })),
-        axisName: { color: theme.text, fontSize: 12 },
+        // Names stand beside the rings.
+        radius: Math.max(60, Math.min((440 - key.height) / 2 - 40, width / 2 - 18 - 6.4 * longest)),
+        indicator: names.map((name) => ({ name, max: 1, min: 0 })),
+        axisName: { color: theme.text, fontSize: 12, lineHeight: 15 },
         splitNumber: 4,
         splitArea: { show: false },
         splitLine: { lineStyle: { color: theme.line } },
