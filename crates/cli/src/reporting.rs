@@ -284,3 +284,28 @@ fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_keeps_the_ceiling_that_its_backend_sets() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/relay");
+        let relay = Contract::load(&folder).expect("the contract");
+        let contracts = BTreeMap::from([("relay".to_owned(), relay)]);
+        let load = serde_json::json!({ "kind": "closed", "connections": 2000, "in_flight": 1 });
+        let group =
+            |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
+        let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
+        let kept = plan_to_keep(plan, &[], &contracts);
+        let ceiling = kept["groups"][0][CEILING].as_f64().expect("a ceiling");
+        assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
+        assert!(kept["groups"][1].get(CEILING).is_none());
+        assert_eq!(
+            plan_to_keep(kept.clone(), &[], &BTreeMap::new())["groups"],
+            kept["groups"]
+        );
+        assert_eq!(plan_to_keep(Value::Null, &[], &contracts), Value::Null);
+    }
+}
