@@ -11,6 +11,9 @@ use std::sync::mpsc::{self, Receiver, TryRecvError};
 
 /// Part of each step before it counts: connections are made, and what the last rate left over is answered.
 const SETTLING: u64 = 4;
+/// Replies that a step should have, where that does not make it longer than [`LONGEST_STEP_NS`].
+const FEWEST_REPLIES: f64 = 30.0;
+const LONGEST_STEP_NS: u64 = 5_000_000_000;
 /// Tries of a rate that misses the objective.
 const TRIES: u32 = 2;
 
@@ -193,7 +196,7 @@ impl Stage<'_> {
     fn missed_twice(&mut self, rate: f64, objective: &Objective) -> anyhow::Result<Option<Miss>> {
         let mut miss = None;
         for _ in 0..TRIES {
-            let recording = self.unseen(&self.at(rate, self.step_ns / SETTLING, self.step_ns))?;
+            let recording = self.unseen(&self.at(rate, self.step_ns / SETTLING, self.length_ns(rate)))?;
             let missed = misses(objective, &recording, rate, under_way(&self.job.load));
             let Some(why) = missed.into_iter().next() else {
                 return Ok(None);
@@ -202,6 +205,12 @@ impl Stage<'_> {
             miss = Some(Miss { rate, why, saturated });
         }
         Ok(miss)
+    }
+
+    /// Length of a step: at a low rate longer, so that there are replies to judge by.
+    fn length_ns(&self, rate: f64) -> u64 {
+        let enough_ns = (FEWEST_REPLIES / rate * 1e9) as u64;
+        enough_ns.min(LONGEST_STEP_NS).max(self.step_ns)
     }
 
     /// Runs a job that is part of the warm-up to whoever listens.
