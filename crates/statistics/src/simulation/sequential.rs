@@ -67,7 +67,8 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         let proven = found.into_iter().filter(|pair| pair.p_adjusted <= 0.05);
         proven.map(|pair| (pair.left, pair.right)).collect()
     };
-    for round in FEWEST..whole[0].len() {
+    let mut round = FEWEST;
+    while round < whole[0].len() {
         let wide: Vec<bool> = shown(&table, 0.95)
             .iter()
             .map(|interval| {
@@ -90,6 +91,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         for service in going_on(&open) {
             table[service].push(whole[service][round]);
         }
+        round += 1;
     }
     let intervals = shown(&table, 0.95);
     let held = intervals
@@ -101,7 +103,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         held: held as f64 / means.len() as f64,
         false_difference: differ(&table)
             .iter()
-            .any(|&(left, right)| means[left] == means[right]),
+            .any(|&(left, right)| (means[left] - means[right]).abs() < f64::EPSILON),
         trials: table.iter().map(Vec::len).sum(),
     }
 }

@@ -1,4 +1,5 @@
 //! Trials written by hand.
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_measurement::{
     BytesMoved, Connections, Exclusion, Generator, Histogram, Measurement, Outcomes, Recording, Requests,
