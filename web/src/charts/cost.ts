@@ -3,7 +3,7 @@
 import { idOf, positionOf, type Row, type Services } from "../data.ts";
 import { human, inUnit, unitFor } from "../format.ts";
 import { MOST_LINES } from "../theme.ts";
-import { axis, base, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 export function cost(rows: Row[], services: Services): Chart | null {
   const shown = rows.flatMap((row) => {
@@ -20,7 +20,7 @@ export function cost(rows: Row[], services: Services): Chart | null {
   const most = Math.max(1, ...shown.map((one) => one.memory ?? 0));
   // A logarithmic axis spends its height on decades: only where there are some.
   const spread = Math.max(...shown.map((one) => one.cpu)) / Math.min(...shown.map((one) => one.cpu));
-  const scale = spread > 20 ? { type: "log" } : { type: "value", min: 0 };
+  const scale = spread > 20 ? { type: "log", logBase: logBase(shown.map((one) => one.cpu)) } : { type: "value", min: 0 };
   const size = (memory: number | null) => 10 + 38 * Math.sqrt((memory ?? 0) / most);
   return {
     id: "cost",
