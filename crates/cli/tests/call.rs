@@ -53,6 +53,17 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {output:?}"))
 }
 
+/// The object of `--json`, which must fit its schema.
+fn told(output: &Output) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/call.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let told = json(output);
+    let faults: Vec<String> = schema.iter_errors(&told).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}: {told}");
+    told
+}
+
 #[test]
 fn the_reply_is_printed_and_judged() {
     let url = format!("http://{}", server("200 OK", "text/plain", "Hello, World!"));
@@ -80,7 +91,7 @@ fn the_place_may_come_from_the_environment() {
         .output()
         .expect("prony runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = json(&output);
+    let told = told(&output);
     assert_eq!(told["request"]["path"], "/api/fib/3");
     assert_eq!(told["reply"], "0 1 1 2");
     assert_eq!(told["as_expected"], true);
@@ -94,7 +105,7 @@ fn what_the_contract_does_not_foresee_is_called_and_not_judged() {
     let url = format!("http://{}", server("404 Not Found", "application/json", "{}"));
     let output = call(&["person", "getPerson", "id=77", "--url", &url, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = json(&output);
+    let told = told(&output);
     assert_eq!(told["request"]["path"], "/person/77");
     assert_eq!(
         (&told["status"], &told["as_expected"]),
@@ -156,5 +167,5 @@ fn a_reference_service_is_started_for_it() {
     );
     let output = call(&["person", "getPerson", "77", "--grpc", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(json(&output)["grpc_status"], 5);
+    assert_eq!(told(&output)["grpc_status"], 5);
 }
