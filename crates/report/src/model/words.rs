@@ -265,7 +265,7 @@ fn comparing(groups: &[Group]) -> Vec<String> {
         .filter_map(|group| group.adjustment)
         .map(|adjustment| match adjustment {
             Adjustment::Tukey => "Tukey’s honest significant difference, with one variance for all services",
-            Adjustment::Holm => "Holm’s method, each pair by its own rounds, because the variances differ",
+            Adjustment::Holm => "Holm’s method, each service with a variance of its own, because they differ",
         })
         .collect();
     if !adjustments.is_empty() {

@@ -202,10 +202,16 @@ impl Additive {
         (variance.sqrt(), freedom)
     }
 
-    /// Standard error of the difference of two services; its degrees of freedom are [`Self::rest_freedom`].
+    /// Standard error of the difference of two services with the pooled variance; its degrees of freedom are
+    /// [`Self::rest_freedom`].
     pub(crate) fn difference_error(&self, left: usize, right: usize) -> f64 {
+        (self.rest_variance * self.difference_factor(left, right)).sqrt()
+    }
+
+    /// What the variance of a trial is multiplied by in the variance of a difference: 2/r where no cell is missing.
+    pub(crate) fn difference_factor(&self, left: usize, right: usize) -> f64 {
         let factor =
             self.inverse.at(left, left) + self.inverse.at(right, right) - 2.0 * self.inverse.at(left, right);
-        (self.rest_variance * factor.max(0.0)).sqrt()
+        factor.max(0.0)
     }
 }

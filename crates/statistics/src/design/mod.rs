@@ -2,10 +2,12 @@
 
 mod additive;
 mod matrix;
+mod moderated;
 mod pooling;
 mod spread;
 
 pub(crate) use additive::{Additive, Cells};
+pub(crate) use moderated::moderated;
 pub(crate) use pooling::{one_variance, pooled_means};
 pub(crate) use spread::{brown_forsythe, larger_than_the_rest};
 

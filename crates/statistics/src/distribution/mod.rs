@@ -1,10 +1,12 @@
 //! Distributions that intervals and tests need.
 
 mod fisher;
+mod gamma;
 mod student;
 mod studentized_range;
 
 pub(crate) use fisher::beyond as fisher_beyond;
+pub(crate) use gamma::{digamma, trigamma, trigamma_inverse};
 pub(crate) use student::{is_rounding, no_difference, two_sided as student_two_sided};
 pub(crate) use studentized_range::StudentizedRange;
 
