@@ -199,7 +199,11 @@ export interface ReferenceRow {
   /** Our service that it is about; null where none was measured. */
   service: string | null;
   variant: string | null;
-  throughput_per_s: number;
+  /** The load of ours that comes nearest, in words. */
+  load_text: string;
+  throughput_per_s: number | null;
+  /** All that the source prints and we estimate too. */
+  figures: { metric: Metric; published: number; ours: number | null }[];
   /** What to know about the figure. */
   notes: string[];
 }

@@ -1,6 +1,7 @@
 // Made-up reports, the same for the same seed: for tests and screenshots, never for a claim about a service.
 
 import type { Details, Estimate, Group, Pair, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
+import { positionOf } from "../src/data.ts";
 
 /** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export function random(seed: number): () => number {
@@ -273,16 +274,26 @@ export function synthetic(wish: Wish): Report {
     groups.push(group);
   }
   for (const [index, workload] of (wish.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
-  const reference = services.slice(0, 8).map((info, index) => ({
-    source: "004",
-    contract: wish.contracts[0]!,
-    workload: wish.contracts[0]!,
-    notes: index === 3 ? ["its rows do not add up: bytes per reply differ by a third"] : [],
-    name: info.title,
-    service: info.service,
-    variant: null,
-    throughput_per_s: 330_000 / (1 + index * 0.5),
-  }));
+  const first = groups[0]!;
+  const reference = services.slice(0, 8).map((info, index) => {
+    const throughput = 330_000 / (1 + index * 0.5);
+    const ours = first.services.find((row) => row.service === info.service && row.variant === info.variant);
+    return {
+      source: "004",
+      contract: first.contract,
+      workload: first.workload,
+      load_text: first.load_text,
+      notes: index === 3 ? ["its rows do not add up: bytes per reply differ by a third"] : [],
+      name: info.title,
+      service: info.service,
+      variant: info.variant,
+      throughput_per_s: throughput,
+      figures: [
+        { metric: "throughput_per_s" as const, published: throughput, ours: positionOf(ours?.throughput_per_s) },
+        { metric: "response_time_ns_p99" as const, published: 2e6 * (1 + index), ours: positionOf(ours?.response_time_ns_p99) },
+      ],
+    };
+  });
   return {
     schema: 1,
     run: "2026-11-21T08-30-00-quick",

@@ -25,6 +25,7 @@ on_both_transports!(
     a_server_that_dies_refuses,
     a_server_that_closes_at_once_resets,
     nobody_there_is_an_error,
+    a_server_that_serves_one_at_a_time_is_loaded,
 );
 
 fn kinds(recording: &Recording) -> Vec<WarningKind> {
@@ -205,6 +206,33 @@ fn a_server_that_closes_at_once_resets(transport: TransportChoice) {
         recording.outcomes
     );
     assert_eq!(recording.requests.completed, 0);
+}
+
+/// It waits for the request of its first connection before it accepts another, and lets only a few wait.
+fn a_server_that_serves_one_at_a_time_is_loaded(transport: TransportChoice) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    // SAFETY: the socket is open, and listening again only changes the length of its queue.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 4) }, 0);
+    let address = listener.local_addr().expect("an address");
+    // It ends with the test's process: nothing but a new connection would wake it.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream);
+            if read_request(&mut reader).is_some() {
+                let reply = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+                let _ = reader.get_mut().write_all(reply.as_bytes());
+            }
+        }
+    });
+    let mut job = job(address, transport);
+    job.load = Load::Closed {
+        connections: 64,
+        in_flight: 1,
+    };
+    job.timeout_ns = 60_000 * MS;
+    job.phases.drain_ns = 100 * MS;
+    let recording = run(&job);
+    assert!(recording.outcomes.valid > 5, "{:?}", recording.outcomes);
 }
 
 fn nobody_there_is_an_error(transport: TransportChoice) {

@@ -2,8 +2,9 @@
 
 use crate::ReportError;
 use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
-use prony_statistics::Summary;
+use prony_statistics::{Metric, Summary};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a report is made from.
@@ -81,11 +82,24 @@ pub struct PublishedFigure {
     pub ours: String,
     /// The workload of the contract.
     pub workload: String,
-    /// Replies per second.
-    pub throughput_per_s: Option<f64>,
+    /// Users per second at the peak, where a source has several loads of arriving users.
+    pub users_per_s: Option<f64>,
     /// What to know about the figure.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The figures, each under the key of its metric, among other facts that the source prints.
+    #[serde(flatten)]
+    pub facts: BTreeMap<String, toml::Value>,
+}
+
+impl PublishedFigure {
+    /// What the source prints of a metric, in the unit of the metric.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        let value = self.facts.get(metric.key())?;
+        value
+            .as_float()
+            .or_else(|| value.as_integer().map(|whole| whole as f64))
+    }
 }
 
 impl References {

@@ -15,6 +15,6 @@ pub use error::ReportError;
 pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page, standings};
 pub use input::{Input, PublishedFigure, References, ServiceInfo};
 pub use model::{
-    Agreement, Details, GroupReport, OperationRow, Point, ReferenceRow, Report, Row, Series, SeriesInterval,
-    SeriesResource, State, describe_load,
+    Agreement, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow, Report, Row, Series,
+    SeriesInterval, SeriesResource, State, describe_load,
 };

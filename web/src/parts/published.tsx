@@ -2,18 +2,11 @@
 
 import { useMemo } from "preact/hooks";
 import { published } from "../charts/across.ts";
-import { idOf, positionOf, type Group, type ReferenceRow, type Report, type Services } from "../data.ts";
+import { idOf, type Group, type Metric, type Report, type Services } from "../data.ts";
 import { human } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
 import { Heads } from "./heads.tsx";
 import { Figure } from "./figure.tsx";
-
-/** The row that a published figure is about: of its variant, or the best of the service where the source names none. */
-function ours(group: Group, reference: ReferenceRow) {
-  const rows = group.services.filter(
-    (row) => row.service === reference.service && (reference.variant === null || row.variant === reference.variant),
-  );
-  return rows.find((row) => positionOf(row.throughput_per_s) !== null) ?? rows[0];
-}
 
 function strength(correlation: number): string {
   const size = Math.abs(correlation);
@@ -24,25 +17,21 @@ function strength(correlation: number): string {
 export function Published(props: { report: Report; group: Group | undefined; services: Services }) {
   const { report, group, services } = props;
   const beside = useMemo(
-    () =>
-      report.reference
-        .filter((one) => one.contract === group?.contract && one.workload === group.workload)
-        .map((one) => {
-          const row = group && ours(group, one);
-          return { ...one, row, ours: positionOf(row?.throughput_per_s) };
-        }),
+    () => report.reference.filter((one) => one.contract === group?.contract && one.workload === group.workload && one.load_text === group.load_text),
     [report.reference, group],
   );
-  const chart = useMemo(
-    () =>
-      published(
-        beside.flatMap((one) =>
-          one.ours === null || !one.row ? [] : [{ name: services.name(idOf(one.row)), theirs: one.throughput_per_s, ours: one.ours, source: one.source }],
-        ),
-      ),
-    [beside, services],
-  );
-  const compared = beside.filter((one) => one.ours !== null).length;
+  const metrics = useMemo(() => {
+    const given = new Set(beside.flatMap((one) => one.figures.map((figure) => figure.metric)));
+    return (Object.keys(METRIC) as Metric[]).filter((metric) => given.has(metric));
+  }, [beside]);
+  const chart = useMemo(() => {
+    const pairs = beside.flatMap((one) => {
+      const figure = one.figures.find((figure) => figure.metric === "throughput_per_s");
+      const known = figure?.ours != null && one.service !== null;
+      return known ? [{ name: services.name(idOf({ service: one.service!, variant: one.variant })), theirs: figure.published, ours: figure.ours!, source: one.source }] : [];
+    });
+    return pairs.length > 1 ? published(pairs) : null;
+  }, [beside, services]);
   if (!group || beside.length === 0) return null;
   const agreement = report.agreement.filter(
     (one) => one.contract === group.contract && one.workload === group.workload && one.load_text === group.load_text,
@@ -58,20 +47,28 @@ export function Published(props: { report: Report; group: Group | undefined; ser
         </p>
       ))}
       <div class="chart-grid">
-        {chart && compared > 1 && <Figure chart={chart} />}
+        {chart && <Figure chart={chart} />}
         <div class="scroll" tabIndex={0} role="region" aria-label="Published figures">
           <table class="plain">
-            <Heads of={["Service", "Source", "Published, /s", "Here, /s"]} />
+            <Heads of={["Service", "Source", ...metrics.map((metric) => `${METRIC[metric].title}: published / here`)]} />
             <tbody>
               {beside.map((one, index) => (
                 <tr key={index}>
                   <th scope="row">
                     {one.name}
+                    {one.service === null && <small class="note">not measured here</small>}
                     {one.notes.length > 0 && <small class="note">{one.notes.join("; ")}</small>}
                   </th>
                   <td>{one.source}</td>
-                  <td>{human(one.throughput_per_s, "count")}</td>
-                  <td class="nowrap">{one.ours === null ? "not measured" : human(one.ours, "count")}</td>
+                  {metrics.map((metric) => {
+                    const figure = one.figures.find((figure) => figure.metric === metric);
+                    const show = (value: number | null) => (value === null ? "–" : human(toBase(metric, value), METRIC[metric].dimension));
+                    return (
+                      <td key={metric} class="nowrap">
+                        {figure ? `${show(figure.published)} / ${show(figure.ours)}` : "–"}
+                      </td>
+                    );
+                  })}
                 </tr>
               ))}
             </tbody>

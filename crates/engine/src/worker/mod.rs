@@ -129,9 +129,19 @@ pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     clock: PhaseClock,
     wake: Wake,
     told_ready: bool,
+    gathering: Gathering,
     /// Time spent looking for something to do, ns, since the phase began.
     looked_ns: u64,
     measured: Measured,
+}
+
+/// How connections come before the load begins.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gathering {
+    /// Open at once so far.
+    open: u32,
+    /// When the last of them opened; at first when it was looked for the first time. 0: not yet.
+    since: u64,
 }
 
 /// How long before a due time the worker wakes up, since the kernel wakes it late.
@@ -166,6 +176,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 looking_since: None,
             },
             told_ready: false,
+            gathering: Gathering::default(),
             looked_ns: 0,
             measured: Measured::default(),
         }

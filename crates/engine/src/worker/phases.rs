@@ -1,7 +1,7 @@
 //! The phases of a load: ready, warm-up, measurement, drain; and the intervals in them.
 
 use super::connection::Connection;
-use super::{Control, IntervalPart, Message, Worker};
+use super::{Control, Gathering, IntervalPart, Message, Worker};
 use crate::clock::{ThreadTime, now_ns};
 use crate::layer::Layer;
 use crate::protocol::Protocol;
@@ -10,6 +10,10 @@ use crate::transport::Transport;
 use prony_measurement::Phase;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// The load begins without the connections that are still missing when none has opened for so long, ns. A lost first packet
+/// is sent again after one second, and after two more.
+const PATIENCE: u64 = 3_000_000_000;
 
 /// Where in the phases the worker is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +50,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
     fn keep_ready(&mut self, control: &Control, now: u64) {
         let idle = self.core.connecting == 0 && self.core.to_connect.is_empty();
         let tried = || idle && self.core.connections.iter().all(Connection::was_tried);
-        if !self.told_ready && (self.core.mode.is_users() || tried()) {
+        if !self.told_ready && (self.core.mode.is_users() || tried() || self.gathers_no_more(now)) {
             self.told_ready = true;
             let _ = self.lines.messages.send(Message::Ready {
                 open: self.core.totals.most_open,
@@ -67,6 +71,22 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.core.make_use_of(number, now_ns());
             self.act();
         }
+    }
+
+    /// Whether no connection has opened for long. A server that serves one connection at a time waits for the request of the
+    /// first one while the others wait for it: only the load itself gets them further.
+    fn gathers_no_more(&mut self, now: u64) -> bool {
+        let open = self.core.totals.most_open;
+        if self.gathering.since == 0 || open > self.gathering.open {
+            self.gathering = Gathering { open, since: now };
+        }
+        // Where none is open yet, the first attempts must have failed, so that there is a reason to tell.
+        let patience = if open == 0 {
+            self.core.timeout + PATIENCE
+        } else {
+            PATIENCE
+        };
+        now >= self.gathering.since.saturating_add(patience)
     }
 
     fn keep_load(&mut self, phase: Phase, control: &Control, now: u64) {

@@ -7,6 +7,6 @@ mod shapes;
 mod words;
 
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
-pub use published::{Agreement, ReferenceRow};
+pub use published::{Agreement, ReferenceFigure, ReferenceRow};
 pub use report::{GroupReport, Report, Row, State};
 pub use words::describe_load;

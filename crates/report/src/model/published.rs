@@ -1,12 +1,12 @@
 //! Published figures of others beside ours.
 
-use super::GroupReport;
+use super::{GroupReport, Row};
 use crate::{PublishedFigure, References, names};
 use prony_measurement::ServiceId;
 use prony_statistics::Metric;
 use serde::Serialize;
 
-/// A published figure.
+/// What a source published of one service.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferenceRow {
     /// Short name of the source.
@@ -17,6 +17,8 @@ pub struct ReferenceRow {
     pub contract: String,
     /// The workload.
     pub workload: String,
+    /// The load of ours that comes nearest to the source's, in words.
+    pub load_text: String,
     /// The name that the source prints.
     pub name: String,
     /// Our service that it is about; `None` where none was measured.
@@ -24,9 +26,32 @@ pub struct ReferenceRow {
     /// The variant of it.
     pub variant: Option<String>,
     /// Replies per second, as published: a single value without an interval, on another machine.
-    pub throughput_per_s: f64,
+    pub throughput_per_s: Option<f64>,
+    /// All that the source prints and prony estimates too, throughput included.
+    pub figures: Vec<ReferenceFigure>,
     /// What to know about the figure.
     pub notes: Vec<String>,
+}
+
+/// One number of a source.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReferenceFigure {
+    /// What it is of.
+    pub metric: Metric,
+    /// As published, in the unit of the metric.
+    pub published: f64,
+    /// Our estimate's point; `None` where we have none.
+    pub ours: Option<f64>,
+}
+
+impl ReferenceRow {
+    /// Our service and variant.
+    pub fn ours(&self) -> Option<ServiceId> {
+        Some(ServiceId {
+            service: self.service.clone()?,
+            variant: self.variant.clone()?,
+        })
+    }
 }
 
 /// How the order of a source and ours agree in one group.
@@ -46,32 +71,57 @@ pub struct Agreement {
     pub rank_correlation: Option<f64>,
 }
 
-/// The figures that concern a contract of the report.
+/// The figures that concern a group of the report.
 pub(super) fn reference(references: &[References], groups: &[GroupReport]) -> Vec<ReferenceRow> {
     let mut rows = Vec::new();
     for source in references {
         for figure in &source.figures {
-            let group = groups
-                .iter()
-                .find(|group| group.contract == source.contract && group.workload == figure.workload);
-            let (Some(group), Some(throughput_per_s)) = (group, figure.throughput_per_s) else {
+            let Some(group) = groups.iter().find(|group| concerns(source, figure, group)) else {
                 continue;
             };
             let ours = ours(group, figure);
+            let figures: Vec<ReferenceFigure> = Metric::ALL
+                .iter()
+                .filter_map(|&metric| {
+                    Some(ReferenceFigure {
+                        metric,
+                        published: figure.value(metric)?,
+                        ours: ours.and_then(|row| row.summary.metrics.get(metric)?.position()),
+                    })
+                })
+                .collect();
+            if figures.is_empty() {
+                continue;
+            }
             rows.push(ReferenceRow {
                 source: source.source.clone(),
                 title: format!("{}, {}", source.title, source.date),
                 contract: source.contract.clone(),
                 workload: figure.workload.clone(),
+                load_text: group.load_text.clone(),
                 name: figure.service.clone(),
-                service: ours.map(|(id, _)| id.service.clone()),
-                variant: ours.map(|(id, _)| id.variant.clone()),
-                throughput_per_s,
+                service: ours.map(|row| row.summary.id.service.clone()),
+                variant: ours.map(|row| row.summary.id.variant.clone()),
+                throughput_per_s: figure.value(Metric::ThroughputPerS),
+                figures,
                 notes: figure.notes.clone(),
             });
         }
     }
     rows
+}
+
+/// Whether a figure is of the same contract, workload and kind of load: users who arrive as fast, or a closed loop. Throughput
+/// at an offered rate is that rate, and compares with nothing.
+fn concerns(source: &References, figure: &PublishedFigure, group: &GroupReport) -> bool {
+    let profile = &group.load["arrival"]["profile"];
+    let same_load = match figure.users_per_s {
+        Some(users) => [&profile["to"], &profile["rate"]]
+            .iter()
+            .any(|peak| peak.as_f64() == Some(users)),
+        None => group.load["kind"] == "closed",
+    };
+    group.contract == source.contract && group.workload == figure.workload && same_load
 }
 
 /// One agreement for each source and group that have a service in common.
@@ -82,8 +132,11 @@ pub(super) fn agreement(references: &[References], groups: &[GroupReport]) -> Ve
             let pairs: Vec<(f64, f64)> = source
                 .figures
                 .iter()
-                .filter(|figure| figure.workload == group.workload)
-                .filter_map(|figure| Some((figure.throughput_per_s?, ours(group, figure)?.1)))
+                .filter(|figure| concerns(source, figure, group))
+                .filter_map(|figure| {
+                    let ours = ours(group, figure)?.summary.metrics.get(Metric::ThroughputPerS)?;
+                    Some((figure.value(Metric::ThroughputPerS)?, ours.position()?))
+                })
                 .collect();
             if pairs.is_empty() {
                 continue;
@@ -101,21 +154,18 @@ pub(super) fn agreement(references: &[References], groups: &[GroupReport]) -> Ve
     all
 }
 
-/// Our service that a figure is about, and its throughput: the era variant where there is one, being the version that was
-/// published, else the one that stands highest.
-fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<(&'a ServiceId, f64)> {
+/// Our service that a figure is about: the era variant where there is one, being the version that was published, else the
+/// one that stands highest.
+fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<&'a Row> {
     let fitting = || {
-        group
-            .services
-            .iter()
-            .filter(|row| names::fits(&figure.ours, &row.summary.id.to_string()))
-            .filter_map(|row| {
-                let quantity = row.summary.metrics.get(Metric::ThroughputPerS)?;
-                Some((&row.summary.id, quantity.position()?))
-            })
+        group.services.iter().filter(|row| {
+            let throughput = row.summary.metrics.get(Metric::ThroughputPerS);
+            names::fits(&figure.ours, &row.summary.id.to_string())
+                && throughput.is_some_and(|quantity| quantity.position().is_some())
+        })
     };
     fitting()
-        .find(|(id, _)| id.variant.contains("era"))
+        .find(|row| row.summary.id.variant.contains("era"))
         .or_else(|| fitting().next())
 }
 

@@ -1,5 +1,7 @@
 //! Markdown for a README or a pull request, with a bar chart made of text.
 
+mod published;
+
 use super::columns::{Columns, unit_of};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::number::{FARTHEST, bytes, percent, plural, ratio};
@@ -34,7 +36,7 @@ pub(super) fn render(report: &Report) -> String {
         out += &section(report, group);
     }
     out += &checks(report);
-    out += &published(report);
+    out += &published::section(report);
     out += "\n## How this was measured\n\n";
     for sentence in &report.method {
         out += &format!("- {}\n", safe(sentence));
@@ -302,31 +304,6 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
     out
 }
 
-fn published(report: &Report) -> String {
-    if report.agreement.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("\n## Published figures\n\n");
-    for one in &report.agreement {
-        let said = one.rank_correlation.map_or_else(
-            || "no rank correlation, for want of three services with different ranks".to_owned(),
-            |correlation| {
-                format!(
-                    "rank correlation {correlation:.2} over {}",
-                    plural(one.services as usize, "service")
-                )
-            },
-        );
-        out += &format!(
-            "- {}, {} ({}): {said}\n",
-            safe(&one.source),
-            safe(&one.workload),
-            safe(&one.load_text)
-        );
-    }
-    out
-}
-
 fn environment(report: &Report) -> String {
     let environment = &report.environment;
     let mut facts = vec![format!("prony {}", environment.prony)];
@@ -359,9 +336,9 @@ fn environment(report: &Report) -> String {
     );
     for finding in &environment.findings {
         out += &format!(
-            "\n> {} To mend it: {}\n",
-            safe(&finding.text),
-            safe(&finding.remedy)
+            "\n> {}. To mend it: {}.\n",
+            safe(finding.text.trim_end_matches('.')),
+            safe(finding.remedy.trim_end_matches('.'))
         );
     }
     out
