@@ -1,50 +1,29 @@
 //! What `prony run` shows on a terminal, on one that is none but for the program.
 
+#[path = "../../crates/cli/tests/terminal/mod.rs"]
+mod terminal;
+
 use crate::common::{Checkout, PATIENCE};
-use nix::pty::{Winsize, openpty};
-use std::fs::File;
-use std::io::Read as _;
-use std::process::Stdio;
-use std::sync::mpsc;
+use terminal::written_to;
 
 /// Runs the toys with a terminal of 100 × 40 at standard error; gives all that was written there.
 fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
-    let size = Winsize {
-        ws_row: 40,
-        ws_col: 100,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let terminal = openpty(&size, None).expect("a terminal");
-    let mut child = checkout
-        .command(&[
-            "run",
-            "toys",
-            "--seed",
-            "1",
-            "--duration",
-            "1500ms",
-            "--keep-disturbed",
-        ])
-        .env("NO_COLOR", no_colour)
-        .env("TERM", "xterm-256color")
-        .stdout(Stdio::null())
-        .stderr(Stdio::from(terminal.slave))
-        .spawn()
-        .expect("prony runs");
-    let (done, result) = mpsc::channel();
-    let mut master = File::from(terminal.master);
-    std::thread::spawn(move || {
-        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
-        // A terminal that nobody writes to any more ends with an error.
-        while let Ok(count @ 1..) = master.read(&mut piece) {
-            text.extend_from_slice(&piece[..count]);
-        }
-        done.send(String::from_utf8_lossy(&text).into_owned())
-    });
-    let text = result.recv_timeout(2 * PATIENCE).expect("prony ends");
-    assert!(child.wait().expect("an end").success(), "{text}");
-    text
+    written_to(
+        checkout
+            .command(&[
+                "run",
+                "toys",
+                "--seed",
+                "1",
+                "--duration",
+                "1500ms",
+                "--keep-disturbed",
+            ])
+            .env("NO_COLOR", no_colour)
+            .env("TERM", "xterm-256color"),
+        (100, 40),
+        2 * PATIENCE,
+    )
 }
 
 /// The last of what was written: enough to see what went wrong.

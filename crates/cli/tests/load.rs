@@ -1,38 +1,13 @@
 //! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
 
+mod server;
+
 use serde_json::{Value, json};
+use server::server;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-
-/// A server on a port of its own, for as long as the test runs; gives its URL.
-fn server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || serve(stream));
-        }
-    });
-    format!("http://{address}")
-}
-
-/// Answers each request with `hello`, and a path of `/wrong` with something else.
-fn serve(stream: TcpStream) -> Option<()> {
-    let mut writer = stream.try_clone().ok()?;
-    let mut lines = BufReader::new(stream).lines();
-    loop {
-        let first = lines.next()?.ok()?;
-        while !lines.next()?.ok()?.is_empty() {}
-        let body = if first.contains("/wrong") {
-            "hullo"
-        } else {
-            "hello"
-        };
-        write!(writer, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{body}").ok()?;
-    }
-}
 
 fn prony(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_prony"))

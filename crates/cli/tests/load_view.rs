@@ -1,72 +1,30 @@
 //! What `prony load` shows on a terminal while it runs, on a terminal that is none but for the program.
 
-use nix::pty::{Winsize, openpty};
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+mod server;
+mod terminal;
+
+use server::server;
+use std::process::Command;
 use std::time::Duration;
+use terminal::written_to;
 
 /// What the view writes before each line.
 const AGAIN: &str = "\r\x1b[2K";
 
-/// A server on a port of its own, for as long as the test runs, which answers `hello`; gives its URL.
-fn server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || serve(stream));
-        }
-    });
-    format!("http://{address}")
-}
-
-fn serve(stream: TcpStream) -> Option<()> {
-    let mut writer = stream.try_clone().ok()?;
-    let mut lines = BufReader::new(stream).lines();
-    loop {
-        while !lines.next()?.ok()?.is_empty() {}
-        write!(writer, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").ok()?;
-    }
-}
-
 /// Loads a server for two intervals with a terminal of so many columns at standard error; gives the lines that were shown
 /// one over the other, and what stood there in the end.
 fn on_terminal(columns: u16, expected: &str, variables: &[(&str, &str)]) -> (Vec<String>, String) {
-    let size = Winsize {
-        ws_row: 24,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let terminal = openpty(&size, None).expect("a terminal");
     let url = server();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args([
-            "load", &url, "--rate", "200", "-c", "2", "-d", "2s", "--expect", expected,
-        ])
-        .env_remove("NO_COLOR")
-        .envs(variables.iter().copied())
-        .stdout(Stdio::null())
-        .stderr(Stdio::from(terminal.slave))
-        .spawn()
-        .expect("prony runs");
-    let (done, result) = mpsc::channel();
-    let mut master = File::from(terminal.master);
-    std::thread::spawn(move || {
-        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
-        // A terminal that nobody writes to any more ends with an error.
-        while let Ok(count @ 1..) = master.read(&mut piece) {
-            text.extend_from_slice(&piece[..count]);
-        }
-        done.send(String::from_utf8(text).expect("text"))
-    });
-    let text = result
-        .recv_timeout(Duration::from_mins(1))
-        .expect("prony ends after its two seconds");
-    assert!(child.wait().expect("an end").success(), "{text}");
+    let text = written_to(
+        Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args([
+                "load", &url, "--rate", "200", "-c", "2", "-d", "2s", "--expect", expected,
+            ])
+            .env_remove("NO_COLOR")
+            .envs(variables.iter().copied()),
+        (columns, 24),
+        Duration::from_mins(1),
+    );
     let mut lines: Vec<String> = text.split(AGAIN).map(str::to_owned).collect();
     let last = lines.pop().expect("what stands in the end");
     assert_eq!(lines.remove(0), "", "nothing stands before the view");

@@ -1,18 +1,12 @@
-//! Plans that no suite describes: of commands that load a few services in one way.
+//! Plans that no suite describes: of commands that start or load a few services in one way.
 
 use crate::{Address, Entry, GroupPlan, Limits, Plan, Service};
 use prony_load::Protocol;
 
 impl Plan {
-    /// A plan of one group with these services, without limits, wished precision or budget, at 95 % confidence. Its seed is
-    /// new each time.
-    pub fn of_group(
-        suite: &str,
-        rounds: u32,
-        group: GroupPlan,
-        services: &[&Service],
-        protocol: Protocol,
-    ) -> Self {
+    /// A plan that starts these services once and loads none: without groups, limits, wished precision or budget, at 95 %
+    /// confidence. Its seed is new each time.
+    pub fn of_services(suite: &str, services: &[&Service], protocol: Protocol) -> Self {
         let entry = |service: &&Service| Entry {
             service: service.name.clone(),
             variant: service.variant.clone(),
@@ -24,7 +18,7 @@ impl Plan {
             title: suite.to_owned(),
             profile: None,
             seed: rand::random(),
-            rounds,
+            rounds: 1,
             builds: 1,
             confidence: 0.95,
             precision: None,
@@ -34,8 +28,23 @@ impl Plan {
             limits: Limits::default(),
             network: None,
             address: Address::default(),
-            groups: vec![group],
+            groups: Vec::new(),
             entries: services.iter().map(entry).collect(),
+        }
+    }
+
+    /// As [`Self::of_services`], with one group and so many rounds.
+    pub fn of_group(
+        suite: &str,
+        rounds: u32,
+        group: GroupPlan,
+        services: &[&Service],
+        protocol: Protocol,
+    ) -> Self {
+        Self {
+            rounds,
+            groups: vec![group],
+            ..Self::of_services(suite, services, protocol)
         }
     }
 }

@@ -6,7 +6,7 @@ use prony_contract::Contract;
 use prony_host::Wants;
 use prony_load::Protocol;
 use prony_measurement::{Exclusion, Stage};
-use prony_plan::{Address, Entry, Limits, Plan, PlannedTrial, Service};
+use prony_plan::{Plan, PlannedTrial, Service};
 
 /// A service and what it is checked against in one start.
 #[derive(Debug, Clone, Copy)]
@@ -99,26 +99,7 @@ pub fn with_service<T>(
 /// The frame in which services are started, without limits.
 fn plan(request: &ServiceRequest<'_>) -> Plan {
     Plan {
-        suite: "check".to_owned(),
-        title: "check".to_owned(),
-        profile: None,
         seed: request.seed,
-        rounds: 1,
-        builds: 1,
-        confidence: 0.95,
-        precision: None,
-        tie: None,
-        budget_ns: None,
-        no_errors: false,
-        limits: Limits::default(),
-        network: None,
-        address: Address::default(),
-        groups: Vec::new(),
-        entries: vec![Entry {
-            service: request.service.name.clone(),
-            variant: request.service.variant.clone(),
-            protocol: request.contracts[0].1,
-            group: 0,
-        }],
+        ..Plan::of_services("check", &[request.service], request.contracts[0].1)
     }
 }

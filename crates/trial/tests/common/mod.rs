@@ -5,9 +5,7 @@ use prony_contract::Contract;
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
-use prony_plan::{
-    Address, Catalogue, Class, Entry, GroupPlan, Limits, Plan, Service, WarmUpChoice, Workers, WorkersUse,
-};
+use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_trial::{
     Bench, Built, Cancel, NextRound, NoiseLimits, Options, ProcessGenerator, Progress, Run, RunEnd, Watcher,
     run_plan,
@@ -185,40 +183,23 @@ fn built(folder: &Path) -> Built {
 }
 
 fn plan(services: &[Service]) -> Plan {
-    let entry = |service: &Service| Entry {
-        service: service.name.clone(),
-        variant: service.variant.clone(),
-        protocol: Protocol::Http1,
-        group: 0,
+    let group = GroupPlan {
+        contract: "hello".to_owned(),
+        workload: "hello".to_owned(),
+        load: Load::Closed {
+            connections: 1,
+            in_flight: 1,
+        },
+        warm_up: WarmUpChoice::FixedNs(200_000_000),
+        duration_ns: 500_000_000,
+        timeout_ns: 2_000_000_000,
+        search: None,
     };
+    let services: Vec<&Service> = services.iter().collect();
     Plan {
-        suite: "toys".to_owned(),
         title: "Toys".to_owned(),
-        profile: None,
         seed: 7,
-        rounds: 1,
-        builds: 1,
-        confidence: 0.95,
-        precision: None,
-        tie: None,
-        budget_ns: None,
-        no_errors: false,
-        limits: Limits::default(),
-        network: None,
-        address: Address::default(),
-        groups: vec![GroupPlan {
-            contract: "hello".to_owned(),
-            workload: "hello".to_owned(),
-            load: Load::Closed {
-                connections: 1,
-                in_flight: 1,
-            },
-            warm_up: WarmUpChoice::FixedNs(200_000_000),
-            duration_ns: 500_000_000,
-            timeout_ns: 2_000_000_000,
-            search: None,
-        }],
-        entries: services.iter().map(entry).collect(),
+        ..Plan::of_group("toys", 1, group, &services, Protocol::Http1)
     }
 }
 

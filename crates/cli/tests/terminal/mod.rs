@@ -1,0 +1,40 @@
+//! A terminal that is none but for the program: for tests of live views.
+
+use nix::pty::{Winsize, openpty};
+use std::fs::File;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Runs a command that must succeed within `patience`, with a terminal of this size at standard error; gives all that was
+/// written there.
+pub(crate) fn written_to(command: &mut Command, (columns, rows): (u16, u16), patience: Duration) -> String {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let terminal = openpty(&size, None).expect("a terminal");
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(terminal.slave))
+        .spawn()
+        .expect("prony runs");
+    // The command holds its own copy of the terminal, without which reading would not end.
+    command.stderr(Stdio::null());
+    let (done, result) = mpsc::channel();
+    let mut master = File::from(terminal.master);
+    std::thread::spawn(move || {
+        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+        // A terminal that nobody writes to any more ends with an error.
+        while let Ok(count @ 1..) = master.read(&mut piece) {
+            text.extend_from_slice(&piece[..count]);
+        }
+        done.send(String::from_utf8(text).expect("text"))
+    });
+    let text = result.recv_timeout(patience).expect("prony ends");
+    assert!(child.wait().expect("an end").success(), "{text}");
+    text
+}
