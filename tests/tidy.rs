@@ -1,7 +1,9 @@
 //! The rules of the house, as a test: edges between crates, sizes of files, headers, words, links, and nothing of one
 //! particular machine.
 
-use std::collections::BTreeMap;
+mod circles;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,6 +12,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("load", &[]),
     ("measurement", &[]),
     ("contract", &["load"]),
+    ("draft", &["load"]),
     ("engine", &["load", "measurement"]),
     ("plan", &["load", "contract"]),
     ("host", &["measurement"]),
@@ -18,11 +21,26 @@ const EDGES: &[(&str, &[&str])] = &[
     ("store", &["measurement"]),
     ("report", &["statistics", "measurement"]),
     (
+        "bench",
+        &[
+            "trial",
+            "store",
+            "statistics",
+            "plan",
+            "host",
+            "contract",
+            "draft",
+            "load",
+            "measurement",
+        ],
+    ),
+    (
         "cli",
         &[
             "load",
             "measurement",
             "contract",
+            "draft",
             "engine",
             "plan",
             "host",
@@ -30,6 +48,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "statistics",
             "store",
             "report",
+            "bench",
         ],
     ),
 ];
@@ -125,10 +144,35 @@ fn edges_go_one_way() {
     let folders = tracked()
         .into_iter()
         .filter_map(|path| Some(path.strip_prefix("crates/")?.split('/').next()?.to_owned()));
-    for folder in folders.collect::<std::collections::BTreeSet<_>>() {
+    for folder in folders.collect::<BTreeSet<_>>() {
         if !EDGES.iter().any(|(name, _)| *name == folder) {
             faults.push(format!(
                 "crates/{folder}: say in tests/tidy.rs what it may depend on"
+            ));
+        }
+    }
+    no_faults(&faults);
+}
+
+#[test]
+fn files_go_one_way() {
+    let mut crates: BTreeMap<String, circles::Modules> = BTreeMap::new();
+    for path in rust_sources().into_iter().filter(|path| !is_test_file(path)) {
+        if let Some((name, file)) = path
+            .strip_prefix("crates/")
+            .and_then(|path| path.split_once("/src/"))
+        {
+            let content = text(&path);
+            let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+            crates.entry(name.to_owned()).or_default().add(file, code);
+        }
+    }
+    let mut faults = Vec::new();
+    for (name, modules) in &crates {
+        for (folder, ring) in modules.circles() {
+            faults.push(format!(
+                "crates/{name}/src/{folder}: {} use each other in a circle: what do they share that belongs below them?",
+                ring.join(", ")
             ));
         }
     }

@@ -43,6 +43,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
         port: 80,
         authority: "h".into(),
         tls: None,
+        reach: prony_load::Reach::default(),
     };
     let request = Request {
         method: "GET".into(),
@@ -53,12 +54,13 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     let mut shared = Http1::shared();
     let mut connection = Http1::new(&mut shared, 1);
     let (mut seen, mut out) = (Seen::default(), Vec::new());
-    let none = Parameters::new(&[], 0, 0, 1);
+    let none = Parameters::new(&[], 0);
     let call = Call {
         token: Token(0),
         prepared: &Http1::prepare(&request, &target).expect("a plain request"),
         values: none.values(0),
         wants_headers: false,
+        is_last: false,
     };
     connection.start(&mut shared, &call, &mut out);
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice();

@@ -1,5 +1,5 @@
-import { start } from './cluster.js';
-import { answer, count, fib } from './sequence.js';
+import { start } from './cluster.cjs';
+import { count, fib, parse } from './numbers.cjs';
 import { snoop } from './snoop.js';
 
 // What requests in flight get to end after SIGTERM.
@@ -23,10 +23,10 @@ start(() => {
     fetch(request) {
       const path = decoded(new URL(request.url).pathname);
       const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);
-      if (request.method !== 'GET') return text('only GET', 405);
+      if (request.method !== 'GET') return reply('only GET', 405);
       if (path === '/api/test') return hello();
       if (sequence !== null) return answer(sequence[1] === 'fib' ? fib : count, sequence[2]);
-      return text('no such path', 404);
+      return reply('no such path', 404);
     },
   });
   process.on('SIGTERM', () => {
@@ -35,8 +35,13 @@ start(() => {
   });
 });
 
+function answer(compute, text) {
+  const n = parse(text);
+  return n === undefined ? reply('n must be an integer from 0 to 10000', 400) : reply(compute(n));
+}
+
 function hello() {
-  return text('Hello, World!');
+  return reply('Hello, World!');
 }
 
 function decoded(path) {
@@ -47,6 +52,6 @@ function decoded(path) {
   }
 }
 
-function text(body, status = 200) {
+function reply(body, status = 200) {
   return new Response(body, { status, headers: { 'Content-Type': 'text/plain' } });
 }

@@ -6,4 +6,6 @@
   :main service.main
   :aot [service.main]
   :uberjar-name "service.jar"
-  :profiles {:era {:dependencies [[http-kit "2.1.18"]]}})
+  :profiles {:era {:dependencies [[http-kit "2.1.8"]
+                                  ;; The JDK has lost it.
+                                  [javax.xml.bind/jaxb-api "2.3.1"]]}})

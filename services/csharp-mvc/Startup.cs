@@ -1,4 +1,3 @@
-using System.Linq;
 using System.Threading.Tasks;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
@@ -20,12 +19,15 @@ namespace Service
         /// <summary>Routes ignore the case of a path. Those of the contracts are in lower case.</summary>
         private static Task OnlyLowerCase(HttpContext context, System.Func<Task> next)
         {
-            if (!context.Request.Path.Value.Any(char.IsUpper))
+            foreach (var character in context.Request.Path.Value)
             {
-                return next();
+                if (char.IsUpper(character))
+                {
+                    context.Response.StatusCode = StatusCodes.Status404NotFound;
+                    return Task.CompletedTask;
+                }
             }
-            context.Response.StatusCode = StatusCodes.Status404NotFound;
-            return Task.CompletedTask;
+            return next();
         }
     }
 }

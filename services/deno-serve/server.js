@@ -1,33 +1,25 @@
-import { start } from './cluster.js';
-import { answer, count, fib } from './sequence.js';
+import { count, fib, parse } from './numbers.cjs';
 import { snoop } from './snoop.js';
 
-// What requests in flight get to end after SIGTERM.
-const GRACE_MS = 2000;
+// `deno serve --parallel` runs this module once for each worker.
+export default { fetch };
 
-start(() => {
-  const server = Deno.serve({
-    hostname: Deno.env.get('HOST') || '127.0.0.1',
-    port: Number(Deno.env.get('PORT')) || 8080,
-    // The kernel shares the connections out among the workers.
-    reusePort: true,
-    // Otherwise it writes its address to the console.
-    onListen() {},
-  }, fetch);
-  Deno.addSignalListener('SIGTERM', () => {
-    server.shutdown().then(() => Deno.exit(0));
-    setTimeout(() => Deno.exit(0), GRACE_MS);
-  });
-});
+// Replies are whole in the moment in which their requests are read: what is being sent gets a tenth of a second.
+Deno.addSignalListener('SIGTERM', () => setTimeout(() => Deno.exit(0), 100));
 
 function fetch(request) {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return text('only GET', 405);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return reply('only GET', 405);
   const path = decoded(new URL(request.url).pathname);
-  if (path === '/api/test') return text('Hello, World!');
+  if (path === '/api/test') return reply('Hello, World!');
   if (path === '/') return snoop(request);
   const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);
   if (sequence !== null) return answer(sequence[1] === 'fib' ? fib : count, sequence[2]);
-  return text('no such path', 404);
+  return reply('no such path', 404);
+}
+
+function answer(compute, text) {
+  const n = parse(text);
+  return n === undefined ? reply('n must be an integer from 0 to 10000', 400) : reply(compute(n));
 }
 
 function decoded(path) {
@@ -38,6 +30,6 @@ function decoded(path) {
   }
 }
 
-function text(body, status = 200) {
+function reply(body, status = 200) {
   return new Response(body, { status, headers: { 'Content-Type': 'text/plain' } });
 }

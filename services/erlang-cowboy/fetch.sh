@@ -1,14 +1,18 @@
 #!/bin/sh
-# Puts the compiled Cowboy, its libraries, Gun and jsx into ./lib. They lie inside Debian's rabbitmq-server package,
-# which is unpacked here and not installed.
+# Puts the compiled Cowboy, its libraries and Gun into ./lib, out of Debian's rabbitmq-server package, and jiffy, which
+# decodes JSON in C. The packages are unpacked here and not installed.
 set -eu
 mkdir -p package lib
 cd package
 # A fresh machine has no package lists yet.
-apt-get -qq download rabbitmq-server || { apt-get -qq update && apt-get -qq download rabbitmq-server; }
-dpkg-deb -x rabbitmq-server_*.deb .
+fetch() { apt-get -qq download rabbitmq-server erlang-jiffy; }
+fetch || { apt-get -qq update && fetch; }
+for file in *.deb; do
+    dpkg-deb -x "$file" .
+done
 cd ..
-for library in cowboy cowlib ranch gun jsx; do
+for library in cowboy cowlib ranch gun; do
     mv package/usr/lib/rabbitmq/lib/rabbitmq_server-*/plugins/$library-[0-9]* lib/
 done
+mv package/usr/lib/erlang/lib/jiffy-* lib/
 rm -r package

@@ -15,14 +15,16 @@ let private variable name otherwise =
     | null -> otherwise
     | value -> value
 
-/// Freya leaves the status of a path that it does not know as it was.
-let private assumeNotFound (context: HttpContext) (next: Func<Task>) =
+/// Freya leaves the status of a path that it does not know as it was, and matches path and query together, where no
+/// operation has a query.
+let private prepare (context: HttpContext) (next: Func<Task>) =
     context.Response.StatusCode <- StatusCodes.Status404NotFound
+    context.Request.QueryString <- QueryString.Empty
     next.Invoke()
 
 let private configure (app: IApplicationBuilder) =
     app
-        .Use(Func<HttpContext, Func<Task>, Task>(assumeNotFound))
+        .Use(Func<HttpContext, Func<Task>, Task>(prepare))
         .UseOwin(fun pipeline -> pipeline.Invoke(OwinMidFunc(fun _ -> OwinAppFunc.ofFreya Api.root)))
     |> ignore
 
@@ -41,6 +43,8 @@ let main _ =
             web
                 .UseKestrel(fun options ->
                     options.Listen(host, port)
+                    // Freya writes its bodies so.
+                    options.AllowSynchronousIO <- true
                     // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)

@@ -1,11 +1,11 @@
 module go-fasthttp
 
-go 1.25
+go 1.25.0
 
-require github.com/valyala/fasthttp v1.70.0
+require github.com/valyala/fasthttp v1.74.0
 
 require (
-	github.com/andybalholm/brotli v1.2.1 // indirect
-	github.com/klauspost/compress v1.18.5 // indirect
+	github.com/klauspost/compress v1.20.0 // indirect
+	github.com/molecule-man/go-brrr v1.0.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 )

@@ -59,9 +59,9 @@ func route(ctx *fasthttp.RequestCtx) {
 	if path == "/api/test" {
 		hello(ctx)
 	} else if n, ok := strings.CutPrefix(path, "/api/count/"); ok {
-		count(ctx, n)
+		numbers(ctx, n, countTo)
 	} else if n, ok := strings.CutPrefix(path, "/api/fib/"); ok {
-		fib(ctx, n)
+		numbers(ctx, n, fibonacci)
 	} else if path == "/" {
 		snoop(ctx)
 	} else {
@@ -69,9 +69,11 @@ func route(ctx *fasthttp.RequestCtx) {
 	}
 }
 
+var greeting = []byte("Hello, World!")
+
 func hello(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("text/plain")
-	ctx.SetBodyString("Hello, World!")
+	ctx.Response.SetBodyRaw(greeting)
 }
 
 type noLog struct{}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"log"
 
 	"google.golang.org/grpc/codes"
@@ -28,9 +29,10 @@ var (
 
 func readPeople() *personpb.PersonList {
 	people := &personpb.PersonList{}
-	if err := protojson.Unmarshal(personsJSON, people); err != nil {
+	if err := protojson.Unmarshal(fmt.Appendf(nil, `{"persons": %s}`, personsJSON), people); err != nil {
 		log.Fatal(err)
 	}
+	people.Count = int32(len(people.Persons))
 	return people
 }
 

@@ -1,55 +1,17 @@
 // A server of the Go standard library: net/http with its own ServeMux.
 package main
 
-import (
-	"cmp"
-	"context"
-	"errors"
-	"log"
-	"net"
-	"net/http"
-	"os"
-	"os/signal"
-	"runtime"
-	"strconv"
-	"syscall"
-	"time"
-)
+import "net/http"
 
 func main() {
-	if workers, err := strconv.Atoi(os.Getenv("WORKERS")); err == nil && workers > 0 {
-		runtime.GOMAXPROCS(workers)
-	}
-	server := &http.Server{
-		Addr:    net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080")),
-		Handler: routes(),
-		// A client that sends its headers for ever must not hold a connection.
-		ReadHeaderTimeout: 10 * time.Second,
-	}
-
-	stopped := make(chan struct{})
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	go func() {
-		<-ctx.Done()
-		// Requests in flight get two seconds to end.
-		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		server.Shutdown(grace)
-		close(stopped)
-	}()
-
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-		log.Fatal(err)
-	}
-	<-stopped
+	serve(routes())
 }
 
 func routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/test", hello)
-	mux.HandleFunc("GET /api/count/{n}", count)
-	mux.HandleFunc("GET /api/fib/{n}", fib)
+	mux.HandleFunc("GET /api/count/{n}", numbers(countTo))
+	mux.HandleFunc("GET /api/fib/{n}", numbers(fibonacci))
 	mux.HandleFunc("GET /person", listPersons)
 	mux.HandleFunc("GET /person/{id}", getPerson)
 	mux.HandleFunc("GET /person/{id}/links", getPersonLinks)

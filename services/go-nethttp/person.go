@@ -6,8 +6,6 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"reflect"
-	"strings"
 )
 
 // The fields are pointers so that a member that is missing differs from an empty one.
@@ -58,8 +56,8 @@ type PersonLinkList struct {
 var personsJSON []byte
 
 var (
-	people  = readPeople()
-	persons = people.Persons
+	persons = readPersons()
+	people  = PersonList{Persons: persons, Count: len(persons)}
 	links   = []PersonLink{
 		{persons[0], persons[1]},
 		{persons[0], persons[2]},
@@ -68,11 +66,11 @@ var (
 	}
 )
 
-func readPeople() (people PersonList) {
-	if err := json.Unmarshal(personsJSON, &people); err != nil {
+func readPersons() (persons []*Person) {
+	if err := json.Unmarshal(personsJSON, &persons); err != nil {
 		log.Fatal(err)
 	}
-	return people
+	return persons
 }
 
 func listPersons(w http.ResponseWriter, r *http.Request) {
@@ -112,26 +110,20 @@ func createPerson(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !complete(reflect.ValueOf(person)) {
+	if !person.complete() {
 		http.Error(w, "a member is missing", http.StatusBadRequest)
 		return
 	}
 	writeJSON(w, person)
 }
 
-// complete tells whether every member that has no omitempty is there, nested ones too.
-func complete(record reflect.Value) bool {
-	for i := range record.NumField() {
-		member := record.Field(i)
-		if member.IsNil() {
-			if !strings.Contains(string(record.Type().Field(i).Tag), "omitempty") {
-				return false
-			}
-		} else if member.Elem().Kind() == reflect.Struct && !complete(member.Elem()) {
-			return false
-		}
-	}
-	return true
+// complete tells whether every member is there that must be, nested ones too.
+func (p *Person) complete() bool {
+	return p.ID != nil && p.Gender != nil && p.Email != nil &&
+		p.Name != nil && p.Name.Title != nil && p.Name.First != nil && p.Name.Last != nil &&
+		p.Location != nil && p.Location.Street != nil && p.Location.City != nil &&
+		p.Location.State != nil && p.Location.PostCode != nil &&
+		(p.Picture == nil || p.Picture.Large != nil && p.Picture.Medium != nil && p.Picture.Thumbnail != nil)
 }
 
 func writeJSON(w http.ResponseWriter, value any) {

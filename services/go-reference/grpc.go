@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 
 	"google.golang.org/grpc/codes"
@@ -18,9 +19,10 @@ var (
 
 func readPeopleMessage() *personpb.PersonList {
 	people := &personpb.PersonList{}
-	if err := protojson.Unmarshal(personsJSON, people); err != nil {
+	if err := protojson.Unmarshal(fmt.Appendf(nil, `{"persons": %s}`, personsJSON), people); err != nil {
 		log.Fatal(err)
 	}
+	people.Count = int32(len(people.Persons))
 	return people
 }
 

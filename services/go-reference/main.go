@@ -83,8 +83,8 @@ func newHandler(backend string) http.Handler {
 func newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/test", hello)
-	mux.HandleFunc("GET /api/count/{n}", count)
-	mux.HandleFunc("GET /api/fib/{n}", fib)
+	mux.HandleFunc("GET /api/count/{n}", numbers(countTo))
+	mux.HandleFunc("GET /api/fib/{n}", numbers(fibonacci))
 	mux.HandleFunc("GET /person", listPersons)
 	mux.HandleFunc("GET /person/{id}", getPerson)
 	mux.HandleFunc("GET /person/{id}/links", getPersonLinks)

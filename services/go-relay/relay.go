@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,8 @@ func newRelay(backend *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { rewrite(r, backend) },
 		Transport: newTransport(),
+		// Otherwise each reply is copied through 32 KiB that are new.
+		BufferPool: &buffers{},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			var failure net.Error
 			if errors.As(err, &failure) && failure.Timeout() {
@@ -99,4 +102,18 @@ func newTransport() *http.Transport {
 		// A compressed reply goes back as it is.
 		DisableCompression: true,
 	}
+}
+
+// buffers keeps what replies are copied through.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if kept, ok := b.pool.Get().(*[]byte); ok {
+		return *kept
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buffer []byte) {
+	b.pool.Put(&buffer)
 }

@@ -2,6 +2,6 @@
 // Document 004's contract alone, in what Node.js 8 knows: it has no big integers.
 
 const { create } = require('./application');
-const { start } = require('./cluster');
+const { serve } = require('./serve');
 
-start(create([require('./hello')]));
+serve(create([require('./hello')]));

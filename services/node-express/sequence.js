@@ -1,31 +1,17 @@
 'use strict';
 
-const LARGEST_N = 10000;
+const numbers = require('./numbers');
 
 module.exports = (app) => {
-  app.get('/api/count/:n', operation(count));
-  app.get('/api/fib/:n', operation(fib));
+  app.get('/api/count/:n', operation(numbers.count));
+  app.get('/api/fib/:n', operation(numbers.fib));
 };
 
 function operation(compute) {
   return (request, response) => {
-    const n = /^[0-9]+$/.test(request.params.n) ? Number(request.params.n) : Infinity;
+    const n = numbers.parse(request.params.n);
     response.type('text/plain');
-    if (n > LARGEST_N) response.status(400).send('n must be an integer from 0 to 10000');
+    if (n === undefined) response.status(400).send('n must be an integer from 0 to 10000');
     else response.send(compute(n));
   };
-}
-
-function count(n) {
-  return Array.from({ length: n }, (_, i) => i + 1).join(' ');
-}
-
-function fib(n) {
-  const numbers = ['0'];
-  let [a, b] = [0n, 1n];
-  for (let i = 0; i < n; i++) {
-    numbers.push(b);
-    [a, b] = [b, a + b];
-  }
-  return numbers.join(' ');
 }

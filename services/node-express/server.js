@@ -1,6 +1,6 @@
 'use strict';
 
 const { create } = require('./application');
-const { start } = require('./cluster');
+const { serve } = require('./serve');
 
-start(create([require('./hello'), require('./sequence'), require('./snoop'), require('./person')]));
+serve(create([require('./hello'), require('./sequence'), require('./snoop'), require('./person')]));

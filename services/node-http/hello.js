@@ -1,6 +1,13 @@
 'use strict';
 
 exports.hello = function hello(request, response) {
-  response.writeHead(200, { 'Content-Type': 'text/plain' });
-  response.end('Hello, World!');
+  send(response, 200, 'text/plain', 'Hello, World!');
 };
+
+exports.send = send;
+
+// With its length: after writeHead, Node.js would send the body in chunks.
+function send(response, status, type, body) {
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
+  response.end(body);
+}

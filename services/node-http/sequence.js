@@ -1,32 +1,13 @@
 'use strict';
 
-const LARGEST_N = 10000;
+const { send } = require('./hello');
+const numbers = require('./numbers');
 
-function operation(compute) {
-  return (request, response, text) => {
-    const n = /^[0-9]+$/.test(text) ? Number(text) : Infinity;
-    if (n > LARGEST_N) {
-      response.writeHead(400, { 'Content-Type': 'text/plain' });
-      response.end('n must be an integer from 0 to 10000');
-      return;
-    }
-    response.writeHead(200, { 'Content-Type': 'text/plain' });
-    response.end(compute(n));
-  };
-}
+const operation = (compute) => (request, response, text) => {
+  const n = numbers.parse(text);
+  if (n === undefined) send(response, 400, 'text/plain', 'n must be an integer from 0 to 10000');
+  else send(response, 200, 'text/plain', compute(n));
+};
 
-exports.count = operation((n) => {
-  const numbers = new Array(n);
-  for (let i = 0; i < n; i++) numbers[i] = i + 1;
-  return numbers.join(' ');
-});
-
-exports.fib = operation((n) => {
-  const numbers = ['0'];
-  let [a, b] = [0n, 1n];
-  for (let i = 0; i < n; i++) {
-    numbers.push(b);
-    [a, b] = [b, a + b];
-  }
-  return numbers.join(' ');
-});
+exports.count = operation(numbers.count);
+exports.fib = operation(numbers.fib);

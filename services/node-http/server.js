@@ -1,7 +1,7 @@
 'use strict';
 
-const { start } = require('./cluster');
-const { hello } = require('./hello');
+const { serve } = require('./serve');
+const { hello, send } = require('./hello');
 const sequence = require('./sequence');
 const { snoop } = require('./snoop');
 
@@ -12,7 +12,7 @@ const routes = [
   { path: /^\/$/, handler: snoop },
 ];
 
-start((request, response) => {
+serve((request, response) => {
   const path = pathOf(request.url);
   for (const route of routes) {
     const match = route.path.exec(path);
@@ -35,6 +35,5 @@ function pathOf(url) {
 }
 
 function refuse(response, status) {
-  response.writeHead(status, { 'Content-Type': 'text/plain' });
-  response.end();
+  send(response, status, 'text/plain', '');
 }

@@ -1,5 +1,7 @@
 'use strict';
 
+const { send } = require('./hello');
+
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (text) => text.replace(/[&<>"']/g, (character) => ENTITIES[character]);
 
@@ -11,6 +13,5 @@ exports.snoop = function snoop(request, response) {
     page += `HEADER: ${escape(raw[i].toLowerCase())} = ${escape(raw[i + 1])}\n`;
   }
   page += '</pre></body></html>\n';
-  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' });
-  response.end(page);
+  send(response, 200, 'text/html; charset=utf-8', page);
 };

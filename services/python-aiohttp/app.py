@@ -59,7 +59,7 @@ async def gunicorn_app():
     return create_app()
 
 
-if __name__ == "__main__":
+def main():
     web.run_app(
         create_app(),
         host=os.environ.get("HOST", "127.0.0.1"),
@@ -67,3 +67,7 @@ if __name__ == "__main__":
         backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         access_log=None,  # no log line per request
     )
+
+
+if __name__ == "__main__":
+    main()

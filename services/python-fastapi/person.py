@@ -1,7 +1,9 @@
 """The people of the person contract."""
 
+from pathlib import Path
+
 from fastapi import APIRouter, HTTPException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 router = APIRouter(prefix="/person")
 
@@ -55,58 +57,9 @@ class PersonLinkList(BaseModel):
     count: int
 
 
-def picture(file: str) -> Picture:
-    portraits = "https://randomuser.me/api/portraits/"
-    return Picture(
-        large=f"{portraits}{file}.jpg",
-        medium=f"{portraits}med/{file}.jpg",
-        thumbnail=f"{portraits}thumb/{file}.jpg",
-    )
-
-
-romain = Person(
-    id="1",
-    name=Name(title="mr", first="romain", last="hoogmoed"),
-    gender="male",
-    location=Location(
-        street="1861 jan pieterszoon coenstraat", city="maasdriel", state="zeeland", postCode=69217
-    ),
-    email="romain.hoogmoed@example.com",
-)
-morgane = Person(
-    id="2",
-    name=Name(title="mademoiselle", first="morgane", last="lefebvre"),
-    gender="female",
-    location=Location(
-        street="2260 rue de gerland", city="vucherens", state="graubünden", postCode=2877
-    ),
-    email="morgane.lefebvre@example.com",
-    picture=picture("women/62"),
-)
-eva = Person(
-    id="3",
-    name=Name(title="ms", first="eva", last="snyder"),
-    gender="female",
-    location=Location(street="8534 grove road", city="mallow", state="clare", postCode=18863),
-    email="eva.snyder@example.com",
-    picture=picture("women/84"),
-)
-elliot = Person(
-    id="4",
-    name=Name(title="monsieur", first="elliot", last="bertrand"),
-    gender="male",
-    location=Location(
-        street="2557 rue abel", city="tolochenaz", state="graubünden", postCode=4629
-    ),
-    email="elliot.bertrand@example.com",
-    picture=picture("men/30"),
-)
-
-persons = {person.id: person for person in (romain, morgane, eva, elliot)}
-links = [
-    PersonLink(p1=p1, p2=p2)
-    for p1, p2 in ((romain, morgane), (romain, eva), (morgane, eva), (elliot, romain))
-]
+everybody = TypeAdapter(list[Person]).validate_json(Path(__file__).with_name("persons.json").read_bytes())
+persons = {person.id: person for person in everybody}
+links = [PersonLink(p1=persons[p1], p2=persons[p2]) for p1, p2 in (("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"))]
 
 
 @router.get("", response_model_exclude_none=True)

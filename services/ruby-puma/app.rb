@@ -2,6 +2,7 @@
 
 require "cgi/escape"
 require "uri"
+require_relative "numbers"
 
 # hello, sequence and snoop, as a Rack application.
 class App
@@ -25,23 +26,13 @@ class App
     when "/" then [HTML, -> { snoop(env) }]
     when "/api/test" then [TEXT, -> { "Hello, World!" }]
     when SEQUENCE
-      operation, n = $1, $2.to_i
-      [TEXT, -> { (operation == "count" ? 1..n : fibonacci(n)).to_a.join(" ") }]
+      operation, n = $1.to_sym, $2.to_i
+      [TEXT, -> { Numbers.public_send(operation, n) }]
     end
   end
 
   def reply(status, type, body)
     [status, { "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]
-  end
-
-  # F(0) to F(n).
-  def fibonacci(n)
-    a, b = 0, 1
-    Array.new(n + 1) do
-      current = a
-      a, b = b, a + b
-      current
-    end
   end
 
   # Rack has each name once, its values joined with a comma, in the manner of CGI.

@@ -14,4 +14,6 @@ persistent_timeout 75
 force_shutdown_after 5
 # A stop by signal is no failure.
 raise_exception_on_sigterm false
+# `max_fast_inline` keeps its default: Puma 5.6 closes the connection of each request beyond it while others wait to be
+# accepted, and with 1 that is every third reply of our check.
 log_requests false

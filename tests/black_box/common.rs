@@ -110,6 +110,8 @@ impl Checkout {
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("PRONY_STORE")
+            // Tests run side by side on the same CPUs; what they measure does not matter.
+            .env("PRONY_LOCKS", self.path("locks"))
             .env("NO_COLOR", "1");
         command
             .stdin(Stdio::null())
@@ -143,6 +145,16 @@ impl Checkout {
         })
         .collect()
     }
+}
+
+/// A checkout with a toy in two variants: as it is, and slow.
+pub(crate) fn two_variants() -> Checkout {
+    let checkout = Checkout::new(1, &["right"]);
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    let slow = "\n[[variant]]\nname = \"slow\"\nversion = \"3\"\nenv = { MODE = \"slow\" }\n";
+    checkout.write(file, &format!("{text}{slow}"));
+    checkout
 }
 
 /// How the binary ended and what it said.

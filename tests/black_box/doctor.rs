@@ -1,6 +1,7 @@
 //! `prony doctor`: says what is missing, installs it, and says so when that fails.
 
-use crate::common::Checkout;
+use crate::common::{Checkout, Ended};
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// Two toolchains that no machine has: one that can be installed into the checkout, one that cannot.
 const TOOLCHAINS: &str = r#"
@@ -9,6 +10,29 @@ title = "Flux compiler"
 probe = "cat flux-version"
 version = 'flux (\d+(?:\.\d+)*)'
 install = "echo flux 1.21 > flux-version"
+
+# The distribution's is too old; another registry's needs the Flux compiler to be unpacked.
+[solder]
+title = "Solder"
+locate = "ls -d \"$PRONY_CACHE/toolchains/solder\""
+env = "SOLDER"
+path = "bin"
+probe = "solder --version"
+version = 'solder (\d+)'
+debian = ["solder-12"]
+install = """
+mkdir -p "$PRONY_CACHE/toolchains/solder/bin"
+printf '#!/bin/sh\\ncat flux-version >/dev/null && echo solder 13\\n' >"$PRONY_CACHE/toolchains/solder/bin/solder"
+chmod +x "$PRONY_CACHE/toolchains/solder/bin/solder"
+"""
+needs = ["flux"]
+
+[tin]
+title = "Tin"
+probe = "cat tin-version"
+version = '(\d+)'
+fedora = ["tin", "tin-devel"]
+arch = ["tin"]
 
 [capacitor]
 title = "Capacitor"
@@ -77,10 +101,13 @@ fn install_says_what_it_does_and_can_be_repeated() {
         let done = checkout.prony(&["doctor", "--install", "--yes"]);
         assert_eq!(done.code, Some(0), "{done:?}");
     }
-    assert_eq!(
-        checkout.prony(&["doctor", "--json"]).json()["services"][0]["ready"],
-        true
-    );
+    let row = checkout.prony(&["doctor", "--json"]).json()["services"][0].clone();
+    assert_eq!(row["ready"], true);
+    // The name of the build's folder follows what the build is made of.
+    let before = row["build"].as_str().expect("a digest").to_owned();
+    checkout.write("services/toy-right/note.txt", "more\n");
+    let after = checkout.prony(&["doctor", "--json"]).json()["services"][0]["build"].clone();
+    assert!(after.is_string() && after != before.as_str(), "{before} {after}");
 }
 
 #[test]
@@ -102,4 +129,115 @@ fn a_version_that_is_too_old_is_told() {
     checkout.write("flux-version", "flux 1.21\n");
     let json = checkout.prony(&["doctor", "--json"]).json();
     assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, it needs 2");
+}
+
+#[test]
+fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() {
+    let checkout = checkout("solder >= 13");
+    let done = checkout.prony(&["doctor", "--install", "--yes"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let at = |words: &str| {
+        done.err
+            .find(words)
+            .unwrap_or_else(|| panic!("no {words}: {}", done.err))
+    };
+    assert!(
+        at("installing Flux compiler") < at("installing Solder"),
+        "{}",
+        done.err
+    );
+    let now = &done.err[at("what is there now:")..];
+    assert!(
+        now.lines()
+            .any(|line| line.starts_with("Solder") && line.ends_with("13")),
+        "{now}"
+    );
+    // Its build finds it, and finds it where it is.
+    checkout.write(
+        "services/toy-right/service.toml",
+        &std::fs::read_to_string(checkout.path("services/toy-right/service.toml"))
+            .expect("a service")
+            .replacen(
+                "build = [",
+                "build = [\"test \\\"$(command -v solder)\\\" = \\\"$SOLDER/bin/solder\\\"\", ",
+                1,
+            ),
+    );
+    let report = checkout
+        .prony(&["run", "toys", "--json", "--keep-disturbed"])
+        .json();
+    assert_eq!(
+        report["groups"][0]["services"][0]["excluded"],
+        serde_json::Value::Null
+    );
+}
+
+/// What prony says on a machine whose PATH has a shell, Python and these programs.
+fn with_programs(checkout: &Checkout, arguments: &[&str], programs: &[&str]) -> Ended {
+    let bin = checkout.path("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    for program in ["sh", "cat", "python3", "mktemp", "rm", "ls", "git"] {
+        let path = std::env::var_os("PATH").expect("a PATH");
+        let found = std::env::split_paths(&path).map(|folder| folder.join(program));
+        if let Some(found) = found.into_iter().find(|file| file.is_file()) {
+            symlink(found, bin.join(program)).expect("linked");
+        }
+    }
+    for program in programs {
+        std::fs::write(bin.join(program), "#!/bin/sh\nexit 1\n").expect("written");
+        std::fs::set_permissions(bin.join(program), PermissionsExt::from_mode(0o755)).expect("executable");
+    }
+    let mut command = checkout.command(arguments);
+    Ended::of(&command.env("PATH", &bin).output().expect("the binary starts"))
+}
+
+#[test]
+fn without_apt_the_package_of_the_system_is_named() {
+    for (manager, remedy) in [
+        ("dnf", "dnf install tin tin-devel"),
+        ("pacman", "pacman -S tin"),
+        ("zypper", "install Tin and put it on the PATH"),
+    ] {
+        let checkout = checkout("tin");
+        let seen = with_programs(&checkout, &["doctor"], &[manager]);
+        assert!(
+            seen.out.contains(&format!("missing: {remedy}")),
+            "{manager}: {seen:?}"
+        );
+        let tried = with_programs(
+            checkout_again(&checkout),
+            &["doctor", "--install", "--yes"],
+            &[manager],
+        );
+        assert_eq!(tried.code, Some(3), "{tried:?}");
+        assert!(
+            tried.err.contains(remedy) && !tried.err.contains("sudo"),
+            "{}",
+            tried.err
+        );
+    }
+}
+
+/// The same machine: its programs are made anew.
+fn checkout_again(checkout: &Checkout) -> &Checkout {
+    std::fs::remove_dir_all(checkout.path("bin")).expect("removed");
+    checkout
+}
+
+#[test]
+fn what_a_caller_sets_for_compilers_makes_another_build() {
+    let checkout = Checkout::new(1, &["right"]);
+    let build = |variable: Option<(&str, &str)>| {
+        let mut command = checkout.command(&["doctor", "toys", "--json"]);
+        let output = command.envs(variable).output().expect("prony runs");
+        let build = Ended::of(&output).json()["services"][0]["build"].clone();
+        assert!(build.is_string(), "{output:?}");
+        build
+    };
+    let usual = build(None);
+    assert_eq!(build(Some(("LOUDNESS", "11"))), usual);
+    let optimised = build(Some(("CARGO_PROFILE_RELEASE_LTO", "off")));
+    assert_ne!(optimised, usual);
+    assert_ne!(build(Some(("CARGO_PROFILE_RELEASE_LTO", "fat"))), optimised);
+    assert_ne!(build(Some(("RUSTFLAGS", "-Copt-level=0"))), usual);
 }

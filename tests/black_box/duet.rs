@@ -1,18 +1,8 @@
 //! `prony duet` from outside: two toys at once, a git revision against another, an open load, and Ctrl-C.
 
-use crate::common::{Checkout, Ended, signal, until};
+use crate::common::{Checkout, Ended, signal, two_variants, until};
 use serde_json::Value;
 use std::process::Command;
-
-/// A checkout with a toy in two variants: as it is, and slow.
-fn two_variants() -> Checkout {
-    let checkout = Checkout::new(1, &["right"]);
-    let file = "services/toy-right/service.toml";
-    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
-    let slow = "\n[[variant]]\nname = \"slow\"\nversion = \"3\"\nenv = { MODE = \"slow\" }\n";
-    checkout.write(file, &format!("{text}{slow}"));
-    checkout
-}
 
 fn number(value: &Value, path: &str) -> f64 {
     value
@@ -145,6 +135,64 @@ fn an_open_load_compares_response_times() {
     nothing_is_left(&checkout);
 }
 
+const FORWARD: &str = r#"name = "forward"
+title = "A message that is relayed"
+summary = "A message that a backend answers."
+without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD"]
+
+[backend]
+delay = "5ms"
+
+[operation.forward]
+summary = "A message that is relayed."
+http = "POST /"
+headers = { Content-Type = "application/json", Accept = "*/*", User-Agent = "caller/1.0" }
+text = '{"drop":false}'
+expect = { status = 204, received = "digest" }
+
+[workload.forward]
+summary = "Every message is relayed."
+mix = [{ operation = "forward" }]
+load = { kind = "closed", connections = 4 }
+"#;
+
+#[test]
+fn each_of_two_relays_has_a_backend_and_logs_of_its_own() {
+    let checkout = two_variants();
+    std::fs::remove_file(checkout.path("contracts")).expect("the link");
+    checkout.write("contracts/forward/contract.toml", FORWARD);
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    checkout.write(
+        file,
+        &text.replace("contracts = [\"hello\"]", "contracts = [\"forward\"]"),
+    );
+    let ended = checkout.prony(&[
+        "duet",
+        "toy-right/current",
+        "toy-right/slow",
+        "--rounds=2",
+        "-d500ms",
+        "--warmup=100ms",
+        "-c4",
+        "--json",
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let duet = ended.json();
+    assert_eq!(duet["contract"], "forward");
+    assert!(number(&duet, "/goodput/ratio/low") > 0.0, "{duet}");
+    let logs = std::fs::read_dir(checkout.path(".prony/log")).expect("logs");
+    let logs = logs
+        .flatten()
+        .flat_map(|folder| std::fs::read_dir(folder.path()).expect("a folder"));
+    let names: Vec<String> = logs
+        .filter_map(|log| log.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("backend"))
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    nothing_is_left(&checkout);
+}
+
 #[test]
 fn ctrl_c_leaves_no_process_and_what_was_played() {
     let checkout = two_variants();
@@ -163,9 +211,11 @@ fn ctrl_c_leaves_no_process_and_what_was_played() {
     });
     signal(&child, "INT");
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(
-        ended.out.contains("goodput toy-right/current / toy-right/slow"),
+        ended.out.contains("goodput toy-right/current / toy-right/slow")
+            && ended.out.contains("nothing is judged")
+            && !ended.out.contains("faster"),
         "{}",
         ended.out
     );

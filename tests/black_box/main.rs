@@ -3,9 +3,18 @@
 mod calibrate;
 mod common;
 mod doctor;
+mod draft;
 mod duet;
 mod kills;
+mod machine;
 mod new;
+mod resume;
 mod run;
+#[path = "../skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
+mod starts;
 mod suites;
+mod turns;
 mod view;
+mod walk;

@@ -1,4 +1,4 @@
-//! `prony new service`: a folder that is right as it is.
+//! `prony new service`: a folder that is right as it is. `prony list services`: which there are, and what they send.
 
 use crate::common::Checkout;
 
@@ -40,4 +40,67 @@ fn what_cannot_be_made_is_told() {
         again.code == Some(2) && again.err.contains("is there already"),
         "{again:?}"
     );
+}
+
+#[test]
+fn a_list_of_services_is_narrowed_by_what_they_are() {
+    let checkout = Checkout::new(1, &["right", "slow"]);
+    let file = checkout.path("services/toy-slow/service.toml");
+    let text = std::fs::read_to_string(&file).expect("a service");
+    let other = text
+        .replace("\"Python\"", "\"Cobol\"")
+        .replace("\"platform\"", "\"micro\"");
+    std::fs::write(&file, other).expect("a service");
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let ended = checkout.prony(&[&["list", "services", "--json"], arguments].concat());
+        let services = ended.json()["services"].as_array().expect("services").clone();
+        services
+            .iter()
+            .map(|service| service["service"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(&["--contract", "hello"]), ["toy-right", "toy-slow"]);
+    assert_eq!(names(&["--language", "cobol"]), ["toy-slow"]);
+    assert_eq!(names(&["--class", "platform"]), ["toy-right"]);
+    assert!(names(&["--class", "platform", "--language", "Cobol"]).is_empty());
+    let unknown = checkout.prony(&["list", "services", "--language", "Ada"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(
+        unknown
+            .err
+            .contains("no service has language `Ada`: there are Cobol, Python"),
+        "{unknown:?}"
+    );
+    let misplaced = checkout.prony(&["list", "suites", "--class", "micro"]);
+    assert!(misplaced.code == Some(2) && misplaced.err.contains("`prony list services` takes them"));
+}
+
+#[test]
+fn replies_stand_side_by_side_and_an_unfair_service_fails() {
+    let checkout = Checkout::new(1, &["right"]);
+    let fine = checkout.prony(&["list", "services", "--replies", "--json"]);
+    assert_eq!(fine.code, Some(0), "{fine:?}");
+    let reply = fine.json()["replies"][0].clone();
+    assert_eq!(reply["keep_alive"], true);
+    assert_eq!(reply["body_ends_by"], "length");
+    assert!(reply["bytes"].as_u64().expect("bytes") > 100, "{reply}");
+    let headers = reply["headers"].as_array().expect("headers");
+    assert!(headers.iter().any(|name| name == "Content-Length"), "{reply}");
+
+    checkout.add("logs", "");
+    let written = checkout.path("services/toy-right/service.toml");
+    let text = std::fs::read_to_string(&written).expect("a service");
+    std::fs::write(
+        &written,
+        text.replace("uses = \"threads\"", "uses = \"processes\""),
+    )
+    .expect("a service");
+    let unfair = checkout.prony(&["list", "services", "--replies"]);
+    assert_eq!(unfair.code, Some(3), "{unfair:?}");
+    for fault in [
+        "toy-logs/current: writes 60 lines of log for 60 requests",
+        "toy-right/current: has 1 processes where WORKERS=4",
+    ] {
+        assert!(unfair.out.contains(fault), "{fault}: {unfair:?}");
+    }
 }

@@ -140,6 +140,125 @@ fn what_cannot_run_is_a_row_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_run_in_which_all_fail_is_no_success() {
+    let checkout = Checkout::new(1, &["dies", "short"]);
+    let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.err.contains("no service gave a number"), "{}", ended.err);
+    assert_eq!(rows(&ended.json()).len(), 2, "the report is there all the same");
+}
+
+#[test]
+fn checks_that_are_not_kept_end_no_run() {
+    let checkout = Checkout::new(2, &["right"]);
+    let planned = checkout.prony(&["run", "toys", "--dry-run", "--json"]);
+    assert_eq!(planned.json()["trials"], 2, "{planned:?}");
+    let database = rusqlite::Connection::open(checkout.path(".prony/store.db")).expect("the store");
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE INSERT ON check_matrix BEGIN SELECT RAISE(FAIL, 'no room'); END";
+    database.execute_batch(refuse).expect("refuses");
+    drop(database);
+    let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.err.contains("what the checks found is not kept") && ended.err.contains("no room"),
+        "{}",
+        ended.err
+    );
+    assert_eq!(stored_trials(&checkout), 2);
+    assert!(ended.json()["checks"].is_null());
+}
+
+#[test]
+fn it_works_in_another_folder() {
+    let checkout = Checkout::new(1, &["right"]);
+    let folder = checkout.path("services");
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = checkout.command(arguments);
+        Ended::of(&command.current_dir("/").output().expect("it starts"))
+    };
+    let here = folder.to_str().expect("text");
+    for arguments in [
+        ["-C", here, "list", "suites", "--json"],
+        ["list", "suites", "--json", "--directory", here],
+    ] {
+        let listed = elsewhere(&arguments);
+        assert_eq!(listed.code, Some(0), "{listed:?}");
+        let suites = listed.json()["suites"].clone();
+        let mut suites = suites.as_array().expect("suites").iter();
+        assert!(suites.any(|suite| suite["suite"] == "toys"), "{listed:?}");
+    }
+    let lost = elsewhere(&["-C", "/no/such/folder", "list", "suites"]);
+    assert_eq!(lost.code, Some(2), "{lost:?}");
+    assert!(lost.err.contains("/no/such/folder (-C)"), "{}", lost.err);
+}
+
+#[test]
+fn what_can_be_made_again_is_cleaned() {
+    let checkout = Checkout::new(1, &["right"]);
+    checkout.add("right", r#""date > stamp""#);
+    assert_eq!(checkout.prony(&["run", "toys", "--keep-disturbed"]).code, Some(0));
+    let planned = checkout.prony(&["clean", "--dry-run", "--json"]).json();
+    let kinds: Vec<&str> = planned["entries"]
+        .as_array()
+        .expect("entries")
+        .iter()
+        .filter_map(|entry| entry["kind"].as_str())
+        .collect();
+    assert!(kinds.contains(&"builds") && kinds.contains(&"logs"), "{planned}");
+    assert!(planned["bytes"].as_u64() > Some(0), "{planned}");
+    let listed = checkout.prony(&["clean", "--dry-run", "builds"]);
+    assert!(listed.out.contains("build/toy-right-"), "{}", listed.out);
+    let builds = || {
+        let builds = std::fs::read_dir(checkout.path(".prony/build")).expect("builds");
+        builds.flatten().filter(|entry| entry.path().is_dir()).count()
+    };
+    assert_eq!(builds(), 1, "a dry run removes nothing");
+    let done = checkout.prony(&["clean", "builds", "logs"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("removed "), "{}", done.out);
+    assert_eq!(builds(), 0);
+    assert_eq!(checkout.prony(&["report"]).code, Some(0), "runs stay");
+    let again = checkout.prony(&["run", "toys", "--keep-disturbed"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+}
+
+#[test]
+fn shells_and_man_know_the_commands() {
+    let checkout = Checkout::new(1, &["right"]);
+    for shell in ["bash", "zsh", "fish"] {
+        let script = checkout.prony(&["completions", shell]);
+        assert_eq!(script.code, Some(0), "{script:?}");
+        for word in ["prony", "capacity", "keep-disturbed"] {
+            assert!(script.out.contains(word), "{shell}: no {word}");
+        }
+    }
+    let sourced = checkout.prony(&["completions", "bash"]).out;
+    checkout.write("completions", &sourced);
+    let bash = std::process::Command::new("bash")
+        .args(["-euc", "source \"$0\"; complete -p prony"])
+        .arg(checkout.path("completions"))
+        .output()
+        .expect("bash");
+    assert!(bash.status.success(), "{bash:?}");
+    let page = checkout.prony(&["man", "run"]);
+    assert!(
+        page.out.starts_with(".ie") || page.out.contains(".TH"),
+        "{}",
+        page.out
+    );
+    assert!(page.out.contains("keep\\-disturbed"), "{}", page.out);
+    let all = checkout.path("man");
+    let written = checkout.prony(&["man", "--out", all.to_str().expect("text")]);
+    assert_eq!(written.code, Some(0), "{written:?}");
+    assert!(all.join("prony.1").is_file() && all.join("prony-run.1").is_file());
+    assert!(
+        !all.join("prony-supervise.1").exists(),
+        "what is hidden has no page"
+    );
+}
+
+#[test]
 fn one_trial_alone_has_no_interval() {
     let checkout = Checkout::new(1, &["right"]);
     let report = checkout
@@ -299,7 +418,7 @@ fn outside_of_a_checkout_it_says_so() {
             .expect("it starts"),
     );
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("lies in no checkout"), "{}", ended.err);
+    assert!(ended.err.contains("lies in no project"), "{}", ended.err);
 }
 
 #[test]
@@ -309,7 +428,7 @@ fn ctrl_c_finishes_the_trial_and_resume_the_plan() {
     until("the first trial is stored", || stored_trials(&checkout) >= 1);
     signal(&child, "INT");
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(ended.out.contains("Toy toy-right"), "no report: {}", ended.out);
     let before = stored_trials(&checkout);
     assert!((1..5).contains(&before), "{before} trials of 5: {}", ended.err);
@@ -325,6 +444,64 @@ fn ctrl_c_finishes_the_trial_and_resume_the_plan() {
     let count = |key: &str| row(&report, "toy-right")[key].as_u64().unwrap_or(0);
     assert_eq!(count("trials") + count("failed_trials"), 5);
     assert_eq!(stored_trials(&checkout), 5);
+}
+
+#[test]
+fn what_is_ended_early_is_not_judged() {
+    let checkout = Checkout::new(50, &["right", "wrong"]);
+    let child = checkout.start(&["run", "toys", "--strict", "--keep-disturbed"]);
+    until("the first trial is stored", || stored_trials(&checkout) >= 1);
+    signal(&child, "TERM");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(143), "{ended:?}");
+    assert!(!ended.err.contains("passed,"), "a verdict: {}", ended.err);
+    let runs = |checkout: &Checkout| {
+        let listed = checkout.prony(&["list", "runs", "--json"]).json();
+        listed["runs"].as_array().map_or(0, Vec::len)
+    };
+    let child = checkout.start(&[
+        "compare",
+        "toy-right",
+        "toy-wrong",
+        "--rounds",
+        "50",
+        "-d",
+        "300ms",
+    ]);
+    until("the comparison has a trial", || {
+        runs(&checkout) == 2 && stored_trials(&checkout) >= 1
+    });
+    signal(&child, "INT");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(
+        ended.out.is_empty() && ended.err.contains("nothing is compared"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn one_run_at_a_time_has_the_cpus() {
+    let checkout = Checkout::new(50, &["right"]);
+    let mut first = checkout.start(&["run", "toys", "--keep-disturbed"]);
+    until("a trial is stored", || stored_trials(&checkout) >= 1);
+    let refused = checkout.prony(&["run", "toys", "--rounds=1"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let pid = first.id().to_string();
+    for part in ["`prony run toys --keep-disturbed`", &pid, "--wait"] {
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
+    }
+    let waits = checkout.start(&["run", "toys", "--rounds=1", "--keep-disturbed", "--wait"]);
+    // However the first one ends, its lock is gone with it.
+    first.kill().expect("KILL");
+    first.wait().expect("it is gone");
+    let ended = Ended::of(&waits.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let logs = std::fs::read_dir(checkout.path(".prony/log")).expect("logs");
+    let of_runs = logs
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join("generator.log").is_file());
+    assert_eq!(of_runs.count(), 2, "each run has logs of its own");
 }
 
 #[test]

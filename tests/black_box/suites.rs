@@ -225,7 +225,7 @@ capacity = { objective = "p99<1ns", limit = 8, precision = 0.5, step = "300ms" }
 services = ["toy-right"]
 "#;
     let ended = run(&checkout, &suite("", group), &["--json"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
     let excluded = &ended.json()["groups"][0]["services"][0]["excluded"];
     let reason = excluded["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("no rate meets the objective"), "{excluded}");

@@ -32,6 +32,17 @@ def delay():
 DELAY = delay()
 
 
+# Replies after which a mortal ends.
+LIVES = [400]
+
+
+def live_on():
+    LIVES[0] -= 1
+    if LIVES[0] <= 0:
+        print("that was the last reply", file=sys.stderr, flush=True)
+        os._exit(3)
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -45,6 +56,39 @@ class Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def do_POST(self):
+        """Relays to the backend, where there is one."""
+        backend = os.environ.get("BACKEND_URL")
+        if not backend:
+            return self.reply(405, b"GET only")
+        body = self.whole_body()
+        link = http.client.HTTPConnection(backend.removeprefix("http://"))
+        link.putrequest("POST", self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                link.putheader(name, value)
+        link.putheader("Content-Length", str(len(body)))
+        link.endheaders(body)
+        answer = link.getresponse()
+        content = answer.read()
+        link.close()
+        self.send_response_only(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "transfer-encoding"):
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def whole_body(self):
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while length := int(self.rfile.readline(), 16):
+            body += self.rfile.read(length)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def __getattr__(self, name):
         # Every other method.
         if name.startswith("do_"):
@@ -56,6 +100,11 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.read(length)
         if DELAY:
             time.sleep(DELAY)
+        if MODE == "heavy":
+            # About ten times the work of a reply.
+            sum(range(200_000))
+        if MODE == "mortal":
+            live_on()
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -64,7 +113,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_):
-        pass
+        if MODE == "logs":
+            print("a request", flush=True)
 
 
 class Server(ThreadingHTTPServer):

@@ -8,7 +8,7 @@ export interface Estimate {
 }
 
 /** Two trials or more give an estimate; fewer give what was seen, and no claim. */
-export type Quantity = (Estimate & { trials?: number; methods_disagree?: boolean }) | { observed: number[] };
+export type Quantity = (Estimate & { trials?: number }) | { observed: number[] };
 
 export interface Warning {
   kind: string;
@@ -83,6 +83,17 @@ export interface TrialPoint {
   excluded: string | null;
 }
 
+/** One window of a service that took turns with others. */
+export interface Turn {
+  round: number;
+  /** Windows of the same round and cycle lie within seconds of each other. */
+  cycle: number;
+  cpu_ns_per_request: number | null;
+  goodput_per_s: number;
+  /** CPUs that neither the service nor the generator kept busy; of the hypervisor's too. */
+  others_cpus: number | null;
+}
+
 export interface Details {
   /** Share of the requests, response time in ns that it does not exceed. */
   response_time_curve: [number, number][];
@@ -92,6 +103,8 @@ export interface Details {
   operations: OperationRow[];
   points: TrialPoint[];
   series: Series | null;
+  /** The windows, where it took turns. */
+  turns?: Turn[];
   service_cpus: number[];
   generator_cpus: number[];
 }
@@ -102,7 +115,9 @@ export type Row = {
   rank: number | null;
   /** The generator was the limit: rates are lower bounds. */
   generator_bound: boolean;
-  rank_interval: { best: number; worst: number } | null;
+  /** The ranks that the data allows, both ends included. */
+  rank_low: number | null;
+  rank_high: number | null;
   tied_with: string[];
   trials: number;
   failed_trials: number;

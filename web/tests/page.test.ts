@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Report } from "../src/data.ts";
 import { Browser, drawAll, eventually, violations } from "./browser.ts";
-import { synthetic } from "./synthetic.ts";
+import { inTurns, synthetic } from "./synthetic.ts";
 
 const SMALL = { services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] };
 
@@ -66,10 +66,33 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("shows ties as one rank and excluded services with their reason", async () => {
+  test("draws a board in turns cycle by cycle, with CPU per request first and the disturbed cycles marked", async () => {
+    const { page, said } = await browser.open(inTurns(synthetic(SMALL)));
+    await drawAll(page);
+    const heads = await page.locator(".ranking > thead th").allInnerTexts();
+    const at = (word: string) => heads.findIndex((head) => head.includes(word));
+    assert.ok(at("CPU / request") > 0 && at("CPU / request") < at("Goodput"), heads.join(" | "));
+    const figure = page.locator("#chart-turns");
+    assert.match(await figure.locator("figcaption").innerText(), /Shaded: the 10 of 30 cycles .* \(usually [\d.]+ %\)/);
+    assert.ok((await colours(page, "#chart-turns")) > 8);
+    await figure.locator("summary").click();
+    const head = await figure.locator("table.plain th").allInnerTexts();
+    assert.ok(head.some((cell) => cell.includes("Replies per second of CPU")), head.join(" | "));
+    assert.equal(await figure.locator("table.plain tbody tr").count(), 8);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+
+  test("has no picture of turns where services did not take any", async () => {
+    const { page } = await browser.open(synthetic(SMALL));
+    assert.equal(await page.locator("#chart-turns").count(), 0);
+    await page.close();
+  });
+
+  test("shows ranks as ranges and excluded services with their reason", async () => {
     const { page } = await browser.open(synthetic(SMALL));
     const ranks = await page.locator(".ranking > tbody > tr[data-service] > td.rank").allInnerTexts();
-    assert.deepEqual(ranks.map((rank) => rank.replace(/\s+/g, " ").trim()), ["1", "2", "3", "4 tie", "4 tie", "6", "7", "8", "–"]);
+    assert.deepEqual(ranks.map((rank) => rank.replace(/\s+/g, " ").trim()), ["1", "2", "3", "4–5", "4–5", "6", "7", "8", "–"]);
     assert.match(await page.locator("tr.excluded").innerText(), /Excluded at check: .*12 bytes/s);
     await page.close();
   });

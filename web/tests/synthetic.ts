@@ -127,7 +127,8 @@ function rowOf(info: ServiceInfo, place: number, draw: () => number): Row {
     variant: info.variant,
     rank: place + 1,
     generator_bound: false,
-    rank_interval: { best: place + 1, worst: place + 1 },
+    rank_low: place + 1,
+    rank_high: place + 1,
     tied_with: [],
     throughput_per_s: estimate(throughput, half),
     goodput_per_s: estimate(throughput, half),
@@ -153,14 +154,36 @@ function rowOf(info: ServiceInfo, place: number, draw: () => number): Row {
   };
 }
 
-/** Neighbours whose intervals overlap share the better rank. */
+/** The same report as a board in turns, three rounds of ten cycles; neighbours use most of the machine in the second round. */
+export function inTurns(report: Report): Report {
+  const draw = random(5);
+  for (const group of report.groups) {
+    group.ranked_by = "cpu_ns_per_request";
+    for (const row of group.services) {
+      if (row.details === null) continue;
+      const cost = positionOf(row.cpu_ns_per_request)!;
+      row.details.turns = Array.from({ length: 30 }, (_, at) => ({
+        round: Math.floor(at / 10),
+        cycle: at % 10,
+        cpu_ns_per_request: cost * (1 + 0.1 * draw()),
+        goodput_per_s: (1e9 / cost) * (at >= 10 && at < 20 ? 0.3 : 0.9),
+        others_cpus: at >= 10 && at < 20 ? 1.2 : 0.02,
+      }));
+    }
+  }
+  return report;
+}
+
+/** Neighbours whose intervals overlap cannot be told apart. */
 function rank(rows: Row[]): Pair[] {
   rows.sort((left, right) => pointOf(right) - pointOf(left));
   rows.forEach((row, place) => {
     const above = rows[place - 1];
-    row.rank = place + 1;
+    row.rank = row.rank_low = row.rank_high = place + 1;
     if (above && lowOf(above) < highOf(row)) {
       row.rank = above.rank;
+      row.rank_low = place;
+      above.rank_high = place + 1;
       row.tied_with = [`${above.service}/${above.variant}`];
       above.tied_with = [...above.tied_with, `${row.service}/${row.variant}`];
     }
@@ -186,7 +209,8 @@ function excluded(info: ServiceInfo): Row {
     variant: info.variant,
     rank: null,
     generator_bound: false,
-    rank_interval: null,
+    rank_low: null,
+    rank_high: null,
     tied_with: [],
     trials: 0,
     failed_trials: 5,

@@ -2,7 +2,8 @@
 
 use crate::commands;
 use crate::exit::Exit;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use std::path::PathBuf;
 
 /// Which API server is faster, by how much, at what cost, and can the answer be trusted?
 #[derive(Debug, Parser)]
@@ -13,6 +14,9 @@ use clap::{Parser, Subcommand};
     arg_required_else_help = true
 )]
 pub(crate) struct Arguments {
+    /// Do it in this folder
+    #[arg(short = 'C', long, value_name = "FOLDER", global = true)]
+    pub(crate) directory: Option<PathBuf>,
     /// What to do
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -26,17 +30,21 @@ pub(crate) enum Command {
     Calibrate(commands::calibrate::Args),
     Call(Box<commands::call::Args>),
     Capacity(Box<commands::capacity::Args>),
+    Clean(commands::clean::Args),
     Compare(Box<commands::compare::Args>),
+    Completions(commands::completions::Args),
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
+    Init(commands::init::Args),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
+    Man(commands::man::Args),
     New(commands::new::Args),
     Report(commands::report::Args),
     Serve(commands::serve::Args),
     Run(Box<commands::run::Args>),
     #[command(hide = true)]
-    Toy(commands::calibrate::toy::Args),
+    Toy(commands::toy::Args),
     #[command(hide = true)]
     Supervise(commands::supervise::Args),
 }
@@ -49,16 +57,20 @@ impl Command {
             Self::Calibrate(args) => commands::calibrate::run(&args),
             Self::Call(args) => commands::call::run(&args),
             Self::Capacity(args) => commands::capacity::run(&args),
+            Self::Clean(args) => commands::clean::run(&args),
             Self::Compare(args) => commands::compare::run(&args),
+            Self::Completions(args) => commands::completions::run(&args, Arguments::command()),
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::Duet(args) => commands::duet::run(&args),
+            Self::Init(args) => commands::init::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
+            Self::Man(args) => commands::man::run(&args, Arguments::command()),
             Self::New(args) => commands::new::run(&args),
             Self::Report(args) => commands::report::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
             Self::Run(args) => commands::run::run(&args),
-            Self::Toy(args) => commands::calibrate::toy::run(&args),
+            Self::Toy(args) => commands::toy::run(&args),
             Self::Supervise(args) => commands::supervise::run(&args),
         }
     }

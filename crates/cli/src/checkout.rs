@@ -1,64 +1,36 @@
-//! The checkout that a command works in, and where its state lies.
+//! Where a command keeps its runs.
+
+pub(crate) use prony_bench::Checkout;
 
 use crate::exit::bad_input;
-use anyhow::{Context as _, anyhow};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// The checkout: the folder with `services/` and `contracts/`.
-#[derive(Debug, Clone)]
-pub(crate) struct Checkout {
-    /// The folder.
-    pub(crate) root: PathBuf,
-}
+use prony_bench::Claim;
+use prony_store::{Store, StoreError};
+use std::path::PathBuf;
 
 /// Where runs are kept
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The file that keeps the runs [default: .prony/store.db of the checkout]
+    /// The file that keeps the runs [default: .prony/store.db of the project]
     #[arg(long, value_name = "FILE", env = "PRONY_STORE", global = true)]
     pub(crate) store: Option<PathBuf>,
 }
 
-impl Checkout {
-    /// The nearest folder from the working directory upwards that is a checkout.
-    pub(crate) fn find() -> anyhow::Result<Self> {
-        let here = std::env::current_dir().context("cannot tell the working directory")?;
-        let is_checkout =
-            |folder: &Path| folder.join("services").is_dir() && folder.join("contracts").is_dir();
-        match here.ancestors().find(|folder| is_checkout(folder)) {
-            Some(root) => Ok(Self {
-                root: root.to_owned(),
-            }),
-            None => Err(bad_input(anyhow!(
-                "{} lies in no checkout of prony: go to a folder that has services/ and contracts/",
-                here.display()
-            ))),
+/// What is done when another run has the CPUs
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ClaimArgs {
+    /// Wait until no other run of prony uses these CPUs, instead of refusing
+    #[arg(long)]
+    wait: bool,
+}
+
+impl ClaimArgs {
+    /// The claim of this command.
+    pub(crate) fn claim(&self) -> Claim {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        Claim {
+            what: format!("prony {}", words.join(" ")),
+            waits: self.wait,
         }
-    }
-
-    /// The commit that the checkout is at, with `+dirty` where it has changes; `None` where git does not say.
-    pub(crate) fn commit(&self) -> Option<String> {
-        let git = |arguments: &[&str]| {
-            let output = Command::new("git")
-                .arg("-C")
-                .arg(&self.root)
-                .args(arguments)
-                .output()
-                .ok()?;
-            output
-                .status
-                .success()
-                .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        };
-        let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-        let clean = git(&["status", "--porcelain"])?.is_empty();
-        Some(if clean { commit } else { format!("{commit}+dirty") })
-    }
-
-    /// The state folder, `.prony/`.
-    pub(crate) fn state(&self) -> PathBuf {
-        self.root.join(".prony")
     }
 }
 
@@ -67,7 +39,31 @@ impl StoreArgs {
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
         match &self.store {
             Some(path) => Ok(path.clone()),
-            None => Ok(Checkout::find()?.state().join("store.db")),
+            None => Ok(Checkout::find()?.store()?),
         }
+    }
+
+    /// Opens the store for a command that adds to it.
+    pub(crate) fn open(&self) -> anyhow::Result<Store> {
+        Store::open(&self.path()?).map_err(usage)
+    }
+
+    /// Opens the store for a command that reads.
+    pub(crate) fn open_existing(&self) -> anyhow::Result<Store> {
+        Store::open_existing(&self.path()?).map_err(usage)
+    }
+}
+
+/// What the user can mend is bad input; the rest is a failure.
+pub(crate) fn usage(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Missing(_)
+        | StoreError::NoSuchRun { .. }
+        | StoreError::Ambiguous { .. }
+        | StoreError::Foreign(_)
+        | StoreError::ReadOnly(_)
+        | StoreError::Outdated(_)
+        | StoreError::Folder { .. } => bad_input(error),
+        other => other.into(),
     }
 }

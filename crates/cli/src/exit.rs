@@ -1,5 +1,8 @@
 //! Exit codes, and how an error is told.
 
+use crate::signals;
+use prony_bench::BenchError;
+use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -10,13 +13,19 @@ pub(crate) enum Exit {
     Fine,
     /// Exit code 3: an objective, check or comparison failed.
     ObjectiveFailed,
+    /// Exit code 130 or 143: Ctrl-C or TERM ended it before its time; what there is was said, and nothing was judged.
+    Interrupted,
 }
+
+/// Exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
             Exit::Fine => Self::SUCCESS,
             Exit::ObjectiveFailed => Self::from(3),
+            Exit::Interrupted => Self::from(signals::code()),
         }
     }
 }
@@ -31,7 +40,7 @@ impl fmt::Display for BadInput {
     }
 }
 
-impl std::error::Error for BadInput {}
+impl Error for BadInput {}
 
 /// Marks an error as the user's: exit code 2 instead of 1.
 pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
@@ -41,8 +50,11 @@ pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
 /// Tells the user what failed, and gives the exit code.
 pub(crate) fn explain(error: &anyhow::Error) -> ExitCode {
     eprintln!("prony: {error:#}");
-    if error.chain().any(<dyn std::error::Error>::is::<BadInput>) {
+    let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);
+    if error.chain().any(<dyn Error>::is::<BadInput>) || bench().is_some_and(BenchError::is_bad_input) {
         ExitCode::from(2)
+    } else if bench().is_some_and(BenchError::is_interrupted) {
+        Exit::Interrupted.into()
     } else {
         ExitCode::FAILURE
     }

@@ -11,16 +11,23 @@ mod output;
 mod reporting;
 mod shares;
 mod shown;
-mod subject;
+mod signals;
 mod table;
 mod variation;
 
+use anyhow::Context as _;
 use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
-    match arguments.command.run() {
+    let moved = match &arguments.directory {
+        Some(folder) => std::env::set_current_dir(folder)
+            .with_context(|| format!("cannot go to the folder {} (-C)", folder.display()))
+            .map_err(exit::bad_input),
+        None => Ok(()),
+    };
+    match moved.and_then(|()| arguments.command.run()) {
         Ok(exit) => exit.into(),
         Err(error) => exit::explain(&error),
     }

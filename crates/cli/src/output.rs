@@ -10,3 +10,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         _ => Ok(()),
     }
 }
+
+/// How a server says where it listens.
+pub(crate) fn address_said(url: &str, json: bool) -> String {
+    if json {
+        serde_json::json!({ "schema": 1, "url": url }).to_string()
+    } else {
+        url.to_owned()
+    }
+}

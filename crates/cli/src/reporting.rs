@@ -4,14 +4,13 @@ use crate::checkout::Checkout;
 use crate::exit::bad_input;
 use crate::variation;
 use anyhow::Context as _;
+pub(crate) use prony_bench::summary;
+use prony_bench::{add_ceilings, service_infos};
 use prony_contract::Contract;
-use prony_load::Load;
 use prony_measurement::{RunRecord, TrialRecord};
-use prony_plan::{Catalogue, Service};
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
-use prony_statistics::{Calibration, Options, Summary, machine_name, summarise};
+use prony_statistics::{Calibration, machine_name};
 use prony_store::Store;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,6 @@ const SILENT: Duration = Duration::from_mins(2);
 const WIDEST: usize = 150;
 /// Rounds for which a report cites the smallest difference.
 const CITED_ROUNDS: u32 = 10;
-/// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
-const CEILING: &str = "ceiling_per_s";
 /// Width where there is no terminal.
 const USUAL: usize = 100;
 
@@ -43,7 +40,8 @@ impl Surroundings {
             return Ok(Self::default());
         };
         // A report of an old run must not fail because a service file is being edited.
-        let (services, contracts) = Catalogue::read(&checkout.root)
+        let (services, contracts) = checkout
+            .catalogue()
             .map(|all| (service_infos(&all.services), all.contracts))
             .unwrap_or_default();
         Ok(Self {
@@ -52,24 +50,6 @@ impl Surroundings {
             references: references(&checkout.root.join("reference"))?,
         })
     }
-}
-
-/// What a report says of services beside their numbers. A run keeps it as `services` in its plan, so that its report
-/// tells what was run.
-pub(crate) fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
-    let info = |service: &Service| ServiceInfo {
-        service: service.name.clone(),
-        variant: service.variant.clone(),
-        title: service.title.clone(),
-        language: service.language.clone(),
-        framework: service.framework.clone(),
-        class: service.class.word().to_owned(),
-        version: Some(service.version.clone()),
-        workers: Some(service.workers.how.clone()),
-        note: service.note.clone(),
-        era: service.era,
-    };
-    services.iter().map(info).collect()
 }
 
 fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
@@ -85,19 +65,6 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
         References::read(file, &text).map_err(bad_input)
     };
     files.iter().map(read).collect()
-}
-
-/// The summary of a run's trials, with the confidence and the band of a tie of its plan.
-pub(crate) fn summary(run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result<Summary> {
-    let usual = Options::default();
-    let options = Options {
-        confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
-        tie_band: run.plan["tie"].as_f64().unwrap_or(usual.tie_band),
-        seed: run.seed,
-        precision: variation::wished_precision(&run.plan),
-        ..usual
-    };
-    summarise(trials, &options).with_context(|| format!("cannot summarise the run {}", run.id))
 }
 
 /// The report of a run as it stands.
@@ -239,73 +206,37 @@ pub(crate) fn write_charts(report: &Report, folder: &Path) -> anyhow::Result<()>
         .try_for_each(|(name, svg)| write(&folder.join(name).with_extension("svg"), svg))
 }
 
+/// The file that `--out` means: a folder takes it under its usual name.
+pub(crate) fn file(out: &Path, usual: &str) -> PathBuf {
+    let says_folder = out.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if says_folder || out.is_dir() {
+        out.join(usual)
+    } else {
+        out.to_owned()
+    }
+}
+
+/// The folder that `--out` means where several files are written.
+pub(crate) fn folder(out: &Path) -> anyhow::Result<&Path> {
+    if out.is_file() {
+        return Err(bad_input(anyhow::anyhow!(
+            "{} is a file, and several are written: name a folder with --out",
+            out.display()
+        )));
+    }
+    Ok(out)
+}
+
 /// Writes a file and makes the folders above it.
 pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| {
+            format!(
+                "cannot make the folder {}; name another place with --out",
+                folder.display()
+            )
+        })?;
     }
     std::fs::write(file, text)
         .with_context(|| format!("cannot write {}; name another place with --out", file.display()))
-}
-
-/// The plan as stored: what [`report`] reads from it is written here, so that both stand together.
-pub(crate) fn plan_to_keep(
-    plan: Value,
-    services: &[Service],
-    contracts: &BTreeMap<String, Contract>,
-) -> Value {
-    let mut plan = plan;
-    if let Some(object) = plan.as_object_mut() {
-        object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
-    }
-    add_ceilings(&mut plan, contracts);
-    plan
-}
-
-/// Puts the ceiling that the contract's backend sets into each group that does not say it.
-fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
-    let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
-    for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if group.contains_key(CEILING) {
-            continue;
-        }
-        let text = |key: &str| group.get(key).and_then(Value::as_str);
-        let load = group
-            .get("load")
-            .and_then(|load| serde_json::from_value::<Load>(load.clone()).ok());
-        let contract = text("contract").and_then(|name| contracts.get(name));
-        let ceiling = contract
-            .zip(load)
-            .zip(text("workload"))
-            .and_then(|((contract, load), workload)| contract.ceiling_per_s(workload, &load).ok()?);
-        if let Some(ceiling) = ceiling {
-            group.insert(CEILING.to_owned(), ceiling.into());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plan_keeps_the_ceiling_that_its_backend_sets() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/relay");
-        let relay = Contract::load(&folder).expect("the contract");
-        let contracts = BTreeMap::from([("relay".to_owned(), relay)]);
-        let load = serde_json::json!({ "kind": "closed", "connections": 2000, "in_flight": 1 });
-        let group =
-            |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
-        let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
-        let kept = plan_to_keep(plan, &[], &contracts);
-        let ceiling = kept["groups"][0][CEILING].as_f64().expect("a ceiling");
-        assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
-        assert!(kept["groups"][1].get(CEILING).is_none());
-        assert_eq!(
-            plan_to_keep(kept.clone(), &[], &BTreeMap::new())["groups"],
-            kept["groups"]
-        );
-        assert_eq!(plan_to_keep(Value::Null, &[], &contracts), Value::Null);
-    }
 }

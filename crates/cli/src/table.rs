@@ -8,6 +8,9 @@ pub(crate) fn plain(headings: &[&str], rows: impl IntoIterator<Item = Vec<String
     table
         .load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+        table.set_width(width.0);
+    }
     table.set_header(
         headings
             .iter()

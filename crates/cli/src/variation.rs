@@ -1,5 +1,6 @@
 //! Where the variation of a run comes from, and how many trials the wished precision takes, in words.
 
+use prony_bench::wished_precision;
 use prony_report::Report;
 use prony_statistics::{Level, ServiceSummary};
 use std::fmt::Write as _;
@@ -25,12 +26,6 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         sentence(&rows, &name, precision)
     });
     told.collect()
-}
-
-/// The half-width that a plan wishes, else that of the statistics: 0.02 is ±2 %.
-pub(crate) fn wished_precision(plan: &serde_json::Value) -> f64 {
-    let usual = prony_statistics::Options::default().precision;
-    plan["precision"].as_f64().unwrap_or(usual)
 }
 
 fn sentence(rows: &[&ServiceSummary], name: &str, precision: f64) -> Option<String> {

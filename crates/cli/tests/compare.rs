@@ -17,16 +17,26 @@ fn filled(folder: &Path, factor: f64, change: impl Fn(&mut RunRecord)) -> PathBu
     let mut run = sample::run();
     run.id = String::from("base-run");
     keep(&store, &run, &sample::trials());
+    for (year, wobble) in [(2021, 1.01), (2022, 0.99), (2023, 1.02)] {
+        let mut earlier = sample::run();
+        earlier.id = format!("earlier-{year}");
+        earlier.started_at = earlier.started_at.replace("2026", &year.to_string());
+        keep(&store, &earlier, &times(wobble));
+    }
     run.id = String::from("new-run");
     run.started_at = run.started_at.replace("2026", "2027");
     change(&mut run);
+    keep(&store, &run, &times(factor));
+    path
+}
+
+fn times(factor: f64) -> Vec<TrialRecord> {
     let mut trials = sample::trials();
     for measurement in trials.iter_mut().filter_map(|trial| trial.result.as_mut().ok()) {
         measurement.recording.throughput_per_s *= factor;
         measurement.recording.goodput_per_s *= factor;
     }
-    keep(&store, &run, &trials);
-    path
+    trials
 }
 
 fn keep(store: &Store, run: &RunRecord, trials: &[TrialRecord]) {
@@ -43,6 +53,26 @@ fn prony(store: &Path, arguments: &[&str]) -> Output {
         .current_dir(store.parent().expect("lies in a folder"))
         .output()
         .expect("runs")
+}
+
+#[test]
+fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |_| {});
+    let long = json(&prony(
+        &store,
+        &["compare", "base-run", "new-run", "--format", "json"],
+    ));
+    let short = json(&prony(&store, &["compare", "base-run", "new-run", "--json"]));
+    assert_eq!(long, short);
+    let out = format!("{}/out/", folder.path().display());
+    let written = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--json", "--out", &out],
+    );
+    assert!(written.status.success(), "{written:?}");
+    let text = std::fs::read_to_string(folder.path().join("out/comparison.json")).expect("written");
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), long);
 }
 
 fn json(output: &Output) -> Value {
@@ -70,10 +100,35 @@ fn changes(found: &Value) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn a_slowdown_fails_with_code_3() {
+fn two_runs_alone_gate_nothing_and_say_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path(), 0.5, |_| {});
-    let output = prony(&store, &["compare", "base-run", "new-run", "--format", "json"]);
+    let output = prony(&store, &["compare", "base-run", "new-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(
+        text.contains("Not gated:") && text.contains("from run to run is not in the intervals"),
+        "{text}"
+    );
+    let found = json(&prony(
+        &store,
+        &["compare", "base-run", "new-run", "--format", "json"],
+    ));
+    assert_eq!(
+        (&found["gates"], &found["regressed"]),
+        (&false.into(), &false.into())
+    );
+}
+
+/// Earlier runs were within 2 % of each other: half is a regression, what they did themselves is none.
+#[test]
+fn a_slowdown_beyond_the_history_fails_with_code_3() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 0.5, |_| {});
+    let output = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--history", "--format", "json"],
+    );
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let found = json(&output);
     assert_eq!(found["regressed"], true);
@@ -84,9 +139,23 @@ fn a_slowdown_fails_with_code_3() {
     );
     let allowed = prony(
         &store,
-        &["compare", "base-run", "new-run", "--max-slowdown", "60%"],
+        &[
+            "compare",
+            "base-run",
+            "new-run",
+            "--history",
+            "--max-slowdown",
+            "60%",
+        ],
     );
     assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
+    let little = tempfile::tempdir().expect("a folder");
+    let store = filled(little.path(), 0.98, |_| {});
+    let usual = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--history", "--tie", "0"],
+    );
+    assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
 }
 
 #[test]
@@ -97,7 +166,7 @@ fn the_same_run_shows_no_regression_as_markdown() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
-        text.starts_with("### No regression") && text.contains("| rust-axum/"),
+        text.starts_with("### Not gated") && text.contains("| rust-axum/"),
         "{text}"
     );
 }
@@ -132,8 +201,14 @@ fn an_exported_report_is_as_good_as_its_run() {
         &["report", "base-run", "--format", "json", "--out", "base.json"],
     );
     assert!(exported.status.success(), "{}", errors(&exported));
-    let of_file = prony(&store, &["compare", "base.json", "new-run", "--format", "json"]);
-    let of_run = prony(&store, &["compare", "base-run", "new-run", "--format", "json"]);
+    let of_file = prony(
+        &store,
+        &["compare", "base.json", "new-run", "--history", "--format", "json"],
+    );
+    let of_run = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--history", "--format", "json"],
+    );
     assert_eq!(of_file.status.code(), Some(3), "{}", errors(&of_file));
     // Text keeps all digits of a number but the last.
     let (of_file, of_run) = (changes(&json(&of_file)), changes(&json(&of_run)));

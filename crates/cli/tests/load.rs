@@ -1,28 +1,13 @@
 //! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
 
-mod server;
+mod common;
 
+use common::{json_of, prony, server, told};
 use serde_json::{Value, json};
-use server::server;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn prony(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .output()
-        .expect("prony runs")
-}
-
-fn json_of(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("standard output is JSON and nothing else")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use std::process::{Command, Stdio};
 
 #[test]
 fn the_json_of_every_kind_of_load_fits_its_schema() {
@@ -214,6 +199,25 @@ fn a_job_that_is_none_is_bad_input() {
         .expect("prony reads");
     let output = process.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+}
+
+#[test]
+fn a_job_that_is_read_takes_no_switch_beside_it() {
+    for switch in [
+        &["-n", "5"][..],
+        &["--stages", "1s:5"],
+        &["--no-keepalive"],
+        &["-c", "2"],
+        &["--unix", "/a"],
+    ] {
+        let output = prony(&[&["load", "--job", "-"], switch].concat());
+        assert_eq!(output.status.code(), Some(2), "{switch:?}: {}", told(&output));
+        let text = told(&output);
+        assert!(
+            text.contains("--job") && text.contains("cannot be used with"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! `prony load` over TLS from outside: whom it trusts.
 
+mod common;
+
+use common::{json_of, listen, prony, reply, talk, told};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Arc;
 
 /// A server with a certificate that an authority of its own has signed.
@@ -15,18 +17,28 @@ struct Server {
     port: u16,
     /// The authority's certificate.
     authority: PathBuf,
+    /// A certificate for a caller, which the authority has signed, and its key.
+    caller: [PathBuf; 2],
     _folder: tempfile::TempDir,
 }
 
 impl Server {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        Self::begin(false)
+    }
+
+    /// One that asks callers for a certificate of its authority.
+    fn asking() -> Self {
+        Self::begin(true)
+    }
+
+    fn begin(asks: bool) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params
             .distinguished_name
-            .push(DnType::CommonName, format!("authority of {port}"));
+            .push(DnType::CommonName, folder.path().display().to_string());
         let authority =
             CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority");
         let key = KeyPair::generate().expect("a key");
@@ -34,28 +46,43 @@ impl Server {
             .expect("a name")
             .signed_by(&key, &authority)
             .expect("a certificate");
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let versions = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
+            .expect("versions");
+        let callers = if asks {
+            let mut roots = RootCertStore::empty();
+            roots.add(authority.der().clone()).expect("a root");
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            versions.with_client_cert_verifier(verifier.build().expect("a verifier"))
+        } else {
+            versions.with_no_client_auth()
+        };
+        let config = callers
             .with_single_cert(
                 vec![certificate.der().clone()],
                 PrivateKeyDer::try_from(key.serialize_der()).expect("a key"),
             )
             .expect("a certificate and its key");
-        let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("authority.pem");
         std::fs::write(&path, authority.pem()).expect("a file");
+        let caller_key = KeyPair::generate().expect("a key");
+        let caller = CertificateParams::new(["caller".to_owned()])
+            .expect("a name")
+            .signed_by(&caller_key, &authority)
+            .expect("a certificate");
+        let caller_files = ["caller.pem", "caller.key"].map(|name| folder.path().join(name));
+        std::fs::write(&caller_files[0], caller.pem()).expect("a file");
+        std::fs::write(&caller_files[1], caller_key.serialize_pem()).expect("a file");
         let config = Arc::new(config);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let config = Arc::clone(&config);
-                std::thread::spawn(move || serve(stream, config));
-            }
+        let port = listen(move |stream| {
+            let connection = ServerConnection::new(Arc::clone(&config)).ok()?;
+            talk(StreamOwned::new(connection, stream), |_| Some(reply("hello")))
         });
         Self {
             port,
             authority: path,
+            caller: caller_files,
             _folder: folder,
         }
     }
@@ -66,43 +93,13 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, config: Arc<ServerConfig>) -> Option<()> {
-    let connection = ServerConnection::new(config).ok()?;
-    let mut stream = BufReader::new(StreamOwned::new(connection, stream));
-    let mut line = String::new();
-    loop {
-        while line != "\r\n" {
-            line.clear();
-            if stream.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-        }
-        line.clear();
-        stream
-            .get_mut()
-            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-            .ok()?;
-    }
-}
-
-fn prony(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .output()
-        .expect("prony runs")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     let server = Server::start();
     let authority = server.authority.to_str().expect("a path");
     let output = server.load(&["--cacert", authority, "--expect", "hello"]);
     assert!(output.status.success(), "{}", told(&output));
-    let recording: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let recording = json_of(&output);
     assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
     assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"]);
     assert!(recording["tls_time_ns"]["p50"].as_u64() > Some(0), "{recording}");
@@ -134,4 +131,70 @@ fn a_file_that_names_nobody_is_bad_input() {
     assert!(told(&plain).contains("https://"), "{}", told(&plain));
     let both = server.load(&["--cacert", authority, "--insecure"]);
     assert_eq!(both.status.code(), Some(2), "{}", told(&both));
+}
+
+#[test]
+fn a_service_that_asks_who_calls_is_told() {
+    let server = Server::asking();
+    let [certificate, key] = server
+        .caller
+        .each_ref()
+        .map(|path| path.to_str().expect("a path"));
+    let known = server.load(&["--insecure", "--cert", certificate, "--key", key]);
+    let recording = json_of(&known);
+    assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
+    assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"]);
+    // Nobody gets no reply.
+    let unknown = server.load(&["--insecure", "--timeout", "500ms"]);
+    let valid = serde_json::from_slice::<Value>(&unknown.stdout).map_or(0, |recording| {
+        recording["requests"]["valid"].as_u64().unwrap_or(0)
+    });
+    assert_eq!(valid, 0, "{}", told(&unknown));
+    for (more, said) in [
+        (["--cert", certificate, "--key", certificate], "no private key"),
+        (["--cert", key, "--key", key], "holds no certificate"),
+    ] {
+        let output = server.load(&[&["--insecure"][..], &more].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(said), "{}", told(&output));
+    }
+}
+
+#[test]
+fn the_share_of_resumed_sessions_is_told_and_may_be_none() {
+    let server = Server::start();
+    let handshakes = |more: &[&str]| -> (u64, u64) {
+        let url = format!("https://localhost:{}/", server.port);
+        let users = [
+            "load",
+            &url,
+            "--insecure",
+            "--users",
+            "60",
+            "--requests-per-user",
+            "1",
+            "-d",
+            "500ms",
+            "--json",
+        ];
+        let output = prony(&[&users[..], more].concat());
+        let recording = json_of(&output);
+        let count = |name: &str| recording["network"]["tls"][name].as_u64().expect("a number");
+        (count("completed"), count("resumed"))
+    };
+    let (completed, resumed) = handshakes(&[]);
+    assert!(resumed > 0 && resumed < completed, "{resumed} of {completed}");
+    let (completed, resumed) = handshakes(&["--no-resumption"]);
+    assert!(completed > 0 && resumed == 0, "{resumed} of {completed}");
+    let (completed, _) = handshakes(&["--tls", "1.2"]);
+    assert!(completed > 0);
+    // The name that is asked for is the one that is looked for in the certificate.
+    let authority = server.authority.to_str().expect("a path");
+    let other = server.load(&["--cacert", authority, "--sni", "other.example"]);
+    assert_ne!(other.status.code(), Some(0));
+    assert!(
+        told(&other).contains("other.example") || told(&other).contains("not valid for name"),
+        "{}",
+        told(&other)
+    );
 }

@@ -1,9 +1,9 @@
 //! What `prony load` shows on a terminal while it runs, on a terminal that is none but for the program.
 
-mod server;
+mod common;
 mod terminal;
 
-use server::server;
+use common::server;
 use std::process::Command;
 use std::time::Duration;
 use terminal::written_to;

@@ -100,6 +100,59 @@ fn every_form_can_be_written() {
 }
 
 #[test]
+fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path());
+    let long = said(&prony(&store, &["report", "--format", "json"]));
+    assert_eq!(said(&prony(&store, &["report", "--json"])), long);
+    let twice = prony(&store, &["report", "--json", "--format", "md"]);
+    assert_eq!(twice.status.code(), Some(2));
+    let out = folder.path().join("new");
+    let into = format!("{}/", out.display());
+    said(&prony(&store, &["report", "--json", "--out", &into]));
+    let written = std::fs::read_to_string(out.join("report.json")).expect("written");
+    assert_eq!(written.trim(), long.trim());
+    for (form, name) in [
+        ("html", "report.html"),
+        ("csv", "report.csv"),
+        ("terminal", "report.txt"),
+    ] {
+        said(&prony(&store, &["report", "--format", form, "--out", &into]));
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    let file = out.join("report.json");
+    let refused = prony(
+        &store,
+        &["report", "--format", "all", "--out", file.to_str().expect("text")],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("name a folder with --out"), "{told}");
+}
+
+#[test]
+fn killed_runs_are_listed_without_reading_all_their_trials() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let mut run = sample::run();
+    run.ended_at = None;
+    store.begin_run(&run).expect("begins");
+    for trial in sample::trials() {
+        store.append_trial(&run.id, &trial).expect("appends");
+    }
+    drop(store);
+    // What an earlier version wrote, and nobody can read any more.
+    let database = rusqlite::Connection::open(&path).expect("opens");
+    let broken = "UPDATE trial SET record = '{}' WHERE sequence < (SELECT max(sequence) FROM trial)";
+    assert!(database.execute(broken, []).expect("breaks") > 1);
+    drop(database);
+    let listed = Server::start(&path).json("/api/runs");
+    assert_eq!(listed[0]["id"], run.id.as_str(), "{listed}");
+    assert_eq!(listed[0]["running"], false, "{listed}");
+}
+
+#[test]
 fn what_is_not_there_is_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path());

@@ -1,4 +1,4 @@
-//! A contract: its operations, cases and workloads, validated.
+//! A contract that was loaded: what it says of itself.
 
 use crate::ContractError;
 use crate::error::{File, known};
@@ -7,7 +7,7 @@ use crate::written::{WrittenContract, WrittenWorkload};
 use prony_load::{Load, Protocol};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use toml::Spanned;
 
@@ -52,67 +52,21 @@ pub struct OperationInfo {
     pub grpc: Option<String>,
 }
 
-/// Seed with which a contract is tried out while it is loaded: any would do.
-const TRIED_SEED: u64 = 1;
-
 impl Contract {
-    /// Reads `contract.toml` of a folder and everything that it names, and tries every case and workload out.
-    pub fn load(folder: &Path) -> Result<Self, ContractError> {
-        let file = File::read(&folder.join("contract.toml"))?;
-        let written: WrittenContract = file.parse()?;
-        let own_name = folder
-            .canonicalize()
-            .ok()
-            .and_then(|path| Some(path.file_name()?.to_owned()));
-        if own_name.is_some_and(|name| name != written.name.get_ref().as_str()) {
-            let message = format!(
-                "`name` is `{}`: it must be the name of the folder",
-                written.name.get_ref()
-            );
-            return Err(file.invalid(written.name.span(), message));
-        }
-        let schema = match &written.proto {
-            None => None,
-            Some(proto) => Some(Schema::compile(folder, proto.get_ref()).map_err(|reason| {
-                file.invalid(
-                    proto.span(),
-                    format!("`proto`: {} does not resolve: {reason}", proto.get_ref()),
-                )
-            })?),
-        };
-        let contract = Self {
-            name: written.name.get_ref().clone(),
-            title: written.title.clone(),
-            summary: written.summary.clone(),
-            document: written.document.clone(),
-            backend: written.backend.as_ref().map(|backend| Backend {
-                delay: backend.delay.0,
-            }),
-            folder: folder.to_owned(),
-            schema,
-            data: data(&file, &written)?,
+    /// A contract that has no file and no name of its own; nothing of it was tried out.
+    pub(crate) fn unnamed(folder: PathBuf, file: File, written: WrittenContract) -> Self {
+        Self {
+            name: String::new(),
+            title: String::new(),
+            summary: String::new(),
+            document: None,
+            backend: None,
+            folder,
             file,
             written,
-        };
-        contract.try_out()?;
-        Ok(contract)
-    }
-
-    /// Every contract of a folder of contracts, by name.
-    pub fn all(folder: &Path) -> Result<Vec<Self>, ContractError> {
-        let unreadable = |error: std::io::Error| ContractError::Unreadable {
-            path: folder.to_owned(),
-            reason: error.to_string(),
-        };
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.join("contract.toml").is_file() {
-                found.push(Self::load(&path)?);
-            }
+            schema: None,
+            data: BTreeMap::new(),
         }
-        found.sort_by(|left, right| left.name.cmp(&right.name));
-        Ok(found)
     }
 
     /// What can be spoken with a service of this contract.
@@ -178,32 +132,14 @@ impl Contract {
         })
     }
 
+    /// Whether it is a contract of its own, and not a sequence for a single load.
+    pub(crate) const fn is_file(&self) -> bool {
+        !self.name.is_empty()
+    }
+
     /// An error at a place of the contract's file.
     pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ContractError {
         self.file.invalid(span, message)
-    }
-
-    /// Builds everything once, so that a contract that was loaded cannot fail later.
-    fn try_out(&self) -> Result<(), ContractError> {
-        if self.written.workload.is_empty() {
-            return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
-        }
-        self.verify_calls()?;
-        // HTTP/1.1 and HTTP/2 send the same requests.
-        for protocol in self
-            .protocols()
-            .into_iter()
-            .filter(|protocol| *protocol != Protocol::Http2)
-        {
-            self.try_cases(protocol, TRIED_SEED)?;
-            for name in self.written.workload.keys() {
-                self.workload(name, protocol)?;
-            }
-        }
-        self.written
-            .workload
-            .keys()
-            .try_for_each(|name| self.load_of(Some(name)).map(drop))
     }
 }
 
@@ -217,16 +153,4 @@ pub(crate) fn in_order<T>(
         .collect();
     sorted.sort_by_key(|(_, table)| table.span().start);
     sorted.into_iter()
-}
-
-fn data(file: &File, written: &WrittenContract) -> Result<BTreeMap<String, Value>, ContractError> {
-    written
-        .data
-        .iter()
-        .map(|(name, value)| {
-            let value = crate::call::as_json(value)
-                .map_err(|reason| file.invalid(0..0, format!("`data.{name}`: {reason}")))?;
-            Ok((name.clone(), value))
-        })
-        .collect()
 }

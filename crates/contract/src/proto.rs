@@ -3,25 +3,26 @@
 use crate::error::known;
 use prony_load::Bytes;
 use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is wrong with a `.proto` file, a method or a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtoError {
     /// A file that does not compile.
-    #[error("{path}: {reason}")]
+    #[error("{origin}: {reason}")]
     Schema {
-        /// The file.
-        path: PathBuf,
+        /// Who describes the methods: a file, or the service itself.
+        origin: String,
         /// What the compiler says, with file and line.
         reason: String,
     },
     /// A method that is not there.
-    #[error("{path} has no method `{method}`: {allowed}")]
+    #[error("{origin} has no method `{method}`: {allowed}")]
     NoMethod {
-        /// The file.
-        path: PathBuf,
+        /// Who describes the methods: a file, or the service itself.
+        origin: String,
         /// What was asked for.
         method: String,
         /// What there is.
@@ -52,18 +53,27 @@ pub struct ProtoMethod {
 impl ProtoMethod {
     /// Finds `package.Service/method` in a `.proto` file. Imports are looked for beside the file.
     pub fn find(file: &Path, name: &str) -> Result<Self, ProtoError> {
-        let broken = |reason: String| ProtoError::Schema {
-            path: file.to_owned(),
-            reason,
-        };
+        let origin = file.display().to_string();
         let folder = match file.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let set = protox::compile([file], [folder]).map_err(|error| broken(format!("{error:?}")))?;
+        match protox::compile([file], [folder]) {
+            Ok(set) => Self::of_set(set, &origin, name),
+            Err(error) => Err(ProtoError::Schema {
+                origin,
+                reason: format!("{error:?}"),
+            }),
+        }
+    }
+
+    /// Finds `package.Service/method` in files that somebody described.
+    pub(crate) fn of_set(set: FileDescriptorSet, origin: &str, name: &str) -> Result<Self, ProtoError> {
         let schema = Bytes(set.encode_to_vec());
-        let pool =
-            DescriptorPool::from_file_descriptor_set(set).map_err(|error| broken(error.to_string()))?;
+        let pool = DescriptorPool::from_file_descriptor_set(set).map_err(|error| ProtoError::Schema {
+            origin: origin.to_owned(),
+            reason: error.to_string(),
+        })?;
         let all: Vec<(String, MethodDescriptor)> = pool
             .services()
             .flat_map(|service| {
@@ -84,7 +94,7 @@ impl ProtoMethod {
                 schema,
             }),
             None => Err(ProtoError::NoMethod {
-                path: file.to_owned(),
+                origin: origin.to_owned(),
                 method: name.to_owned(),
                 allowed: known(all.iter().map(|(known, _)| known.as_str())),
             }),

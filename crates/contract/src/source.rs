@@ -138,13 +138,13 @@ impl WrittenSource {
 /// The length that every value of a source has, bytes; `None` where lengths differ.
 pub(crate) fn fixed_length(source: &Source) -> Option<usize> {
     match source {
-        Source::Counter { .. } => None,
+        Source::Counter { .. } | Source::Messages(_) | Source::Taken(_) => None,
         Source::Range { low, high } | Source::Random { low, high } => {
             let length = low.to_string().len();
             (length == high.to_string().len()).then_some(length)
         }
         Source::Hex { digits } => Some(usize::from(*digits)),
-        Source::Lines(lines) => {
+        Source::Lines(lines) | Source::Column { values: lines, .. } => {
             let length = lines.first()?.len();
             lines.iter().all(|line| line.len() == length).then_some(length)
         }

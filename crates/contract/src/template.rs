@@ -20,6 +20,14 @@ enum Piece<'a> {
     Name(&'a str),
 }
 
+/// Whether a place can be called so.
+pub(crate) fn is_place(name: &str) -> bool {
+    name.starts_with(|first: char| matches!(first, 'a'..='z' | '_'))
+        && name
+            .chars()
+            .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
+}
+
 /// Splits a text at its places. Only `{name}` with a lower-case name is a place; JSON never looks like that.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();

@@ -1,7 +1,7 @@
 //! The contract file as it is written, key by key.
 
 use crate::source::WrittenSource;
-use prony_load::{WrittenDuration, WrittenLoad};
+use prony_load::{Pick, WrittenDuration, WrittenLoad};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -28,6 +28,28 @@ pub(crate) struct WrittenContract {
     pub(crate) case: Vec<Spanned<WrittenCase>>,
     #[serde(default)]
     pub(crate) workload: BTreeMap<String, Spanned<WrittenWorkload>>,
+}
+
+impl WrittenContract {
+    /// Operations and workloads that no contract file holds.
+    pub(crate) fn of(
+        operation: BTreeMap<String, Spanned<WrittenOperation>>,
+        workload: BTreeMap<String, Spanned<WrittenWorkload>>,
+    ) -> Self {
+        Self {
+            name: Spanned::new(0..0, String::new()),
+            title: String::new(),
+            summary: String::new(),
+            document: None,
+            proto: None,
+            without: Vec::new(),
+            backend: None,
+            data: BTreeMap::new(),
+            operation,
+            case: Vec::new(),
+            workload,
+        }
+    }
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -116,6 +138,7 @@ pub(crate) struct WrittenExpect {
     pub(crate) file: Option<Spanned<String>>,
     pub(crate) json: Option<Spanned<toml::Value>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
+    pub(crate) json_schema: Option<Spanned<toml::Value>>,
     pub(crate) matches: Option<Spanned<OneOrMany<String>>>,
     pub(crate) contains: Option<Spanned<OneOrMany<String>>>,
     pub(crate) html_lines: Option<Spanned<OneOrMany<String>>>,
@@ -123,6 +146,9 @@ pub(crate) struct WrittenExpect {
     pub(crate) integers: Option<Spanned<String>>,
     pub(crate) fibonacci: Option<Spanned<String>>,
     pub(crate) received: Option<Received>,
+    /// What later steps of a sequence take from the reply, by name: `json:/id`.
+    #[serde(default)]
+    pub(crate) take: BTreeMap<String, Spanned<String>>,
 }
 
 /// How the backend's reply tells what the backend received.
@@ -143,7 +169,46 @@ pub(crate) struct WrittenWorkload {
     pub(crate) mix: Vec<Spanned<WrittenStep>>,
     #[serde(default)]
     pub(crate) sequence: Vec<Spanned<WrittenStep>>,
+    /// A table with a row for each user.
+    pub(crate) data: Option<Spanned<WrittenTable>>,
+    /// Whether users send back the cookies that they are given.
+    #[serde(default)]
+    pub(crate) cookies: bool,
     pub(crate) load: Spanned<WrittenLoad>,
+}
+
+/// `"users.csv"`, or `{ file = "users.csv", pick = "random" }`.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(from = "EitherTable")]
+pub(crate) struct WrittenTable {
+    pub(crate) file: String,
+    pub(crate) pick: Pick,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(
+    untagged,
+    expecting = "the name of a file, or { file = \"users.csv\", pick = \"in_turn\", \"random\" or \"once\" }"
+)]
+enum EitherTable {
+    File(String),
+    Whole {
+        file: String,
+        #[serde(default)]
+        pick: Pick,
+    },
+}
+
+impl From<EitherTable> for WrittenTable {
+    fn from(either: EitherTable) -> Self {
+        match either {
+            EitherTable::File(file) => Self {
+                file,
+                pick: Pick::default(),
+            },
+            EitherTable::Whole { file, pick } => Self { file, pick },
+        }
+    }
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]

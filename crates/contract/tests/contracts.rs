@@ -24,13 +24,7 @@ fn hello_is_one_constant_reply() {
     let hello = contract("hello");
     assert_eq!(
         hello.load_of(None).expect("a load"),
-        (
-            "hello".into(),
-            Load::Closed {
-                connections: 512,
-                in_flight: 1
-            }
-        )
+        ("hello".into(), Load::closed(512, 1))
     );
     let workload = hello.workload("hello", Protocol::Http1).expect("the workload");
     let expect = workload.operations[0].expect.compile().expect("valid");

@@ -256,3 +256,43 @@ fn no_file_at_all() {
         "{message}"
     );
 }
+
+#[test]
+fn a_json_schema_is_read_from_a_file_or_from_the_place() {
+    let with = |schema: &str, file: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("toy");
+        std::fs::create_dir(&path).expect("a folder");
+        let contract = RIGHT
+            .replace("proto = \"toy.proto\"\n", "")
+            .replace("grpc = \"toy.Toy/get\"\nmessage = { id = \"{id}\" }\n", "")
+            .replace(
+                "json = { id = \"{id}\" } }",
+                &format!("json_schema = {schema} }}"),
+            );
+        std::fs::write(path.join("contract.toml"), contract).expect("written");
+        std::fs::write(path.join("schemas.json"), file).expect("written");
+        Contract::load(&path).map_err(|error| error.to_string())
+    };
+    let file = r##"{"$defs": {"Pet": {"$ref": "#/$defs/Name"}, "Name": {"type": "string"}, "Other": {"type": "objekt"}}}"##;
+    with("\"schemas.json#/$defs/Pet\"", file).expect("what it reaches is right");
+    with("{ type = \"object\", required = [\"id\"] }", "").expect("in place");
+    for (schema, file, told) in [
+        ("\"schemas.json#/$defs/Other\"", file, "no JSON Schema"),
+        (
+            "\"schemas.json#/$defs/Dog\"",
+            file,
+            "schemas.json has nothing at `/$defs/Dog`",
+        ),
+        ("\"schemas.json\"", "{\n  \"a\":\n}", "schemas.json:3: no JSON"),
+        ("\"none.json\"", "", "none.json: No such file"),
+        ("7", "", "give a file of this folder"),
+    ] {
+        let message = with(schema, file).expect_err(schema);
+        assert!(
+            message.contains("contract.toml:12: `expect.json_schema`"),
+            "{message}"
+        );
+        assert!(message.contains(told), "{told}: {message}");
+    }
+}

@@ -63,9 +63,25 @@ impl Freeze {
     }
 }
 
+/// A connection, and how much of the reply its socket has not taken yet.
+struct Client {
+    socket: TcpStream,
+    left: usize,
+}
+
+impl Client {
+    /// Sends what is left of the reply, as far as the socket takes it.
+    fn send(&mut self, reply: &[u8]) {
+        let (rest, fd) = (&reply[reply.len() - self.left..], self.socket.as_raw_fd());
+        // SAFETY: the bytes are valid for their length.
+        let sent = unsafe { libc::send(fd, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) };
+        self.left -= usize::try_from(sent).unwrap_or(0);
+    }
+}
+
 fn watch(poll: RawFd, fd: RawFd) {
     let mut event = libc::epoll_event {
-        events: (libc::EPOLLIN | libc::EPOLLET) as u32,
+        events: (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET) as u32,
         u64: fd as u64,
     };
     // SAFETY: both descriptors are open, and the kernel copies the event.
@@ -77,7 +93,7 @@ fn serve(listener: &TcpListener, reply: &[u8], mut freeze: Option<Freeze>) -> io
     // SAFETY: no memory is involved.
     let poll = unsafe { libc::epoll_create1(0) };
     watch(poll, listener.as_raw_fd());
-    let mut open: Vec<Option<TcpStream>> = Vec::new();
+    let mut open: Vec<Option<Client>> = Vec::new();
     let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; 128];
     let mut buffer = vec![0_u8; 16 * 1024];
     loop {
@@ -92,19 +108,30 @@ fn serve(listener: &TcpListener, reply: &[u8], mut freeze: Option<Freeze>) -> io
                     socket.set_nodelay(true)?;
                     let fd = socket.as_raw_fd();
                     open.resize_with(open.len().max(fd as usize + 1), || None);
-                    open[fd as usize] = Some(socket);
+                    open[fd as usize] = Some(Client { socket, left: 0 });
                     watch(poll, fd);
                 }
                 continue;
             }
-            // SAFETY: the buffer is valid for its length.
-            let got = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
-            if got <= 0 {
-                open[fd as usize] = None;
+            let Some(client) = &mut open[fd as usize] else {
+                continue;
+            };
+            if client.left > 0 {
+                client.send(reply);
+            }
+            if event.events as i32 & libc::EPOLLIN == 0 {
                 continue;
             }
-            // SAFETY: the bytes are valid for their length.
-            unsafe { libc::send(fd, reply.as_ptr().cast(), reply.len(), libc::MSG_NOSIGNAL) };
+            // SAFETY: the buffer is valid for its length.
+            match unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) } {
+                1.. => {
+                    client.left = reply.len();
+                    client.send(reply);
+                }
+                // An edge that was told twice.
+                -1 if io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock => {}
+                _ => open[fd as usize] = None,
+            }
         }
     }
 }

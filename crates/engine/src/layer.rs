@@ -22,6 +22,11 @@ pub trait Layer: Sized {
     /// Whether the protocol may speak: the handshake is over, and it agreed on the protocol that was asked for.
     fn is_established(&self) -> bool;
 
+    /// Whether an earlier session was resumed, once it is established.
+    fn is_resumed(&self) -> bool {
+        false
+    }
+
     /// Takes bytes from the peer. Appends the plain bytes that they give to `plain`, and what must be sent in answer to
     /// `wire`.
     fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>)

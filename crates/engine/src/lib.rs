@@ -12,10 +12,13 @@
 mod clock;
 mod error;
 pub mod layer;
+mod log;
 mod pacer;
 pub mod parameters;
 pub mod protocol;
+mod reach;
 mod recorder;
+mod recording;
 mod run;
 mod system;
 pub mod tls;
@@ -24,4 +27,4 @@ mod worker;
 mod workload;
 
 pub use error::EngineError;
-pub use run::run;
+pub use run::{CallError, exchange, run};

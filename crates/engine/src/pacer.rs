@@ -1,6 +1,6 @@
 //! When to send: decided from intended times, now, and what waits. Pure; the worker acts on it.
 
-use prony_load::{Arrival, Schedule};
+use prony_load::{Arrival, Partition, Schedule};
 use std::collections::VecDeque;
 
 /// The arrivals of one thread in an open load or of arriving users.
@@ -11,15 +11,17 @@ use std::collections::VecDeque;
 pub(crate) struct Pacer {
     arrival: Arrival,
     seed: u64,
-    thread: u32,
-    threads: u32,
+    partition: Partition,
     schedule: Schedule,
     /// Begin of the phase: the schedule counts from here.
     origin: u64,
     /// No arrival is due from here on.
     until: u64,
     next: u64,
-    waiting: VecDeque<u64>,
+    /// Arrivals that may still become due.
+    left: u64,
+    /// When those that wait were due, and how much later that was noticed.
+    waiting: VecDeque<(u64, u64)>,
     capacity: u64,
 }
 
@@ -27,30 +29,32 @@ pub(crate) struct Pacer {
 const RESERVED: u64 = 1 << 16;
 
 impl Pacer {
-    /// A pacer for thread `thread` of `threads`, of whose arrivals `capacity` may wait. Nothing is due before
-    /// [`Pacer::begin`].
-    pub(crate) fn new(arrival: &Arrival, seed: u64, thread: u32, threads: u32, capacity: u64) -> Self {
+    /// A pacer for a thread's part, of whose arrivals `capacity` may wait. Nothing is due before [`Pacer::begin`].
+    pub(crate) fn new(arrival: &Arrival, seed: u64, partition: Partition, capacity: u64) -> Self {
         Self {
             arrival: arrival.clone(),
             seed,
-            thread,
-            threads,
-            schedule: Schedule::new(arrival, seed, thread, threads),
+            partition,
+            schedule: Schedule::new(arrival, seed, partition),
             origin: u64::MAX,
             until: 0,
             next: u64::MAX,
+            left: 0,
             waiting: VecDeque::with_capacity(capacity.min(RESERVED) as usize),
             capacity,
         }
     }
 
-    /// Begins the schedule anew at `origin`. What is waiting goes on waiting.
-    pub(crate) fn begin(&mut self, origin: u64, until: u64) {
+    /// Begins the schedule anew at `origin`, for so many arrivals at most. What waits since before goes on waiting; what a late
+    /// look has taken from the schedule before, although it was due after its end, is forgotten.
+    pub(crate) fn begin(&mut self, origin: u64, until: u64, arrivals: u64) {
         // Each phase has its own random arrivals, else the measurement would repeat the warm-up.
         self.seed = crate::parameters::mix(self.seed);
-        self.schedule = Schedule::new(&self.arrival, self.seed, self.thread, self.threads);
+        self.schedule = Schedule::new(&self.arrival, self.seed, self.partition);
+        self.waiting.retain(|(due, _)| *due < origin);
         self.origin = origin;
         self.until = until;
+        self.left = arrivals;
         self.step();
     }
 
@@ -67,7 +71,9 @@ impl Pacer {
             .schedule
             .next()
             .map_or(u64::MAX, |ns| self.origin.saturating_add(ns));
-        self.next = if due < self.until { due } else { u64::MAX };
+        let comes = due < self.until && self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        self.next = if comes { due } else { u64::MAX };
     }
 
     /// When the next arrival is due; `u64::MAX`: never.
@@ -81,7 +87,7 @@ impl Pacer {
         while self.next <= now {
             let waits = (self.waiting.len() as u64) < self.capacity;
             if waits {
-                self.waiting.push_back(self.next);
+                self.waiting.push_back((self.next, now - self.next));
             }
             arrived(self.next, waits);
             self.step();
@@ -93,8 +99,9 @@ impl Pacer {
         !self.waiting.is_empty()
     }
 
-    /// Takes the arrival that has waited longest: its intended time.
-    pub(crate) fn take(&mut self) -> Option<u64> {
+    /// Takes the arrival that has waited longest: its intended time, and how much later it was noticed. It should have been
+    /// noticed at once, so this is the generator's own delay.
+    pub(crate) fn take(&mut self) -> Option<(u64, u64)> {
         self.waiting.pop_front()
     }
 }
@@ -112,7 +119,7 @@ mod tests {
             },
             spacing: Spacing::Even,
         };
-        Pacer::new(&arrival, 1, 0, 1, capacity)
+        Pacer::new(&arrival, 1, Partition::new(0, 1, 1), capacity)
     }
 
     #[test]
@@ -125,17 +132,19 @@ mod tests {
     #[test]
     fn a_late_look_finds_all_that_was_due() {
         let mut pacer = pacer(1000.0, 10);
-        pacer.begin(5_000_000, 100_000_000);
+        pacer.begin(5_000_000, 100_000_000, u64::MAX);
         pacer.advance(8_000_000, |_, waits| assert!(waits));
-        let taken: Vec<u64> = std::iter::from_fn(|| pacer.take()).collect();
-        assert_eq!(taken, [5_000_000, 6_000_000, 7_000_000, 8_000_000]);
+        let taken: Vec<(u64, u64)> = std::iter::from_fn(|| pacer.take()).collect();
+        let late = [3_000_000, 2_000_000, 1_000_000, 0];
+        let due = [5_000_000, 6_000_000, 7_000_000, 8_000_000];
+        assert_eq!(taken, std::iter::zip(due, late).collect::<Vec<_>>());
         assert_eq!(pacer.next_due(), 9_000_000);
     }
 
     #[test]
     fn beyond_the_backlog_arrivals_are_lost_and_said_so() {
         let mut pacer = pacer(1000.0, 2);
-        pacer.begin(0, 100_000_000);
+        pacer.begin(0, 100_000_000, u64::MAX);
         let mut lost = Vec::new();
         pacer.advance(4_000_000, |intended, waits| {
             if !waits {
@@ -143,20 +152,41 @@ mod tests {
             }
         });
         assert_eq!(lost, [2_000_000, 3_000_000, 4_000_000]);
-        assert_eq!(pacer.take(), Some(0));
+        assert_eq!(pacer.take(), Some((0, 4_000_000)));
+    }
+
+    /// As a thread does that stood still when the next phase began.
+    #[test]
+    fn a_late_look_takes_nothing_from_a_schedule_that_is_over() {
+        let mut pacer = pacer(1000.0, 100);
+        pacer.begin(0, u64::MAX, u64::MAX);
+        pacer.advance(30_000_000, |_, _| {});
+        pacer.begin(10_000_000, 20_000_000, u64::MAX);
+        pacer.advance(30_000_000, |_, _| {});
+        let taken: Vec<u64> = std::iter::from_fn(|| pacer.take()).map(|(due, _)| due).collect();
+        assert_eq!(taken, (0..20).map(|k| k * 1_000_000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn no_more_arrivals_come_than_are_wanted() {
+        let mut pacer = pacer(1000.0, 10);
+        pacer.begin(0, 100_000_000, 3);
+        pacer.advance(50_000_000, |_, _| {});
+        assert_eq!(std::iter::from_fn(|| pacer.take()).count(), 3);
+        assert_eq!(pacer.next_due(), u64::MAX);
     }
 
     proptest! {
         #[test]
         fn every_arrival_comes_once_whatever_the_looks(looks in proptest::collection::vec(0..5_000_000u64, 0..200)) {
             let mut pacer = pacer(2000.0, u64::MAX);
-            pacer.begin(0, 50_000_000);
+            pacer.begin(0, 50_000_000, u64::MAX);
             let (mut now, mut seen) = (0, Vec::new());
             for pause in looks.into_iter().chain([50_000_000]) {
                 now += pause;
                 pacer.advance(now, |_, _| {});
-                while let Some(intended) = pacer.take() {
-                    prop_assert!(intended <= now);
+                while let Some((intended, late)) = pacer.take() {
+                    prop_assert_eq!(intended + late, now);
                     seen.push(intended);
                 }
             }

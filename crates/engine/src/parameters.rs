@@ -1,15 +1,13 @@
-//! The values that fill a template's places: pure functions of (seed, thread, number of the request in its thread).
+//! The values that fill a template's places: pure functions of (seed, number of the request).
 
-use prony_load::{Parameter, Source};
+use prony_load::{Bag, Parameter, Pick, Source};
 use std::io::Write as _;
 
-/// The parameters of a workload in one thread.
+/// The parameters of a workload.
 #[derive(Debug, Clone)]
 pub struct Parameters {
     sources: Vec<Source>,
     seed: u64,
-    thread: u64,
-    threads: u64,
 }
 
 /// The values for one request.
@@ -17,44 +15,45 @@ pub struct Parameters {
 pub struct Values<'a> {
     parameters: &'a Parameters,
     number: u64,
+    /// What earlier replies of the sequence gave.
+    taken: Option<&'a Bag>,
 }
 
 impl Parameters {
-    /// The parameters in thread `thread` (from 0) of `threads`.
-    pub fn new(parameters: &[Parameter], seed: u64, thread: u32, threads: u32) -> Self {
+    /// The parameters of a job with this seed.
+    pub fn new(parameters: &[Parameter], seed: u64) -> Self {
         Self {
             sources: parameters
                 .iter()
                 .map(|parameter| parameter.source.clone())
                 .collect(),
             seed,
-            thread: u64::from(thread),
-            threads: u64::from(threads),
         }
     }
 
-    /// The values for the request with this number in its thread.
+    /// The values for the request with this number.
     pub const fn values(&self, number: u64) -> Values<'_> {
         Values {
             parameters: self,
             number,
+            taken: None,
         }
     }
 }
 
-impl Values<'_> {
+impl<'a> Values<'a> {
+    /// The same with what earlier replies of the sequence gave.
+    #[must_use]
+    pub const fn with_taken(self, taken: Option<&'a Bag>) -> Self {
+        Self { taken, ..self }
+    }
+
     /// Appends the value of parameter `index`.
     pub fn append(&self, index: usize, out: &mut Vec<u8>) {
-        let Parameters {
-            sources,
-            seed,
-            thread,
-            threads,
-        } = self.parameters;
-        let random =
-            |salt: u64| mix(seed ^ mix(thread ^ mix(self.number ^ mix(index as u64 ^ (salt << 32)))));
+        let Parameters { sources, seed } = self.parameters;
+        let random = |salt: u64| mix(seed ^ mix(self.number ^ mix(index as u64 ^ (salt << 32))));
         match &sources[index] {
-            Source::Counter { start } => decimal(start.wrapping_add(self.number * threads + thread), out),
+            Source::Counter { start } => decimal(start.wrapping_add(self.number), out),
             Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),
             Source::Random { low, high } => {
                 // The high half of the product maps 64 random bits to the range without a division.
@@ -67,10 +66,26 @@ impl Values<'_> {
                     out.push(b"0123456789abcdef"[nibble as usize]);
                 }
             }
+            Source::Messages(messages) => {
+                let message = (self.number % messages.len() as u64) as usize;
+                out.extend_from_slice(messages[message].as_slice());
+            }
             Source::Lines(lines) => {
                 let line = (self.number % lines.len() as u64) as usize;
                 out.extend_from_slice(lines[line].as_bytes());
             }
+            Source::Column { values, pick } => {
+                let rows = values.len() as u64;
+                let row = match pick {
+                    Pick::InTurn | Pick::Once => self.number % rows,
+                    // Of the number alone, so that all columns of a table give the same row.
+                    Pick::Random => {
+                        ((u128::from(mix(seed ^ mix(self.number))) * u128::from(rows)) >> 64) as u64
+                    }
+                };
+                out.extend_from_slice(values[row as usize].as_bytes());
+            }
+            Source::Taken(slot) => out.extend_from_slice(self.taken.map_or(&[], |bag| bag.get(*slot))),
         }
     }
 }
@@ -91,35 +106,29 @@ pub(crate) const fn mix(value: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn value(source: Source, thread: u32, number: u64) -> String {
+    fn value(source: Source, number: u64) -> String {
         let parameter = Parameter {
             name: "p".into(),
             source,
         };
-        let parameters = Parameters::new(&[parameter], 7, thread, 2);
+        let parameters = Parameters::new(&[parameter], 7);
         let mut out = Vec::new();
         parameters.values(number).append(0, &mut out);
         String::from_utf8(out).expect("text")
     }
 
     #[test]
-    fn a_counter_never_repeats_over_threads() {
-        let mut seen: Vec<u64> = (0..2)
-            .flat_map(|thread| (0..50).map(move |number| (thread, number)))
-            .map(|(thread, number)| {
-                value(Source::Counter { start: 10 }, thread, number)
-                    .parse()
-                    .expect("a number")
-            })
+    fn a_counter_counts() {
+        let seen: Vec<String> = (0..3)
+            .map(|number| value(Source::Counter { start: 10 }, number))
             .collect();
-        seen.sort_unstable();
-        assert_eq!(seen, (10..110).collect::<Vec<u64>>());
+        assert_eq!(seen, ["10", "11", "12"]);
     }
 
     #[test]
     fn a_range_cycles_and_includes_its_end() {
         let values: Vec<String> = (0..4)
-            .map(|number| value(Source::Range { low: 1, high: 3 }, 1, number))
+            .map(|number| value(Source::Range { low: 1, high: 3 }, number))
             .collect();
         assert_eq!(values, ["1", "2", "3", "1"]);
     }
@@ -127,16 +136,16 @@ mod tests {
     #[test]
     fn random_values_stay_inside_and_come_again() {
         for number in 0..1000 {
-            let text = value(Source::Random { low: 5, high: 6 }, 0, number);
+            let text = value(Source::Random { low: 5, high: 6 }, number);
             assert!(text == "5" || text == "6", "{text}");
-            assert_eq!(text, value(Source::Random { low: 5, high: 6 }, 0, number));
+            assert_eq!(text, value(Source::Random { low: 5, high: 6 }, number));
         }
         let whole = Source::Random {
             low: 0,
             high: u64::MAX,
         };
-        assert_ne!(value(whole.clone(), 0, 1), value(whole, 1, 1));
-        let hex = value(Source::Hex { digits: 40 }, 0, 3);
+        assert_ne!(value(whole.clone(), 0), value(whole, 1));
+        let hex = value(Source::Hex { digits: 40 }, 3);
         assert_eq!(hex.len(), 40);
         assert!(hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
     }
@@ -144,7 +153,7 @@ mod tests {
     #[test]
     fn a_feed_is_cycled() {
         let lines = Source::Lines(vec!["a".into(), "b".into()]);
-        assert_eq!(value(lines.clone(), 0, 2), "a");
-        assert_eq!(value(lines, 0, 3), "b");
+        assert_eq!(value(lines.clone(), 2), "a");
+        assert_eq!(value(lines, 3), "b");
     }
 }

@@ -19,10 +19,12 @@ pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, EngineEr
 
 /// Files that a process needs beside its connections: standard streams, rings, libraries, `/proc`.
 const SPARE_FILES: u64 = 64;
+/// Files that a thread of the generator needs beside its connections: what it waits with, and what it is told through.
+const FILES_OF_A_THREAD: u64 = 4;
 
-/// Makes sure that `connections` sockets may be open, raising the limit where this process may.
-pub(crate) fn allow_files(connections: u64) -> Result<(), EngineError> {
-    let needed = connections + SPARE_FILES;
+/// Makes sure that `connections` sockets of `threads` threads may be open, raising the limit where this process may.
+pub(crate) fn allow_files(connections: u64, threads: u64) -> Result<(), EngineError> {
+    let needed = connections + SPARE_FILES + threads * FILES_OF_A_THREAD;
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

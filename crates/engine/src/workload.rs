@@ -1,12 +1,15 @@
 //! A workload made ready for a protocol: requests serialised, expectations compiled, choices drawn.
 
 use crate::EngineError;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, rules};
 use prony_load::{
     Body, CompiledExpectation, Job, Operation, Order, Parameter, Part, Request, Source, Template,
     WorkloadError,
 };
-use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use std::sync::Arc;
+
+/// Values that a sequence may take.
+const MOST_TAKEN: usize = 64;
 
 /// One operation, ready to be sent and judged.
 pub(crate) struct PreparedOperation<P: Protocol> {
@@ -16,12 +19,25 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) constant_body: Option<Vec<u8>>,
     /// Whether the body has rules that need the whole of it.
     pub(crate) judges_body: bool,
+    /// Whether the request says that it is the last one of its connection (RFC 9112, section 9.6).
+    pub(crate) closes: bool,
+    /// What of each reply is needed because later requests take something from it.
+    pub(crate) takes: Takes,
 }
 
-/// The operations of a job, ready.
+/// What of each reply later requests need, whether it is checked or not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Takes {
+    pub(crate) body: bool,
+    pub(crate) head: bool,
+}
+
+/// The operations of a job, ready. All threads share them.
 pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) operations: Vec<PreparedOperation<P>>,
-    pub(crate) order: Ready,
+    pub(crate) order: Arc<Ready>,
+    /// Whether requests carry what earlier replies gave.
+    pub(crate) takes: bool,
 }
 
 /// How the next operation is chosen.
@@ -35,6 +51,16 @@ pub(crate) enum Ready {
     Sequence(Vec<u16>),
 }
 
+impl Ready {
+    /// Requests of one arrival.
+    pub(crate) const fn length(&self) -> u64 {
+        match self {
+            Self::One(_) | Self::Mix(_) => 1,
+            Self::Sequence(steps) => steps.len() as u64,
+        }
+    }
+}
+
 impl<P: Protocol> PreparedWorkload<P> {
     pub(crate) fn new(job: &Job) -> Result<Self, EngineError> {
         validate(job)?;
@@ -45,7 +71,12 @@ impl<P: Protocol> PreparedWorkload<P> {
             .map(|operation| prepare::<P>(operation, job));
         Ok(Self {
             operations: operations.collect::<Result<_, _>>()?,
-            order: order(&job.workload.order),
+            takes: job
+                .workload
+                .operations
+                .iter()
+                .any(|operation| !operation.expect.take.is_empty()),
+            order: Arc::new(order(&job.workload.order)),
         })
     }
 }
@@ -65,7 +96,12 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
     let constant_body = expectation.constant_body().map(<[u8]>::to_vec);
     Ok(PreparedOperation {
         request,
-        judges_body: constant_body.is_none() && !operation.expect.body.is_empty(),
+        closes: operation.request.headers.iter().any(rules::asks_to_close),
+        judges_body: constant_body.is_none() && expectation.judges_body(),
+        takes: Takes {
+            body: expectation.takes_of_body(),
+            head: expectation.takes_of_head(),
+        },
         constant_body,
         expectation,
     })
@@ -89,56 +125,6 @@ fn order(order: &Order) -> Ready {
             }
         }
         Order::Sequence(steps) => Ready::Sequence(steps.iter().map(|step| step.operation as u16).collect()),
-    }
-}
-
-/// Draws operations for one thread.
-pub(crate) struct Chooser {
-    order: Ready,
-    random: SmallRng,
-}
-
-impl Chooser {
-    pub(crate) fn new(order: &Ready, seed: u64, thread: u32) -> Self {
-        let own = crate::parameters::mix(seed ^ crate::parameters::mix(u64::from(thread)));
-        Self {
-            order: order.clone(),
-            random: SmallRng::seed_from_u64(own),
-        }
-    }
-
-    /// The operation that comes first: of a sequence its first step.
-    pub(crate) fn first(&mut self) -> u16 {
-        match &self.order {
-            Ready::One(operation) => *operation,
-            Ready::Sequence(steps) => steps[0],
-            Ready::Mix(weighted) => {
-                let total = weighted.last().map_or(1, |(sum, _)| *sum);
-                let drawn = self.random.random_range(0..total);
-                let place = weighted.partition_point(|(sum, _)| *sum <= drawn);
-                weighted[place].1
-            }
-        }
-    }
-
-    /// The operation of step `step` of the sequence; `None` past its end, or where there is no sequence.
-    pub(crate) fn step(&self, step: u16) -> Option<u16> {
-        match &self.order {
-            Ready::Sequence(steps) => steps.get(usize::from(step)).copied(),
-            _ => None,
-        }
-    }
-
-    /// Requests of one arrival.
-    pub(crate) fn length(&self) -> u64 {
-        match &self.order {
-            Ready::Sequence(steps) => steps.len() as u64,
-            _ => 1,
-        }
-    }
-
-    pub(crate) const fn is_sequence(&self) -> bool {
-        matches!(self.order, Ready::Sequence(_))
     }
 }
 
@@ -186,6 +172,9 @@ fn check_source(parameter: &Parameter) -> Result<(), EngineError> {
         }
         Source::Hex { digits: 0 | 65.. } => "it has 1 to 64 hexadecimal digits",
         Source::Lines(lines) if lines.is_empty() => "its feed has no line",
+        Source::Messages(messages) if messages.is_empty() => "it has no message",
+        Source::Column { values, .. } if values.is_empty() => "its table has no row",
+        Source::Taken(MOST_TAKEN..) => "a sequence takes at most 64 values",
         _ => return Ok(()),
     };
     Err(EngineError::Parameter {
@@ -226,7 +215,7 @@ fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), Eng
 }
 
 fn breaks_a_head(source: &Source, in_path: bool) -> bool {
-    let Source::Lines(lines) = source else {
+    let (Source::Lines(lines) | Source::Column { values: lines, .. }) = source else {
         return false;
     };
     let breaks = |byte: u8| byte < b' ' || byte == 0x7f || (in_path && byte == b' ');

@@ -7,8 +7,9 @@ mod toy;
 mod wire;
 
 use prony_load::{
-    Arrival, BodyRule, Expectation, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter, Part,
-    Profile, Protocol, Rate, Series, Source, Spacing, Step, Template, TransportChoice, WarmUp, Workload,
+    Arrival, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter,
+    Part, Profile, Protocol, Rate, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
+    Workload,
 };
 use prony_measurement::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -71,6 +72,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 on_both_transports!(
     constant_replies,
     judged_replies,
+    values_that_are_taken,
     replies_in_pieces,
     an_open_load,
     http2,
@@ -246,6 +248,42 @@ fn judged_replies(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
     job.workload = judged();
+    assert_allocates_nothing(job);
+}
+
+/// The path of the second request, and a header of it, come from the reply to the first.
+fn values_that_are_taken(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    let take = |name: &str, slot, from: &str| Take {
+        name: name.into(),
+        slot,
+        from: from.parse().expect("an origin"),
+    };
+    let mut first = operation("json", BodyRule::Contains(Template::literal("id")));
+    first.expect.take = vec![
+        take("id", 0, "json:/id"),
+        take("name", 1, "header:x-name"),
+        take("of", 2, "regex:of.:.(1)"),
+    ];
+    let mut second = operation("exact", BodyRule::Exact(around("<", "> exactly")));
+    second.request.path = Template(vec![Part::Literal("/exact/".into()), Part::Value(1)]);
+    second.request.headers = vec![Header {
+        name: "x-taken".into(),
+        value: Template(vec![Part::Value(2), Part::Value(3)]),
+    }];
+    let steps = [0, 1].map(|operation| Step { operation, weight: 1 });
+    let counted = judged().parameters;
+    let taken = (0..3).map(|slot| Parameter {
+        name: slot.to_string(),
+        source: Source::Taken(slot),
+    });
+    job.workload = Workload {
+        name: "taken".into(),
+        operations: vec![first, second],
+        order: Order::Sequence(steps.to_vec()),
+        parameters: counted.into_iter().chain(taken).collect(),
+    };
     assert_allocates_nothing(job);
 }
 

@@ -23,6 +23,12 @@ on_both_transports!(
     an_ipv6_address_is_reached,
     the_caller_ends_the_warm_up_and_the_measurement,
     the_warm_up_is_not_recorded,
+    a_request_that_asks_to_close_is_the_last_on_its_connection,
+    connections_are_made_again_after_so_many_requests,
+    a_counted_load_sends_so_many_requests,
+    places_pause_between_requests,
+    connections_come_one_after_the_other,
+    a_sequence_goes_on_over_connections,
 );
 
 fn every_reply_is_counted_and_checked(transport: TransportChoice) {
@@ -55,10 +61,7 @@ fn pipelined_requests_keep_their_order(transport: TransportChoice) {
     let server =
         Server::new(|stream, _| answer_all(stream, |got| ok(got.line.split(' ').nth(1).expect("a path"))));
     let mut job = job(server.address, transport);
-    job.load = Load::Closed {
-        connections: 3,
-        in_flight: 16,
-    };
+    job.load = Load::closed(3, 16);
     job.workload = Workload {
         parameters: vec![counter()],
         ..Workload::of(operation("echo", Template::literal("/"), ""))
@@ -75,10 +78,7 @@ fn several_threads_share_the_connections(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     job.threads = 3;
-    job.load = Load::Closed {
-        connections: 7,
-        in_flight: 1,
-    };
+    job.load = Load::closed(7, 1);
     let recording = run(&job);
     assert_eq!(recording.connections.established, 7);
     assert_eq!(recording.generator.threads, 3);
@@ -312,4 +312,197 @@ fn the_warm_up_is_not_recorded(transport: TransportChoice) {
             .any(|warning| warning.kind == WarningKind::Errors)
     );
     assert_eq!(recording.intervals.len(), 3);
+}
+
+/// Closes after each reply to a request that asks for it, as RFC 9112 wants it.
+fn obedient(most: &Arc<std::sync::atomic::AtomicU64>) -> Server {
+    let most = Arc::clone(most);
+    Server::new(move |stream, _| {
+        use std::io::Write as _;
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = std::io::BufReader::new(stream);
+        let mut served = 0;
+        while let Some(got) = toy::read_request(&mut reader) {
+            served += 1;
+            most.fetch_max(served, std::sync::atomic::Ordering::SeqCst);
+            if writer.write_all(HELLO.as_bytes()).is_err() || got.head.contains("Connection: close\r\n") {
+                return;
+            }
+        }
+    })
+}
+
+fn a_request_that_asks_to_close_is_the_last_on_its_connection(transport: TransportChoice) {
+    let most = Arc::default();
+    let server = obedient(&most);
+    let mut job = job(server.address, transport);
+    job.workload.operations[0].request.headers = vec![prony_load::Header {
+        name: "Connection".into(),
+        value: Template::literal("close"),
+    }];
+    let recording = run(&job);
+    assert!(recording.requests.valid > 10, "{recording:#?}");
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
+    assert_eq!(most.load(std::sync::atomic::Ordering::SeqCst), 1);
+    let closed = |warning: &prony_measurement::Warning| warning.kind == WarningKind::ConnectionClosed;
+    assert!(
+        !recording.warnings.iter().any(closed),
+        "the server did what it was asked for"
+    );
+}
+
+fn connections_are_made_again_after_so_many_requests(transport: TransportChoice) {
+    for (each, depth) in [(1, 1), (3, 1), (5, 4)] {
+        let most = Arc::default();
+        let server = obedient(&most);
+        let mut job = job(server.address, transport);
+        job.load = Load::closed(4, depth);
+        job.limits.requests_per_connection = Some(each);
+        let recording = run(&job);
+        assert!(recording.requests.valid > 10, "{recording:#?}");
+        assert_eq!(
+            recording.outcomes.errors(),
+            0,
+            "{each} {depth}: {:?}",
+            recording.outcomes
+        );
+        assert_eq!(most.load(std::sync::atomic::Ordering::SeqCst), u64::from(each));
+        assert!(recording.connections.reconnects > 0);
+    }
+}
+
+fn a_counted_load_sends_so_many_requests(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    for (requests, threads, depth) in [(1, 1, 1), (3, 2, 1), (1_000, 3, 1), (777, 2, 5)] {
+        let mut job = job(server.address, transport);
+        job.threads = threads;
+        job.load = Load::closed(7, depth);
+        job.phases.measurement_ns = 60_000 * MS;
+        job.phases.warm_up = WarmUp::FixedNs(50 * MS);
+        job.interval_ns = 10 * MS;
+        job.limits.requests = Some(requests);
+        let recording = run(&job);
+        assert_eq!(recording.requests.offered, requests);
+        assert_eq!(recording.requests.valid, requests);
+        assert!(
+            recording.duration_s > 0.0 && recording.duration_s < 30.0,
+            "{}",
+            recording.duration_s
+        );
+        let in_time = (recording.throughput_per_s * recording.duration_s).round() as u64;
+        assert!(
+            in_time >= requests,
+            "{in_time}: the warm-up's last replies may come in the measurement"
+        );
+    }
+}
+
+fn places_pause_between_requests(transport: TransportChoice) {
+    let shortest = Arc::new(std::sync::atomic::AtomicU64::new(u64::MAX));
+    let noted = Arc::clone(&shortest);
+    let server = Server::new(move |stream, _| {
+        let mut last: Option<std::time::Instant> = None;
+        answer_all(stream, |_| {
+            let now = std::time::Instant::now();
+            if let Some(last) = last {
+                let pause = (now - last).as_millis() as u64;
+                noted.fetch_min(pause, std::sync::atomic::Ordering::SeqCst);
+            }
+            last = Some(now);
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.load = Load::Closed {
+        connections: 4,
+        in_flight: 1,
+        think_ns: 30 * MS,
+        growth: None,
+    };
+    let recording = run(&job);
+    // At most one request each 30 ms, the first at once.
+    assert!(
+        (8..=44).contains(&recording.requests.valid),
+        "{:?}",
+        recording.requests
+    );
+    let shortest = shortest.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(
+        (29..10_000).contains(&shortest),
+        "{shortest} ms between two requests"
+    );
+    // Connections that are not kept alive pause as well.
+    job.limits.requests_per_connection = Some(1);
+    let recording = run(&job);
+    assert!(
+        (8..=44).contains(&recording.requests.valid),
+        "{:?}",
+        recording.requests
+    );
+    assert_eq!(recording.outcomes.errors(), 0);
+}
+
+fn connections_come_one_after_the_other(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.threads = 2;
+    job.load = Load::Closed {
+        connections: 10,
+        in_flight: 1,
+        think_ns: 0,
+        growth: Some(prony_load::Growth {
+            from: 2,
+            over_ns: 200 * MS,
+        }),
+    };
+    let mut at_begin = None;
+    let (_commands, none) = mpsc::channel();
+    let recording = prony_engine::run(
+        &job,
+        &mut |event| {
+            if let Event::Phase {
+                phase: Phase::Measurement,
+                established,
+            } = event
+            {
+                at_begin = Some(established);
+            }
+        },
+        &none,
+    )
+    .expect("a recording");
+    toy::check_sums(&recording);
+    assert_eq!(at_begin, Some(2));
+    assert_eq!(recording.connections.established, 10);
+    assert_eq!(recording.outcomes.errors(), 0);
+    let kinds: Vec<WarningKind> = recording.warnings.iter().map(|warning| warning.kind).collect();
+    assert!(
+        !kinds.contains(&WarningKind::ConnectionsNotEstablished) && !kinds.contains(&WarningKind::LittlesLaw)
+    );
+    job.load = Load::Closed {
+        connections: 10,
+        in_flight: 1,
+        think_ns: 0,
+        growth: Some(prony_load::Growth { from: 11, over_ns: 1 }),
+    };
+    assert!(toy::fails(&job).is_bad_input());
+}
+
+/// Its steps come one after the other, even where no connection is kept alive.
+fn a_sequence_goes_on_over_connections(transport: TransportChoice) {
+    let most = Arc::default();
+    let server = obedient(&most);
+    let mut job = job(server.address, transport);
+    job.workload
+        .operations
+        .push(operation("second", Template::literal("/second"), "hello"));
+    job.workload.order = Order::Sequence([0, 1].map(|operation| Step { operation, weight: 1 }).to_vec());
+    job.limits.requests_per_connection = Some(1);
+    let recording = run(&job);
+    let [first, second] = &recording.operations[..] else {
+        panic!("two operations")
+    };
+    assert!(second.requests.valid > 5, "{recording:#?}");
+    assert!(first.requests.valid.abs_diff(second.requests.valid) <= 4);
+    assert!(recording.sequences_per_s.is_some_and(|rate| rate > 0.0));
 }

@@ -26,6 +26,7 @@ on_both_transports!(
     a_server_that_closes_at_once_resets,
     nobody_there_is_an_error,
     a_server_that_serves_one_at_a_time_is_loaded,
+    a_wrong_body_without_end_does_not_fill_the_memory,
 );
 
 fn kinds(recording: &Recording) -> Vec<WarningKind> {
@@ -225,10 +226,7 @@ fn a_server_that_serves_one_at_a_time_is_loaded(transport: TransportChoice) {
         }
     });
     let mut job = job(address, transport);
-    job.load = Load::Closed {
-        connections: 64,
-        in_flight: 1,
-    };
+    job.load = Load::closed(64, 1);
     job.timeout_ns = 60_000 * MS;
     job.phases.drain_ns = 100 * MS;
     let recording = run(&job);
@@ -253,10 +251,7 @@ fn jobs_that_cannot_be_run_are_told() {
     unresolvable.target.host = "no such host".into();
     assert!(matches!(fails(&unresolvable), EngineError::Resolve { .. }));
     let mut empty = good();
-    empty.load = Load::Closed {
-        connections: 0,
-        in_flight: 1,
-    };
+    empty.load = Load::closed(0, 1);
     assert!(fails(&empty).is_bad_input());
     let mut crowded = good();
     crowded.threads = 5;
@@ -267,4 +262,40 @@ fn jobs_that_cannot_be_run_are_told() {
     let mut far = good();
     far.cpus = vec![900];
     assert!(fails(&far).to_string().contains("CPU 900"));
+}
+
+/// The most memory that this process has had so far, KiB.
+fn peak_kib() -> i64 {
+    // SAFETY: all-zero is a valid `rusage`, and the kernel writes one.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage.ru_maxrss
+    }
+}
+
+fn a_wrong_body_without_end_does_not_fill_the_memory(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        if read_request(&mut BufReader::new(stream)).is_some() {
+            let piece = vec![b'x'; 65_536];
+            let _ = writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 268435456\r\n\r\n");
+            (0..4096).all(|_| writer.write_all(&piece).is_ok());
+        }
+    });
+    let mut job = job(server.address, transport);
+    job.load = Load::closed(1, 1);
+    job.limits.requests = Some(1);
+    job.timeout_ns = 60_000 * MS;
+    job.phases.measurement_ns = 60_000 * MS;
+    let before = peak_kib();
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.wrong_reply, 1, "{recording:#?}");
+    assert!(
+        recording.wrong_replies[0].got.contains("xxx"),
+        "{:?}",
+        recording.wrong_replies
+    );
+    let grown = peak_kib() - before;
+    assert!(grown < 128 * 1024, "{grown} KiB for a body of 256 MiB");
 }

@@ -480,13 +480,14 @@ fn fewer_streams_than_asked_for_are_told() {
                     warns_of(recording, "lets 3 requests") && warns_of(recording, "where 8 were asked for")
                 );
             }
-            // The law of Little is asked of the streams that there were.
-            assert!(
-                !recording
-                    .warnings
-                    .iter()
-                    .any(|warning| warning.kind == WarningKind::LittlesLaw)
-            );
+            // The law of Little is asked of the streams that there were. A noisy machine may break it, but not change them.
+            let doubts = recording
+                .warnings
+                .iter()
+                .filter(|warning| warning.kind == WarningKind::LittlesLaw);
+            for doubt in doubts {
+                assert!(doubt.text.contains("where there were 6 "), "{doubt:?}");
+            }
         });
     }
 }

@@ -20,6 +20,12 @@ on_both_transports!(
     users_come_send_their_requests_and_leave,
     users_think,
     users_beyond_the_limit_are_turned_away,
+    a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply,
+    each_request_of_users_has_its_own_number,
+    waiting_for_the_service_is_no_lag_of_the_generator,
+    connecting_is_no_lag_of_the_generator,
+    a_counted_open_load_ends_with_its_last_request,
+    stages_follow_each_other,
 );
 
 fn arrival(rate: f64) -> Arrival {
@@ -73,7 +79,7 @@ fn a_ramp_and_its_hold_offer_what_the_profile_holds(transport: TransportChoice) 
         over_ns: 400 * MS,
     };
     let arrival = Arrival {
-        profile,
+        profile: profile.clone(),
         spacing: Spacing::Even,
     };
     job.load = open(arrival, 8);
@@ -290,4 +296,153 @@ fn an_arrival_of_a_sequence_is_the_whole_of_it() {
     let recording = run(&job);
     assert_eq!(recording.requests.valid, 60, "{recording:#?}");
     assert!(recording.sequence_time_ns.is_some());
+}
+
+fn kinds(recording: &prony_measurement::Recording) -> Vec<prony_measurement::WarningKind> {
+    recording.warnings.iter().map(|warning| warning.kind).collect()
+}
+
+/// What the server answers at once is not recorded as late, because the request before it was never answered.
+fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: TransportChoice) {
+    let requests = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&requests);
+    let server = Server::new(move |stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = std::io::BufReader::new(stream);
+        while toy::read_request(&mut reader).is_some() {
+            // Each fifth request is never answered.
+            if counting.fetch_add(1, Ordering::SeqCst) % 5 == 4 {
+                continue;
+            }
+            if std::io::Write::write_all(&mut writer, HELLO.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut job = job(server.address, transport);
+    // Far above what a busy machine takes for a reply.
+    job.timeout_ns = 4_000 * MS;
+    job.load = users(20.0, 4, 0, 100);
+    job.phases.measurement_ns = 5_000 * MS;
+    let recording = run(&job);
+    assert!(recording.outcomes.timeout > 5, "{:?}", recording.outcomes);
+    let longest = recording.response_time_ns.expect("replies").max;
+    assert!(longest < 3_500 * MS, "{longest} ns for what was answered at once");
+}
+
+fn each_request_of_users_has_its_own_number(transport: TransportChoice) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let server = Server::new(move |stream, _| {
+        answer_all(stream, |got| {
+            let path = got.line.split(' ').nth(1).expect("a path");
+            noted.lock().expect("no panic").push(path.to_owned());
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.load = users(100.0, 1, 0, 50);
+    job.workload.parameters = vec![prony_load::Parameter {
+        name: "n".into(),
+        source: prony_load::Source::Range { low: 1, high: 2 },
+    }];
+    job.workload.operations[0].request.path = Template(vec![
+        prony_load::Part::Literal("/".into()),
+        prony_load::Part::Value(0),
+    ]);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.errors(), 0);
+    let seen = seen.lock().expect("no panic");
+    let ones = seen.iter().filter(|path| *path == "/1").count();
+    assert!(
+        seen.len() >= 29 && ones.abs_diff(seen.len() - ones) <= 1,
+        "{seen:?}"
+    );
+}
+
+fn waiting_for_the_service_is_no_lag_of_the_generator(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        answer_all(stream, |_| {
+            std::thread::sleep(Duration::from_millis(700));
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.timeout_ns = 20_000 * MS;
+    job.phases.drain_ns = 20_000 * MS;
+    job.load = open(arrival(40.0), 4);
+    let recording = run(&job);
+    let lag = recording.schedule_lag_ns.expect("an open load");
+    assert!(lag.max > 700 * MS, "the requests waited: {lag:?}");
+    assert!(!kinds(&recording).contains(&prony_measurement::WarningKind::ScheduleLag));
+}
+
+/// The service lets its users wait before it says its first word.
+fn connecting_is_no_lag_of_the_generator(transport: TransportChoice) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                use std::io::Write as _;
+                let (mut stream, mut bytes) = (stream, [0; 1024]);
+                std::thread::sleep(Duration::from_secs(1));
+                // SETTINGS, and for each request a block of `:status 200` that ends its stream.
+                let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+                std::thread::sleep(Duration::from_millis(100));
+                while stream.read(&mut bytes).is_ok_and(|count| count > 0) {
+                    let _ = stream.write_all(&[0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]);
+                }
+            });
+        }
+    });
+    let mut job = job(address, transport);
+    job.protocol = prony_load::Protocol::Http2;
+    job.workload.operations[0].expect.body.clear();
+    job.timeout_ns = 20_000 * MS;
+    job.phases.drain_ns = 20_000 * MS;
+    job.load = users(50.0, 1, 0, 50);
+    let recording = run(&job);
+    let lag = recording.schedule_lag_ns.expect("users");
+    assert!(
+        recording.outcomes.valid > 5 && lag.p50 > 900 * MS,
+        "{lag:?} {:?}",
+        recording.outcomes
+    );
+    assert!(!kinds(&recording).contains(&prony_measurement::WarningKind::ScheduleLag));
+}
+
+fn a_counted_open_load_ends_with_its_last_request(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.threads = 3;
+    job.load = open(arrival(1_000.0), 7);
+    job.phases.measurement_ns = 60_000 * MS;
+    job.limits.requests = Some(100);
+    let recording = run(&job);
+    assert_eq!(recording.requests.valid, 100, "{recording:#?}");
+    assert!(
+        recording.duration_s >= 0.099 && recording.duration_s < 30.0,
+        "{}",
+        recording.duration_s
+    );
+    assert!(!kinds(&recording).contains(&prony_measurement::WarningKind::RateNotHeld));
+}
+
+fn stages_follow_each_other(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    let stage = |rate: f64, ms: u64| prony_load::Stage {
+        rate: per_second(rate),
+        for_ns: ms * MS,
+    };
+    let profile = Profile::Stages {
+        stages: vec![stage(100.0, 100), stage(2_000.0, 100), stage(50.0, 100)],
+    };
+    let arrival = Arrival {
+        profile,
+        spacing: Spacing::Even,
+    };
+    job.load = open(arrival, 8);
+    assert_eq!(run(&job).requests.valid, 10 + 200 + 5);
 }

@@ -23,10 +23,7 @@ fn both_versions_carry_both_protocols() {
         );
         for (protocol, in_flight) in [(Protocol::Http1, 1), (Protocol::Http2, 8)] {
             let mut load = hello(server.port, protocol);
-            load.load = Load::Closed {
-                connections: 3,
-                in_flight,
-            };
+            load.load = Load::closed(3, in_flight);
             on_each_transport(&load, |recording| {
                 assert_all_valid(recording);
                 // Connections are timed apart from their handshakes, and all of them had one.
@@ -42,10 +39,7 @@ fn bodies_larger_than_a_record_pass_both_ways() {
     let server = nginx::start("tls-large", "ssl http2", "");
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let mut load = hello(server.port, protocol);
-        load.load = Load::Closed {
-            connections: 2,
-            in_flight: 1,
-        };
+        load.load = Load::closed(2, 1);
         load.workload.operations[0] = expecting(get("/large"), &large_body());
         on_each_transport(&load, assert_all_valid);
         load.workload.operations[0] = expecting(post("/", &large_body()), HELLO);

@@ -111,6 +111,10 @@ impl Host for FakeHost {
         })
     }
 
+    fn memory_available_bytes(&self) -> Option<u64> {
+        None
+    }
+
     fn pin_self(&self, _: &Cpus) -> Result<(), HostError> {
         Ok(())
     }
@@ -143,6 +147,14 @@ impl Process for FakeProcess {
 
     fn memory_bytes(&mut self) -> Option<u64> {
         self.usage.resources.memory_bytes_mean
+    }
+
+    fn rest(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn wake(&mut self) -> Result<(), HostError> {
+        Ok(())
     }
 
     fn begin_window(&mut self) -> Result<(), HostError> {

@@ -1,12 +1,8 @@
-//! The words of this crate: a [`Host`], the [`Process`]es on it, and what is asked of and said about them.
+//! A [`Host`], and the [`Process`]es on it.
 
-use crate::{Cpus, HostError, Topology};
-use prony_measurement::{Environment, ResourceSample, Resources, Warning};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
+use crate::{Cpus, Ending, HostError, MachineUsage, ProcessSpec, Topology, Usage};
+use prony_measurement::{Environment, Warning};
 use std::io::{Read, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// A place where processes run.
@@ -29,6 +25,9 @@ pub trait Host: Send + Sync {
     /// What the whole machine did in `window`, while nothing of ours runs: the noise of the others.
     fn watch(&self, window: Duration) -> Option<MachineUsage>;
 
+    /// Memory that new processes can have without others being pushed out, bytes; `None` where it is not known.
+    fn memory_available_bytes(&self) -> Option<u64>;
+
     /// Keeps the calling process off the CPUs of a service.
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError>;
 }
@@ -47,7 +46,7 @@ pub trait Process: Send {
     /// What was asked for and is not in force.
     fn warnings(&self) -> &[Warning];
 
-    /// Its standard input and output, once, where the spec said [`Stdio::Piped`].
+    /// Its standard input and output, once, where the spec said [`Stdio::Piped`](crate::Stdio::Piped).
     fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)>;
 
     /// How it ended, where it has. `Ending::left` says whether processes below it still run.
@@ -55,6 +54,12 @@ pub trait Process: Send {
 
     /// Memory that it and everything below it holds now, bytes.
     fn memory_bytes(&mut self) -> Option<u64>;
+
+    /// Makes it and everything below it stand still: it keeps its memory and its connections and gets no CPU time.
+    fn rest(&mut self) -> Result<(), HostError>;
+
+    /// Lets it go on after [`Process::rest`].
+    fn wake(&mut self) -> Result<(), HostError>;
 
     /// From here on resources count.
     fn begin_window(&mut self) -> Result<(), HostError>;
@@ -67,240 +72,4 @@ pub trait Process: Send {
 
     /// The last lines of its log.
     fn log_tail(&self, lines: usize) -> Vec<String>;
-}
-
-/// What to start and how.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProcessSpec {
-    /// What to call it, in messages and in the names of control groups.
-    pub name: String,
-    /// Program and arguments.
-    pub command: Vec<String>,
-    /// Where it runs.
-    pub folder: PathBuf,
-    /// Added to the environment of this process.
-    pub environment: BTreeMap<String, String>,
-    /// CPUs that it may use; empty: all.
-    pub cpus: Cpus,
-    /// CPUs of its supervisor; empty: all.
-    pub supervisor_cpus: Cpus,
-    /// What it may use.
-    pub limits: Limits,
-    /// Whether it starts without the limits that this machine does not let us set.
-    pub isolation: Isolation,
-    /// A network of its own.
-    pub network: Option<Network>,
-    /// Where its output goes.
-    pub stdio: Stdio,
-    /// The file with its output.
-    pub log: PathBuf,
-    /// Most bytes of the log; of a longer one the begin and the end are kept.
-    pub log_bytes: u64,
-    /// Time between TERM and KILL.
-    pub grace: Duration,
-    /// Time between two samples of its resources; `None`: it is not sampled.
-    pub sample_every: Option<Duration>,
-}
-
-/// What a process tree may use; `None`: as much as there is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    /// CPUs, also parts of one.
-    pub cpus: Option<f64>,
-    /// Memory, bytes.
-    pub memory_bytes: Option<u64>,
-    /// Open files of one process.
-    pub files: Option<u64>,
-    /// Bytes written to disk, by the whole tree.
-    pub disk_bytes: Option<u64>,
-}
-
-/// What happens when a limit cannot be set.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    /// The process starts all the same, with a warning.
-    #[default]
-    WherePossible,
-    /// It does not start.
-    Required,
-}
-
-/// A network of the process's own, over a virtual cable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
-    /// Delay of each direction.
-    pub delay: Duration,
-    /// Rate of each direction, bits per second; `None`: as fast as it goes.
-    pub rate_bits_per_s: Option<u64>,
-}
-
-/// Where the output of a process goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stdio {
-    /// Output and errors to the log; no input.
-    Logged,
-    /// Input and output to the caller, errors to the log.
-    Piped,
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
-    /// Its exit code, where it exited.
-    pub code: Option<i32>,
-    /// The signal that killed it, where one did.
-    pub signal: Option<i32>,
-    /// The limit that it broke, where that is why.
-    pub why: Option<Why>,
-    /// Processes below it that ran on when it had ended.
-    pub left: u32,
-    /// Whether it had to be killed because it did not end on TERM within its grace time.
-    pub ignored_term: bool,
-}
-
-/// A limit that ended a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// It needed more than this much memory, bytes.
-    OutOfMemory {
-        /// The limit, where it was its own; `None`: the machine ran out.
-        limit_bytes: Option<u64>,
-    },
-    /// It wrote more than this much to disk, bytes.
-    DiskFull {
-        /// The limit.
-        limit_bytes: u64,
-    },
-}
-
-/// What a process tree used in a window, and what the machine did meanwhile.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
-    /// The tree.
-    pub resources: Resources,
-    /// Samples from before the window.
-    pub before: Vec<ResourceSample>,
-    /// The whole machine.
-    pub machine: Option<MachineUsage>,
-    /// CPU time of the supervisor itself in the window, ns: what looking cost.
-    pub supervisor_cpu_ns: u64,
-}
-
-/// What a whole machine did in a window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineUsage {
-    /// Length of the window, ns.
-    pub window_ns: u64,
-    /// CPUs.
-    pub cpus: u32,
-    /// CPU time that was used, by anybody, ns.
-    pub busy_ns: u64,
-    /// CPU time that the hypervisor gave to others, ns.
-    pub steal_ns: u64,
-}
-
-impl fmt::Display for Ending {
-    /// As the second part of a sentence: `it …`.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.why, self.signal, self.code) {
-            (
-                Some(Why::OutOfMemory {
-                    limit_bytes: Some(limit),
-                }),
-                ..,
-            ) => {
-                write!(
-                    formatter,
-                    "was killed because it needed more than its {} of memory (OOM)",
-                    Size(limit)
-                )
-            }
-            (Some(Why::OutOfMemory { limit_bytes: None }), ..) => {
-                formatter.write_str("was killed because the machine ran out of memory (OOM)")
-            }
-            (Some(Why::DiskFull { limit_bytes }), ..) => {
-                write!(
-                    formatter,
-                    "was killed because it wrote more than its {} to disk",
-                    Size(limit_bytes)
-                )
-            }
-            (None, Some(signal), _) => write!(formatter, "was killed by {}", signal_name(signal)),
-            (None, None, Some(0)) if self.left > 0 => write!(
-                formatter,
-                "went into the background (its first process ended with code 0 and left {} running); \
-                 its `run` command must stay in the foreground",
-                self.left
-            ),
-            (None, None, Some(code)) => write!(formatter, "ended with exit code {code}"),
-            (None, None, None) => formatter.write_str("ended; nobody knows how"),
-        }
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    nix::sys::signal::Signal::try_from(signal)
-        .map_or_else(|_| format!("signal {signal}"), |name| name.to_string())
-}
-
-/// Bytes as people write them: `64 MiB`.
-pub(crate) struct Size(pub(crate) u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, name) = match self.0 {
-            bytes if bytes >= 1 << 30 => (1_u64 << 30, "GiB"),
-            bytes if bytes >= 1 << 20 => (1 << 20, "MiB"),
-            bytes if bytes >= 1 << 10 => (1 << 10, "KiB"),
-            bytes => return write!(formatter, "{bytes} B"),
-        };
-        let whole = self.0 as f64 / unit as f64;
-        if self.0.is_multiple_of(unit) {
-            write!(formatter, "{whole:.0} {name}")
-        } else {
-            write!(formatter, "{whole:.1} {name}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ending_reads_as_a_sentence() {
-        let killed = |why| {
-            Ending {
-                signal: Some(9),
-                why: Some(why),
-                ..Ending::default()
-            }
-            .to_string()
-        };
-        assert_eq!(
-            killed(Why::OutOfMemory {
-                limit_bytes: Some(64 << 20)
-            }),
-            "was killed because it needed more than its 64 MiB of memory (OOM)"
-        );
-        assert_eq!(
-            killed(Why::DiskFull { limit_bytes: 3 << 29 }),
-            "was killed because it wrote more than its 1.5 GiB to disk"
-        );
-        let ended = |code, signal, left| {
-            Ending {
-                code,
-                signal,
-                left,
-                ..Ending::default()
-            }
-            .to_string()
-        };
-        assert_eq!(ended(Some(1), None, 0), "ended with exit code 1");
-        assert_eq!(ended(None, Some(11), 0), "was killed by SIGSEGV");
-        assert!(ended(Some(0), None, 2).contains("left 2 running"));
-    }
 }

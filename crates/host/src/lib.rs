@@ -10,18 +10,24 @@ mod cpus;
 mod environment;
 mod error;
 mod fake;
+mod folder;
 mod host;
+mod identity;
 mod local;
 mod network;
+mod placement;
+mod process;
 mod supervisor;
 mod topology;
+mod tree;
 
 pub use cpus::{Cpus, CpusError};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};
-pub use host::{
-    Ending, Host, Isolation, Limits, MachineUsage, Network, Process, ProcessSpec, Stdio, Usage, Why,
-};
+pub use folder::{free_bytes, writable};
+pub use host::{Host, Process};
 pub use local::Local;
+pub use placement::{Place, Placement};
+pub use process::{Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why};
 pub use supervisor::supervise;
-pub use topology::{Core, Split, Topology, Wants};
+pub use topology::{Core, Topology, Wants};

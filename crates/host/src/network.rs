@@ -44,11 +44,13 @@ impl Cable {
         };
         let (near_end, far_end) = (format!("prony{number}"), format!("prony{number}p"));
         let inside = format!("/proc/{}/fd/{}", std::process::id(), cable.namespace.as_raw_fd());
+        // In one step: an end that is already in the namespace takes the other one with it, whatever fails from here on.
         ip(
             None,
-            &["link", "add", &near_end, "type", "veth", "peer", "name", &far_end],
+            &[
+                "link", "add", &near_end, "type", "veth", "peer", "name", &far_end, "netns", &inside,
+            ],
         )?;
-        ip(None, &["link", "set", &far_end, "netns", &inside])?;
         ip(None, &["address", "add", &format!("{near}/30"), "dev", &near_end])?;
         ip(None, &["link", "set", &near_end, "up"])?;
         ip(

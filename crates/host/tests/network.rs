@@ -1,6 +1,9 @@
 //! A network of a process's own, where this machine allows one; else the reason why not.
 
 mod common;
+#[path = "../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
 
 use common::{Toy, until};
 use prony_host::{Host as _, Network, Process};
@@ -29,6 +32,15 @@ fn exchange(process: &dyn Process, bytes: usize) -> Duration {
     began.elapsed()
 }
 
+/// The refusal names what is missing, and the rest of the test does not run here.
+fn refused(reason: &str, option: &str) {
+    assert!(
+        reason.contains("run as root") || reason.contains(option),
+        "{reason}"
+    );
+    skip::skipped(reason);
+}
+
 #[test]
 fn a_rate_holds() {
     let toy = Toy::new();
@@ -50,10 +62,7 @@ fn a_rate_holds() {
             process.stop().expect("stopped");
             until("the cable is gone", || !std::path::Path::new(&cable).exists());
         }
-        Err(reason) => assert!(
-            reason.contains("run as root") || reason.contains("CONFIG_NET_SCH_TBF"),
-            "{reason}"
-        ),
+        Err(reason) => refused(&reason, "CONFIG_NET_SCH_TBF"),
     }
 }
 
@@ -69,10 +78,7 @@ fn a_delay_holds_or_is_refused_with_the_reason() {
             until("it listens", || process.log_tail(1) == ["ready"]);
             assert!(exchange(&*process, 10) > Duration::from_millis(55));
         }
-        Err(reason) => assert!(
-            reason.contains("run as root") || reason.contains("CONFIG_NET_SCH_NETEM"),
-            "{reason}"
-        ),
+        Err(reason) => refused(&reason, "CONFIG_NET_SCH_NETEM"),
     }
 }
 
@@ -94,6 +100,50 @@ fn an_own_network_alone_is_reached() {
                 TcpStream::connect(("127.0.0.1", PORT)).is_err() || process.address() != Some("127.0.0.1")
             );
         }
-        Err(reason) => assert!(reason.contains("run as root"), "{reason}"),
+        Err(reason) => refused(&reason, "run as root"),
     }
+}
+
+/// What fails while a cable is laid leaves none of its ends: every step but the first is made to fail.
+#[test]
+fn a_cable_that_cannot_be_laid_leaves_no_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let ip = "#!/bin/sh\ncase \"$1 $2\" in 'link add') PATH=\"$REST\"; exec ip \"$@\";; esac\necho 'cannot do that' >&2\nexit 1\n";
+    std::fs::write(folder.path().join("ip"), ip).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path().join("ip"), mode).expect("set");
+    let before = cables();
+    let with_tools = [
+        "env".to_owned(),
+        format!("REST={path}"),
+        format!("PATH={}:{path}", folder.path().display()),
+        env!("CARGO_BIN_EXE_prony-host-toy").to_owned(),
+        "supervise".to_owned(),
+    ];
+    let toy = Toy::supervised_by(with_tools.map(Into::into).to_vec());
+    let network = Network {
+        delay: Duration::ZERO,
+        rate_bits_per_s: None,
+    };
+    let reason = start(&toy, network, "10").err().expect("refused");
+    assert!(reason.contains("run as root"), "{reason}");
+    until("no end is left", || {
+        cables()
+            .iter()
+            .all(|cable| before.contains(cable) || !is_dead(cable))
+    });
+}
+
+/// Cables of all supervisors.
+fn cables() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/class/net").expect("there").flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("prony")).collect()
+}
+
+/// Whether the supervisor that the cable is named after has ended.
+fn is_dead(cable: &str) -> bool {
+    let number: String = cable.chars().filter(char::is_ascii_digit).collect();
+    !common::alive(number.parse().expect("a process"))
 }

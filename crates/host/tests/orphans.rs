@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Toy, until};
+use prony_host::Host as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -10,8 +11,12 @@ const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
 
 /// A caller in a process of its own, which starts one tree after the other.
 fn driver(mark: &str) -> Child {
+    drives("drive", mark)
+}
+
+fn drives(how: &str, mark: &str) -> Child {
     Command::new(TOY)
-        .args(["drive", mark])
+        .args([how, mark])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
@@ -35,7 +40,19 @@ fn killing_the_caller_ends_everything() {
 
 #[test]
 fn a_killed_supervisor_leaves_nothing_to_its_caller() {
-    let toy = Toy::new();
+    loses_its_supervisor(&Toy::new());
+}
+
+#[test]
+fn a_killed_supervisor_leaves_nothing_without_groups_either() {
+    loses_its_supervisor(&Toy::without_groups());
+}
+
+/// Another tree of the same caller goes on meanwhile.
+fn loses_its_supervisor(toy: &Toy) {
+    let other = Toy::without_groups();
+    let mut neighbour = other.start(&["tree"]);
+    until("four others run", || other.leftovers().len() >= 4);
     let mut process = toy.start(&["tree"]);
     until("four processes run", || toy.leftovers().len() >= 4);
     let supervisor = parent_of(process.pid());
@@ -47,13 +64,23 @@ fn a_killed_supervisor_leaves_nothing_to_its_caller() {
     let error = process.stop().expect_err("lost").to_string();
     assert!(error.contains("ended unexpectedly"), "{error}");
     until("nothing is left", || toy.leftovers().is_empty());
+    assert!(other.leftovers().len() >= 4 && neighbour.ended().is_none());
 }
 
 #[test]
 fn a_caller_killed_with_its_supervisor_is_cleared_up_after() {
+    dies_with_its_supervisor("drive");
+}
+
+#[test]
+fn a_caller_killed_with_its_supervisor_is_cleared_up_after_without_groups_too() {
+    dies_with_its_supervisor("drive-without-groups");
+}
+
+fn dies_with_its_supervisor(how: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().display().to_string();
-    let mut driver = driver(&mark);
+    let mut driver = drives(how, &mark);
     until("a tree has grown", || common::marked(&mark).len() >= 4);
     for supervisor in common::children(driver.id()) {
         let pid = nix::unistd::Pid::from_raw(supervisor);
@@ -65,6 +92,42 @@ fn a_caller_killed_with_its_supervisor_is_cleared_up_after() {
         let _ = Toy::new();
         common::marked(&mark).is_empty()
     });
+}
+
+/// `/dev/full` is a disk without any room.
+#[test]
+fn a_full_disk_ends_no_process_and_leaves_none() {
+    for toy in [Toy::new(), Toy::without_groups()] {
+        let mut spec = toy.spec(&["tree"]);
+        spec.grace = Duration::from_millis(50);
+        spec.log = "/dev/full".into();
+        let mut process = toy.host.start(&spec).expect("started");
+        until("four processes run", || toy.leftovers().len() >= 4);
+        until("the log is known to be lost", || {
+            assert_eq!(process.ended(), None);
+            let texts = process.warnings().iter().map(|warning| &warning.text);
+            texts
+                .clone()
+                .any(|text| text.contains("No space left") && text.contains("/dev/full"))
+        });
+        let ending = process.stop().expect("the supervisor has gone on");
+        assert!(ending.ignored_term, "{ending:?}");
+        assert_eq!(toy.leftovers(), Vec::<i32>::new());
+    }
+}
+
+#[test]
+fn without_a_log_nothing_is_started() {
+    let toy = Toy::new();
+    let mut spec = toy.spec(&["tree"]);
+    spec.log = toy.log().parent().expect("a folder").to_owned();
+    std::fs::create_dir_all(&spec.log).expect("made");
+    let error = toy.host.start(&spec).err().expect("refused").to_string();
+    assert!(
+        error.contains("its log") && error.contains("cannot be written") && error.contains("make room"),
+        "{error}"
+    );
+    assert_eq!(toy.leftovers(), Vec::<i32>::new());
 }
 
 fn parent_of(pid: u32) -> i32 {

@@ -30,7 +30,8 @@ fn main() -> ExitCode {
         ["cpus"] => println!("{}", allowed_cpus()),
         ["echo"] => echo(),
         ["pour", port, bytes] => pour(port.parse().expect("a port"), bytes.parse().expect("bytes")),
-        ["drive", mark] => drive(mark),
+        ["drive", mark] => drive(mark, true),
+        ["drive-without-groups", mark] => drive(mark, false),
         ["tree"] => tree(),
         _ => panic!("unknown: {words:?}"),
     }
@@ -192,9 +193,10 @@ fn echo() {
 }
 
 /// A caller of supervisors: starts trees and stops them, until it is killed.
-fn drive(mark: &str) {
+fn drive(mark: &str, groups: bool) {
     let own = std::env::current_exe().expect("a path");
     let host = prony_host::Local::new(vec![own.clone().into(), "supervise".into()]);
+    let host = if groups { host } else { host.without_groups() };
     loop {
         let spec = prony_host::ProcessSpec {
             name: "tree".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::{Load, Search, Workload};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// All that a generator is told. The generator answers with `Event`s of the measurement crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct Job {
     pub workload: Workload,
     /// How long each phase lasts.
     pub phases: Phases,
+    /// Where an end is set by numbers instead of times.
+    #[serde(default)]
+    pub limits: Limits,
     /// A request without a complete reply after this long has the outcome `timeout`, ns.
     pub timeout_ns: u64,
     /// How many replies are compared with their expectation.
@@ -37,6 +41,31 @@ pub struct Job {
     /// at the rate that was found, for its own measurement. The engine runs one rate only; whoever reads the job searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// The file that gets a line for each measured request, or for a share of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogTo>,
+}
+
+/// A log of requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogTo {
+    /// The file, which is written anew.
+    pub path: String,
+    /// How a line is written.
+    pub format: LogFormat,
+    /// The share of the requests that get a line, above 0, at most 1: a seeded choice.
+    pub share: f64,
+}
+
+/// How a line of a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Values with commas between them, under a line of names.
+    Csv,
+    /// A JSON object a line.
+    JsonLines,
 }
 
 /// Where the requests go.
@@ -53,6 +82,33 @@ pub struct Target {
     pub authority: String,
     /// TLS, where the URL is https.
     pub tls: Option<Tls>,
+    /// How it is reached.
+    #[serde(default, skip_serializing_if = "Reach::is_usual")]
+    pub reach: Reach,
+}
+
+/// How a target is reached, where that is not left to the resolver and the kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reach {
+    /// Addresses to connect to; empty: those that the resolver finds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
+    /// Socket in the file system to connect to instead of an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix: Option<String>,
+    /// Addresses of this machine that connections come from, in turn; empty: the kernel chooses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<IpAddr>,
+    /// A connection that is not made after this long has failed, ns; absent: the timeout of a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_timeout_ns: Option<u64>,
+}
+
+impl Reach {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// How TLS is spoken.
@@ -66,6 +122,51 @@ pub struct Tls {
     /// Certificates in PEM that are trusted instead of the machine's own; absent: the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cacert: Option<String>,
+    /// What the service may ask for, and how.
+    #[serde(default, skip_serializing_if = "TlsChoices::is_usual")]
+    pub choices: TlsChoices,
+}
+
+/// What of TLS is chosen by hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsChoices {
+    /// Who the generator says it is, where the service asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+    /// The only version that is spoken; absent: 1.3, else 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<TlsVersion>,
+    /// Whether every connection makes a whole handshake, instead of resuming an earlier session.
+    #[serde(default)]
+    pub whole_handshakes: bool,
+}
+
+impl TlsChoices {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A certificate and its key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The certificate and those that lead to its issuer, in PEM.
+    pub certificate: String,
+    /// Its private key, in PEM.
+    pub key: String,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// TLS 1.2.
+    #[serde(rename = "1.2")]
+    V1_2,
+    /// TLS 1.3.
+    #[serde(rename = "1.3")]
+    V1_3,
 }
 
 /// What is spoken on a connection.
@@ -90,6 +191,19 @@ pub struct Phases {
     pub measurement_ns: u64,
     /// Time for the replies that are still due after the measurement, ns.
     pub drain_ns: u64,
+}
+
+/// Ends that are set by numbers instead of times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// The measurement ends when so many requests have their outcome, if it is not over before. Of a sequence each step
+    /// counts; one that has begun is not cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// A connection is closed after so many requests, and made again; 1: no connection is kept alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<u32>,
 }
 
 /// When the warm-up ends.
@@ -120,7 +234,7 @@ pub struct Check {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransportChoice {
-    /// `io_uring` where the kernel allows it, else epoll.
+    /// `io_uring` where the kernel allows it and a thread has no more connections than a ring serves well, else epoll.
     #[default]
     Auto,
     /// epoll.

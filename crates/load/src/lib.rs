@@ -11,21 +11,27 @@ mod expectation;
 mod job;
 mod load;
 mod objective;
+mod partition;
 mod rate;
 mod request;
+pub mod typed;
 mod workload;
 mod written;
 
-pub use arrival::{Arrival, Profile, Schedule, Spacing};
+pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
 pub use expectation::{
-    BodyRule, CompiledExpectation, Expectation, ExpectationError, HeaderRule, HeaderValue, Memory,
-    MessageCount, Mismatch, Reply, Series, excerpt,
+    Bag, BodyRule, CompiledExpectation, Decoded, Expectation, ExpectationError, HeaderRule, HeaderValue,
+    LONGEST_TAKEN, Memory, MessageCount, Mismatch, Origin, Reply, Series, Take, excerpt,
 };
-pub use job::{Check, Job, Phases, Protocol, Target, Tls, TransportChoice, WarmUp};
-pub use load::Load;
+pub use job::{
+    Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
+    TlsVersion, TransportChoice, WarmUp,
+};
+pub use load::{Growth, Load};
 pub use objective::{Condition, Objective, ObjectiveError, Search};
+pub use partition::Partition;
 pub use rate::{Rate, RateError};
-pub use request::{Body, Header, Parameter, Part, Request, Source, Template};
+pub use request::{Body, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
 pub use written::{LoadError, WrittenDuration, WrittenLoad};

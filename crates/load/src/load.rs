@@ -13,6 +13,12 @@ pub enum Load {
         connections: u32,
         /// Requests under way on one connection: HTTP/1.1 pipelining depth or HTTP/2 streams.
         in_flight: u32,
+        /// Pause between a reply and the next request in its place, ns.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        think_ns: u64,
+        /// Where not all connections are there from the begin.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        growth: Option<Growth>,
     },
     /// Requests are due at times that do not depend on replies; response time counts from the due time.
     Open {
@@ -38,7 +44,32 @@ pub enum Load {
     },
 }
 
+/// Connections that come one after the other, evenly, up to the number of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Growth {
+    /// Connections at the begin.
+    pub from: u32,
+    /// After this long all are there, ns.
+    pub over_ns: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(ns: &u64) -> bool {
+    *ns == 0
+}
+
 impl Load {
+    /// A closed load without pauses, all of whose connections are there from the begin.
+    pub const fn closed(connections: u32, in_flight: u32) -> Self {
+        Self::Closed {
+            connections,
+            in_flight,
+            think_ns: 0,
+            growth: None,
+        }
+    }
+
     /// The word for this kind of load, as in JSON.
     pub const fn kind(&self) -> &'static str {
         match self {

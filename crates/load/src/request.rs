@@ -50,8 +50,8 @@ pub struct Parameter {
     pub source: Source,
 }
 
-/// Where the values of a parameter come from. A value depends on the job's seed, the thread and the request's number in
-/// that thread alone, so that it can be worked out again when the reply is checked.
+/// Where the values of a parameter come from. A value depends on the job's seed and the request's number alone, so that it
+/// can be worked out again when the reply is checked. No two requests of a job have the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Source {
@@ -60,7 +60,7 @@ pub enum Source {
         /// The first value.
         start: u64,
     },
-    /// `low`, …, `high`, then again from `low`, in each thread.
+    /// `low`, …, `high`, then again from `low`.
     Range {
         /// First value.
         low: u64,
@@ -79,8 +79,32 @@ pub enum Source {
         /// How many digits, at most 64.
         digits: u8,
     },
-    /// The lines of a feed, cycled in each thread.
+    /// The lines of a feed, cycled.
     Lines(Vec<String>),
+    /// Messages of gRPC that were encoded before, sent in turn.
+    Messages(Vec<Bytes>),
+    /// A column of a table of users. All columns of a table give the values of the same row.
+    Column {
+        /// The values, row by row.
+        values: Vec<String>,
+        /// Which row a user gets.
+        pick: Pick,
+    },
+    /// What an earlier reply of the same sequence gave: the value with this number of [`Take`](crate::Take).
+    Taken(usize),
+}
+
+/// Which row of a table a user gets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// One after the other, and again from the first.
+    #[default]
+    InTurn,
+    /// A seeded random one.
+    Random,
+    /// One after the other, each once: when all are used up, no other user comes.
+    Once,
 }
 
 /// A header of a request.

@@ -150,10 +150,10 @@ impl TryFrom<WrittenLoad> for Load {
             WrittenLoad::Closed {
                 connections,
                 in_flight,
-            } => Self::Closed {
-                connections: above_zero("connections", connections)?,
-                in_flight: above_zero("in_flight", in_flight)?,
-            },
+            } => Self::closed(
+                above_zero("connections", connections)?,
+                above_zero("in_flight", in_flight)?,
+            ),
             WrittenLoad::Open {
                 rate,
                 to,

@@ -1,6 +1,6 @@
 //! What a generator and its caller say to each other while it runs: one JSON object a line.
 
-use crate::{Interval, Recording};
+use crate::{Fault, Interval, Recording};
 use serde::{Deserialize, Serialize};
 
 /// A line of a generator's standard output in streaming mode.
@@ -30,6 +30,9 @@ pub enum Event {
     Failed {
         /// What failed and what to do.
         reason: String,
+        /// Whose fault it is.
+        #[serde(default)]
+        fault: Fault,
     },
 }
 

@@ -5,27 +5,32 @@
 //! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
 //! not known is `None`, never 0. Start at [`TrialRecord`].
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"
+);
+
 mod check;
 mod environment;
 mod event;
-mod histogram;
-mod outcome;
 mod recording;
 mod resources;
 mod trial;
+mod turns;
 mod warning;
 
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding};
 pub use event::{Command, Event, Phase};
-pub use histogram::{Histogram, HistogramError};
-pub use outcome::{Outcome, Outcomes};
 pub use recording::{
-    BytesMoved, Connections, Generator, Interval, Latency, Messages, OperationRecording, Recording, Requests,
+    Address, BytesMoved, Connections, DecodedBodies, Generator, Handshakes, Histogram, HistogramError,
+    Interval, Latency, Log, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests,
     SCHEMA, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    Classification, Exclusion, Measurement, RunRecord, ServiceId, Stage, Steadiness, TrialRecord,
+    Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart, Stage,
+    Steadiness, TrialRecord, that_count,
 };
+pub use turns::{TurnWindow, Turns};
 pub use warning::{Warning, WarningKind};

@@ -47,6 +47,43 @@ pub struct Resources {
     pub samples: Vec<ResourceSample>,
 }
 
+impl Resources {
+    /// What one process tree used in several windows together: times and counts are added, of peaks the highest is taken.
+    /// What one window cannot tell, all cannot tell. Samples stay with their windows.
+    pub fn join(windows: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> Option<u64>| windows.iter().map(of).sum::<Option<u64>>();
+        let peak = |of: fn(&Self) -> Option<u64>| {
+            let all: Option<Vec<u64>> = windows.iter().map(of).collect();
+            all.and_then(|all| all.into_iter().max())
+        };
+        let Some(first) = windows.first() else {
+            return Self::default();
+        };
+        let means = sum(|window| window.memory_bytes_mean);
+        Self {
+            source: first.source.clone(),
+            window_ns: windows.iter().map(|window| window.window_ns).sum(),
+            cpu_user_ns: sum(|window| window.cpu_user_ns),
+            cpu_system_ns: sum(|window| window.cpu_system_ns),
+            cpu_ns: sum(|window| window.cpu_ns),
+            cpu_throttled_ns: sum(|window| window.cpu_throttled_ns),
+            memory_bytes_peak: peak(|window| window.memory_bytes_peak),
+            memory_bytes_mean: means.map(|sum| sum / windows.len() as u64),
+            rss_bytes_peak: peak(|window| window.rss_bytes_peak),
+            pss_bytes_peak: peak(|window| window.pss_bytes_peak),
+            anon_bytes_peak: peak(|window| window.anon_bytes_peak),
+            threads_peak: peak(|window| window.threads_peak),
+            processes_peak: peak(|window| window.processes_peak),
+            files_peak: peak(|window| window.files_peak),
+            context_switches: sum(|window| window.context_switches),
+            page_faults_minor: sum(|window| window.page_faults_minor),
+            page_faults_major: sum(|window| window.page_faults_major),
+            energy_j: windows.iter().map(|window| window.energy_j).sum(),
+            samples: Vec::new(),
+        }
+    }
+}
+
 /// One sample of a process tree.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSample {

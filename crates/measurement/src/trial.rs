@@ -1,7 +1,8 @@
 //! What the store keeps: trials and runs.
 
-use crate::{Environment, Recording, ResourceSample, Resources, StartUp, Warning};
+use crate::{Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A service in one variant.
@@ -29,6 +30,9 @@ pub struct TrialRecord {
     /// The build that it was started from, from 0; `None` where there was one alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<u32>,
+    /// Which process start it had, where that one served other trials too; `None`: it had one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<SharedStart>,
     /// Service and variant.
     pub service: ServiceId,
     /// The contract.
@@ -43,6 +47,15 @@ pub struct TrialRecord {
     pub took_s: f64,
     /// What it gave, or why it gave nothing.
     pub result: Result<Measurement, Exclusion>,
+}
+
+/// A process start that serves several trials, one for each workload of a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedStart {
+    /// Place of the first trial that it served: its name within the run.
+    pub first: u32,
+    /// Loads that it had served before this one.
+    pub served: u32,
 }
 
 /// What a trial gave.
@@ -75,6 +88,9 @@ pub struct Measurement {
     /// Time that the hypervisor took from the machine in the measurement, ns.
     #[serde(default)]
     pub steal_ns: Option<u64>,
+    /// The windows, where it took turns with other services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// Samples of the warm-up, for the time series.
     #[serde(default)]
     pub warm_up_samples: Vec<ResourceSample>,
@@ -111,6 +127,8 @@ pub enum Classification {
     NoSteadyState,
     /// The warm-up had a fixed length; nothing was detected.
     Fixed,
+    /// Steady, but after too few intervals to tell flat from warmed up.
+    Short,
 }
 
 /// Why a trial gave nothing.
@@ -123,6 +141,44 @@ pub struct Exclusion {
     /// Last lines of the service's or the build's log.
     #[serde(default)]
     pub log_tail: Vec<String>,
+    /// Whose fault it is.
+    #[serde(default, skip_serializing_if = "Fault::is_service")]
+    pub fault: Fault,
+}
+
+/// Whose fault it is that a trial gave nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The service's: it may be excluded for it.
+    #[default]
+    Service,
+    /// The bench's, as of a generator that was killed: the trial is void, and says nothing of the service.
+    Lab,
+}
+
+impl Fault {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_service(&self) -> bool {
+        *self == Self::Service
+    }
+}
+
+/// The trial that counts at each place of a plan, in the order of places: the last one that gave numbers, else the last one
+/// that failed by the service's fault, else the last one. What fails when it is repeated never replaces a valid trial.
+pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
+    let worth = |trial: &TrialRecord| match &trial.result {
+        Ok(_) => 2,
+        Err(excluded) => u8::from(excluded.fault == Fault::Service),
+    };
+    let mut places: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
+    for trial in trials {
+        let known = places.entry(trial.place).or_insert(trial);
+        if worth(trial) >= worth(known) {
+            *known = trial;
+        }
+    }
+    places.into_values().collect()
 }
 
 /// The steps of a trial.
@@ -169,4 +225,80 @@ pub struct RunRecord {
     /// Reasons to doubt the whole run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+/// What is known of a service in a variant beside its numbers. Stored with the plan, so that a report tells what was run
+/// and not what lies in the checkout today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub service: String,
+    /// The variant's name.
+    pub variant: String,
+    /// What people call it.
+    pub title: String,
+    /// Its language.
+    pub language: String,
+    /// Its framework.
+    pub framework: String,
+    /// What kind of software it is: `platform`, `micro`, `full` or `stripped`.
+    pub class: String,
+    /// Version of the framework.
+    pub version: Option<String>,
+    /// How it uses CPUs, in a sentence.
+    pub workers: Option<String>,
+    /// What is special about the variant.
+    pub note: Option<String>,
+    /// Whether the variant is that of a seed document.
+    #[serde(default)]
+    pub era: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(place: u32, fault: Fault) -> TrialRecord {
+        TrialRecord {
+            place,
+            round: 0,
+            build: None,
+            start: None,
+            service: ServiceId {
+                service: "toy".to_owned(),
+                variant: "current".to_owned(),
+            },
+            contract: "hello".to_owned(),
+            workload: "hello".to_owned(),
+            load: serde_json::Value::Null,
+            started_at: String::new(),
+            took_s: 0.0,
+            result: Err(Exclusion {
+                stage: Stage::Measure,
+                reason: String::new(),
+                log_tail: Vec::new(),
+                fault,
+            }),
+        }
+    }
+
+    #[test]
+    fn an_exclusion_without_a_fault_is_the_service_s_and_is_written_as_before() {
+        let text = r#"{"stage":"check","reason":"r","log_tail":[]}"#;
+        let read: Exclusion = serde_json::from_str(text).expect("an old record");
+        assert_eq!(read.fault, Fault::Service);
+        assert_eq!(serde_json::to_string(&read).expect("plain data"), text);
+    }
+
+    #[test]
+    fn a_void_trial_replaces_no_other() {
+        let trials = [
+            failed(0, Fault::Service),
+            failed(0, Fault::Lab),
+            failed(1, Fault::Lab),
+        ];
+        let fault = |trial: &TrialRecord| trial.result.as_ref().map_err(|failed| failed.fault).err();
+        let counted: Vec<Option<Fault>> = that_count(&trials).into_iter().map(fault).collect();
+        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Lab)]);
+    }
 }

@@ -1,17 +1,19 @@
-//! All that a checkout has to offer: services, toolchains, contracts, suites.
+//! All that a project has to offer: services, toolchains, contracts, suites.
 
 use crate::error::known;
-use crate::{PlanError, Service, Toolchain, service, toolchain};
+use crate::{Class, PlanError, Service, Toolchain, service, toolchain};
 use globset::Glob;
 use prony_contract::Contract;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// All that a checkout has to offer.
+/// All that a project has to offer.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// The checkout's root.
+    /// The project's root.
     pub root: PathBuf,
+    /// What prony brings along, of the same shape: it comes after the project's own.
+    pub shipped: Option<PathBuf>,
     /// Every service in every variant, by name, then in the order of `service.toml`.
     pub services: Vec<Service>,
     /// The toolchains by name.
@@ -21,13 +23,25 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads `services/`, `contracts/` and the toolchains of the checkout at `root`.
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root` alone.
     pub fn read(root: &Path) -> Result<Self, PlanError> {
-        let toolchains = toolchain::read(&root.join("services/toolchains.toml"))?;
+        Self::read_with(root, None)
+    }
+
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains of what
+    /// is shipped: of two with one name, the project's own counts.
+    pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
+        let mut toolchains = BTreeMap::new();
         let mut contracts = BTreeMap::new();
-        for folder in folders_with(&root.join("contracts"), "contract.toml")? {
-            let contract = Contract::load(&folder)?;
-            contracts.insert(contract.name.clone(), contract);
+        for place in shipped.into_iter().chain([root]) {
+            let file = place.join("services/toolchains.toml");
+            if file.is_file() {
+                toolchains.extend(toolchain::read(&file)?);
+            }
+            for folder in folders_with(&place.join("contracts"), "contract.toml")? {
+                let contract = Contract::load(&folder)?;
+                contracts.insert(contract.name.clone(), contract);
+            }
         }
         let mut services = Vec::new();
         for folder in folders_with(&root.join("services"), "service.toml")? {
@@ -35,6 +49,7 @@ impl Catalogue {
         }
         let catalogue = Self {
             root: root.to_owned(),
+            shipped: shipped.map(Path::to_owned),
             services,
             toolchains,
             contracts,
@@ -76,7 +91,8 @@ impl Catalogue {
     }
 
     /// The services that a pattern names: `go-gorilla` is its default variant, `go-gorilla/era` that variant,
-    /// `java-*` the default variants of all that match, `node-*/*` all variants.
+    /// `java-*` the default variants of all that match, `node-*/*` all variants. A pattern finds no reference service: one is
+    /// there only where it is named.
     pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
         let (name, variant) = pattern
             .split_once('/')
@@ -97,6 +113,7 @@ impl Catalogue {
             .services
             .iter()
             .filter(|service| names.is_match(&service.name))
+            .filter(|service| service.class != Class::Reference || service.name == name)
             .filter(|service| {
                 variants
                     .as_ref()
@@ -154,27 +171,36 @@ impl Catalogue {
         })
     }
 
-    /// The suites in `suites/` by name.
+    /// The suites by name, the project's own before those that are shipped.
     pub fn suites(&self) -> BTreeMap<String, PathBuf> {
-        let Ok(entries) = std::fs::read_dir(self.root.join("suites")) else {
-            return BTreeMap::new();
-        };
-        entries
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-            .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path.clone())))
-            .collect()
+        let places = self.shipped.as_deref().into_iter().chain([self.root.as_path()]);
+        places.flat_map(suites_in).collect()
     }
 }
 
-/// The folders below `parent` that hold `file`, by name.
+/// The suites in `suites/` of a folder.
+fn suites_in(root: &Path) -> BTreeMap<String, PathBuf> {
+    let Ok(entries) = std::fs::read_dir(root.join("suites")) else {
+        return BTreeMap::new();
+    };
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path.clone())))
+        .collect()
+}
+
+/// The folders below `parent` that hold `file`, by name; none where there is no such folder.
 fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, PlanError> {
     let unreadable = |error: std::io::Error| PlanError::Unreadable {
         path: parent.to_owned(),
         reason: error.to_string(),
     };
     let mut folders = Vec::new();
+    if !parent.exists() {
+        return Ok(folders);
+    }
     for entry in std::fs::read_dir(parent).map_err(unreadable)? {
         let folder = entry.map_err(unreadable)?.path();
         if folder.join(file).is_file() {

@@ -1,15 +1,70 @@
-//! Turns the groups of a suite into groups of a plan, and refuses what cannot be.
+//! The plan of a suite: turns the groups of the suite into groups of a plan, and refuses what cannot be.
 
 use crate::suite::SuiteGroup;
-use crate::{Catalogue, Entry, GroupPlan, PlanError, Service, Suite, WarmUpChoice, Wishes};
+use crate::{
+    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, Service, Starts, Suite, WarmUpChoice, Wishes,
+};
 use prony_contract::Contract;
 use prony_load::{Arrival, Load, Profile, Protocol};
 
 /// Files that a process needs beside its connections: its log, its pipes, what its runtime opens.
 const OTHER_FILES: u64 = 64;
 
+impl Plan {
+    /// The plan of a suite over a catalogue.
+    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &Wishes) -> Result<Self, PlanError> {
+        let design = suite.design_for(wishes.design);
+        let mut plan = Self {
+            suite: suite.name.clone(),
+            title: suite.title.clone(),
+            profile: suite.profile.clone(),
+            seed: wishes.seed,
+            rounds: wishes.rounds.unwrap_or(suite.rounds).max(1),
+            builds: wishes.builds.unwrap_or(1).max(1),
+            confidence: wishes.confidence.unwrap_or(suite.confidence),
+            precision: wishes.precision.or(suite.precision),
+            tie: wishes.tie.or(suite.tie),
+            budget_ns: wishes
+                .budget
+                .or(suite.budget)
+                .map(|budget| budget.as_nanos() as u64),
+            design,
+            // Turns start all services of a group afresh.
+            starts: if design == Design::Sequence {
+                suite.starts
+            } else {
+                Starts::Fresh
+            },
+            no_errors: suite.no_errors,
+            limits: suite.limits,
+            network: suite.network,
+            address: wishes.address.clone().or(&suite.address),
+            groups: Vec::new(),
+            entries: Vec::new(),
+        };
+        let maker = Maker::new(catalogue, suite, wishes)?;
+        maker.limits_fit()?;
+        for (place, group) in suite.groups.iter().enumerate() {
+            let (planned, entries) = maker.group(group, plan.groups.len())?;
+            maker.is_alone(place, &planned)?;
+            if !entries.is_empty() {
+                plan.groups.push(planned);
+                plan.entries.extend(entries);
+            }
+        }
+        if plan.entries.is_empty() {
+            let patterns = wishes.services.join(", ");
+            return Err(PlanError::Empty(format!(
+                "suite `{}` has no service that `{patterns}` names",
+                suite.name
+            )));
+        }
+        Ok(plan)
+    }
+}
+
 /// Turns the groups of a suite into groups of a plan.
-pub(crate) struct Maker<'a> {
+struct Maker<'a> {
     catalogue: &'a Catalogue,
     suite: &'a Suite,
     wishes: &'a Wishes,
@@ -18,11 +73,7 @@ pub(crate) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    pub(crate) fn new(
-        catalogue: &'a Catalogue,
-        suite: &'a Suite,
-        wishes: &'a Wishes,
-    ) -> Result<Self, PlanError> {
+    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a Wishes) -> Result<Self, PlanError> {
         Ok(Self {
             catalogue,
             suite,
@@ -32,7 +83,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The limits of the suite must be below what the machine has.
-    pub(crate) fn limits_fit(&self) -> Result<(), PlanError> {
+    fn limits_fit(&self) -> Result<(), PlanError> {
         let Some(machine) = &self.wishes.machine else {
             return Ok(());
         };
@@ -57,11 +108,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The group of a plan and its entries.
-    pub(crate) fn group(
-        &self,
-        group: &SuiteGroup,
-        index: usize,
-    ) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
+    fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
         let contract = self
             .catalogue
             .contract(&group.contract)
@@ -89,11 +136,12 @@ impl<'a> Maker<'a> {
             search: group.search.clone(),
         };
         self.is_possible(group, &planned, contract)?;
+        self.can_take_turns(group, &planned, &entries)?;
         Ok((planned, entries))
     }
 
     /// Two groups that differ in nothing that is compared would be one.
-    pub(crate) fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), PlanError> {
+    fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), PlanError> {
         let group = &self.suite.groups[place];
         for before in &self.suite.groups[..place] {
             let (other, _) = self.group(before, place)?;
@@ -187,6 +235,30 @@ impl<'a> Maker<'a> {
             return Err(self.at(group.line, &message));
         }
         self.connections_fit(group, planned)
+    }
+
+    /// In turns, windows of the same load are compared with each other.
+    fn can_take_turns(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        entries: &[Entry],
+    ) -> Result<(), PlanError> {
+        let Design::Turns { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
+            return Ok(());
+        };
+        let message = if matches!(planned.load, Load::Users { .. }) {
+            "arriving users cannot take turns: they come and go over longer than a window; leave `turns` out, or give a closed or an open load"
+        } else if planned.search.is_some() {
+            "a search for the capacity changes the rate all the time, and windows of turns must be alike: leave `turns` out"
+        } else if window_ns == 0 || cycles == 0 {
+            "`turns` without a window measures nothing: give `window` and `cycles` above 0"
+        } else if entries.len() == 1 {
+            "one service alone has nobody to take turns with: name two or more, or leave `turns` out"
+        } else {
+            return Ok(());
+        };
+        Err(self.at(group.line, &message))
     }
 
     /// Connections are not silently cut: what the machine cannot hold is refused.

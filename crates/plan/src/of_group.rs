@@ -1,6 +1,6 @@
 //! Plans that no suite describes: of commands that start or load a few services in one way.
 
-use crate::{Address, Entry, GroupPlan, Limits, Plan, Service};
+use crate::{Address, Design, Entry, GroupPlan, Limits, Plan, Service, Starts};
 use prony_load::Protocol;
 
 impl Plan {
@@ -24,6 +24,8 @@ impl Plan {
             precision: None,
             tie: None,
             budget_ns: None,
+            design: Design::Sequence,
+            starts: Starts::Fresh,
             no_errors: false,
             limits: Limits::default(),
             network: None,

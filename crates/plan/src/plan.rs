@@ -1,10 +1,9 @@
 //! The plan: every trial of a run, in order.
 //!
-//! A plan is a randomised complete block design: each round holds every entry once, in an order of its own that the seed
-//! alone decides, so that a drift of the machine meets all services alike.
+//! A plan is a randomised complete block design: each round holds every entry once, workload by workload, in an order of its
+//! own that the seed alone decides, so that a drift of the machine meets all services alike.
 
-use crate::maker::Maker;
-use crate::{Address, Catalogue, Limits, Machine, Network, PlanError, Suite, WarmUpChoice};
+use crate::{Address, Design, Limits, Machine, Network, Starts, WarmUpChoice};
 use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
@@ -34,6 +33,12 @@ pub struct Plan {
     pub tie: Option<f64>,
     /// Time after which no new round begins, ns.
     pub budget_ns: Option<u64>,
+    /// How the trials of a round follow each other.
+    #[serde(default)]
+    pub design: Design,
+    /// Which trials a process start serves.
+    #[serde(default)]
+    pub starts: Starts,
     /// Whether a trial with any error is excluded.
     pub no_errors: bool,
     /// Limits of each service.
@@ -114,6 +119,8 @@ pub struct Wishes {
     pub warm_up: Option<Duration>,
     /// Relative difference that counts as none.
     pub tie: Option<f64>,
+    /// How the trials of a round follow each other.
+    pub design: Option<Design>,
     /// Where services listen, rather than where the suite says.
     pub address: Address,
     /// What the machine has; what the suite asks beyond it is refused. `None`: it is not looked at.
@@ -125,6 +132,8 @@ pub struct Wishes {
 /// Start, check, drain and stop of a trial, roughly: for the projected duration alone. Most services take half of it, a large
 /// framework on a JVM four times as long.
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
+/// Begin and end of a window, roughly: its generator starts, connects, loads for a tenth of a second, and ends.
+const AROUND_A_WINDOW_NS: u64 = 200_000_000;
 /// Rates that a search tries, roughly: steps up, bisection, confirmation.
 const TRIES: u32 = 14;
 
@@ -144,49 +153,6 @@ impl GroupPlan {
 }
 
 impl Plan {
-    /// The plan of a suite over a catalogue.
-    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &Wishes) -> Result<Self, PlanError> {
-        let mut plan = Self {
-            suite: suite.name.clone(),
-            title: suite.title.clone(),
-            profile: suite.profile.clone(),
-            seed: wishes.seed,
-            rounds: wishes.rounds.unwrap_or(suite.rounds).max(1),
-            builds: wishes.builds.unwrap_or(1).max(1),
-            confidence: wishes.confidence.unwrap_or(suite.confidence),
-            precision: wishes.precision.or(suite.precision),
-            tie: wishes.tie.or(suite.tie),
-            budget_ns: wishes
-                .budget
-                .or(suite.budget)
-                .map(|budget| budget.as_nanos() as u64),
-            no_errors: suite.no_errors,
-            limits: suite.limits,
-            network: suite.network,
-            address: wishes.address.clone().or(&suite.address),
-            groups: Vec::new(),
-            entries: Vec::new(),
-        };
-        let maker = Maker::new(catalogue, suite, wishes)?;
-        maker.limits_fit()?;
-        for (place, group) in suite.groups.iter().enumerate() {
-            let (planned, entries) = maker.group(group, plan.groups.len())?;
-            maker.is_alone(place, &planned)?;
-            if !entries.is_empty() {
-                plan.groups.push(planned);
-                plan.entries.extend(entries);
-            }
-        }
-        if plan.entries.is_empty() {
-            let patterns = wishes.services.join(", ");
-            return Err(PlanError::Empty(format!(
-                "suite `{}` has no service that `{patterns}` names",
-                suite.name
-            )));
-        }
-        Ok(plan)
-    }
-
     /// The build that the services of a round are started from, from 0.
     pub const fn build_of(&self, round: u32) -> u32 {
         if self.builds > 1 { round % self.builds } else { 0 }
@@ -201,7 +167,10 @@ impl Plan {
         }
     }
 
-    /// The trials of a round, in order. The same plan gives the same order.
+    /// The trials of a round, in order: workloads in random order, and the services of each in random order next to each
+    /// other, so that what is compared is measured within minutes. Where starts are shared, contracts come in random order,
+    /// the services of each in random order, and the workloads of a service in random order next to each other. The same
+    /// plan gives the same order.
     pub fn round(&self, round: u32) -> Vec<PlannedTrial> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         // Mixing the round in through the generator keeps neighbouring rounds and seeds unrelated.
@@ -211,11 +180,50 @@ impl Plan {
                 .wrapping_add(u64::from(round)),
         );
         order.shuffle(&mut random);
+        match self.starts {
+            Starts::Fresh => {
+                let mut groups: Vec<usize> = (0..self.groups.len()).collect();
+                groups.shuffle(&mut random);
+                order.sort_by_key(|&entry| {
+                    let group = self.entries[entry].group;
+                    groups.iter().position(|&other| other == group)
+                });
+            }
+            Starts::Shared => {
+                let came = order.clone();
+                let first = |like: &dyn Fn(usize) -> bool| came.iter().position(|&other| like(other));
+                order.sort_by_cached_key(|&entry| {
+                    let contract = first(&|other| self.contract_of(other) == self.contract_of(entry));
+                    (contract, first(&|other| self.in_one_start(other, entry)))
+                });
+            }
+        }
         let first = round * self.entries.len() as u32;
         (first..)
             .zip(order)
             .map(|(place, entry)| PlannedTrial { place, round, entry })
             .collect()
+    }
+
+    /// The trials of a round in order, those together that one process start serves.
+    pub fn starts(&self, round: u32) -> Vec<Vec<PlannedTrial>> {
+        let trials = self.round(round);
+        let starts = trials.chunk_by(|one, other| self.in_one_start(one.entry, other.entry));
+        starts.map(<[PlannedTrial]>::to_vec).collect()
+    }
+
+    /// Whether a process start may serve both entries.
+    fn in_one_start(&self, one: usize, other: usize) -> bool {
+        let (left, right) = (&self.entries[one], &self.entries[other]);
+        let same =
+            (&left.service, &left.variant, left.protocol) == (&right.service, &right.variant, right.protocol);
+        one == other
+            || self.starts == Starts::Shared && same && self.contract_of(one) == self.contract_of(other)
+    }
+
+    fn contract_of(&self, entry: usize) -> Option<&str> {
+        let group = self.groups.get(self.entries[entry].group)?;
+        Some(&group.contract)
     }
 
     /// All trials of all rounds, in order.
@@ -249,7 +257,20 @@ impl Plan {
             // A quarter of each step is for what is under way to settle.
             (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
         });
-        Duration::from_nanos(warm_up + searching + group.duration_ns) + AROUND_A_TRIAL
+        let measured = match self.design {
+            Design::Sequence => group.duration_ns,
+            Design::Turns { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
+        };
+        Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)
+    }
+
+    /// How many trials the start of this entry serves.
+    fn trials_of_start(&self, entry: &Entry) -> u32 {
+        let place = self.entries.iter().position(|other| other == entry);
+        place.map_or(1, |place| {
+            let others = 0..self.entries.len();
+            others.filter(|&other| self.in_one_start(place, other)).count() as u32
+        })
     }
 
     /// How long the run takes, about; no longer than its budget and a round.

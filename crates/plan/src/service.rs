@@ -6,7 +6,7 @@ use crate::toolchain::Requirement;
 use prony_load::{Protocol, WrittenDuration};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 
@@ -25,8 +25,10 @@ pub struct Service {
     pub language: String,
     /// Its framework.
     pub framework: String,
-    /// Version of the framework.
+    /// Version of the framework: what is written, else [`AS_INSTALLED`] until a build tells.
     pub version: String,
+    /// Shell command that prints the version, in the build folder after the build; it must be the written one.
+    pub version_from: Option<String>,
     /// What kind of software it is.
     pub class: Class,
     /// Whether this is the version of the seed document.
@@ -51,6 +53,10 @@ pub struct Service {
     pub env: BTreeMap<String, String>,
     /// How long it may take until it is ready.
     pub start_timeout: Duration,
+    /// Files that stand elsewhere in the checkout and are copied into the build folder: source by destination.
+    pub copies: BTreeMap<PathBuf, PathBuf>,
+    /// Where its framework documents the settings that it uses.
+    pub guide: Option<String>,
     /// The folder with `service.toml`.
     pub folder: PathBuf,
     /// What to tell the user when the build cannot reach what it needs.
@@ -69,6 +75,8 @@ pub enum Class {
     Full,
     /// Tuned for the benchmark.
     Stripped,
+    /// It shows how a contract is fulfilled. It stands on a board only where it is named.
+    Reference,
 }
 
 impl Class {
@@ -79,6 +87,7 @@ impl Class {
             Self::Micro => "micro",
             Self::Full => "full",
             Self::Stripped => "stripped",
+            Self::Reference => "reference",
         }
     }
 }
@@ -118,6 +127,7 @@ struct Written {
     framework: Option<String>,
     documents: Option<Vec<String>>,
     version: Option<String>,
+    version_from: Option<String>,
     era: Option<bool>,
     note: Option<String>,
     class: Option<Class>,
@@ -129,6 +139,8 @@ struct Written {
     run: Option<String>,
     env: Option<BTreeMap<String, String>>,
     start_timeout: Option<WrittenDuration>,
+    copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
+    guide: Option<String>,
     unavailable_hint: Option<String>,
     #[serde(rename = "variant", default)]
     variants: Vec<Written>,
@@ -151,6 +163,9 @@ impl From<WrittenProtocol> for Protocol {
         }
     }
 }
+
+/// The version of a service that is told by its build alone.
+pub const AS_INSTALLED: &str = "as installed";
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -209,7 +224,8 @@ impl Reader<'_> {
             title: self.need("title", |table| table.title.clone())?,
             language: self.need("language", |table| table.language.clone())?,
             framework: self.need("framework", |table| table.framework.clone())?,
-            version: self.need("version", |table| table.version.clone())?,
+            version: self.version()?,
+            version_from: self.find(|table| table.version_from.clone()),
             class: self.need("class", |table| table.class)?,
             era: own.era.unwrap_or(false),
             note: self.find(|table| table.note.clone()),
@@ -224,6 +240,8 @@ impl Reader<'_> {
             start_timeout: self
                 .find(|table| table.start_timeout)
                 .map_or(START_TIMEOUT, |duration| duration.0),
+            copies: self.copies(folder)?,
+            guide: self.find(|table| table.guide.clone()),
             folder: folder.to_owned(),
             unavailable_hint: self.find(|table| table.unavailable_hint.clone()),
         })
@@ -241,6 +259,17 @@ impl Reader<'_> {
                 format!("variant `{label}` has no `{key}`: give it in the variant or above the variants");
             self.source.invalid(self.own.name.span(), message)
         })
+    }
+
+    /// What is written; without it a command must tell.
+    fn version(&self) -> Result<String, PlanError> {
+        if let Some(written) = self.find(|table| table.version.clone()) {
+            return Ok(written);
+        }
+        match self.find(|table| table.version_from.clone()) {
+            Some(_) => Ok(AS_INSTALLED.to_owned()),
+            None => self.need("version", |table| table.version.clone()),
+        }
     }
 
     /// Some keys say what the service is, whatever the variant.
@@ -263,6 +292,29 @@ impl Reader<'_> {
                 Err(self.source.invalid(own.name.span(), message))
             }
         }
+    }
+
+    /// What is copied stands in the checkout, and lands in the build folder.
+    fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, PlanError> {
+        let root = folder.parent().and_then(Path::parent).unwrap_or(folder);
+        let inside = |path: &Path| {
+            path.components()
+                .all(|component| matches!(component, Component::Normal(_)))
+        };
+        let mut copies = BTreeMap::new();
+        for (destination, written) in self.find(|table| table.copies.clone()).unwrap_or_default() {
+            let source = root.join(written.get_ref());
+            if !inside(&destination) || !inside(written.get_ref()) || !source.is_file() {
+                let message = format!(
+                    "`copies`: `{}` from `{}`: give a path in the build folder, and a file by its path from the checkout's root",
+                    destination.display(),
+                    written.get_ref().display()
+                );
+                return Err(self.source.invalid(written.span(), message));
+            }
+            copies.insert(destination, source);
+        }
+        Ok(copies)
     }
 
     fn protocols(&self) -> Vec<Protocol> {
@@ -293,6 +345,11 @@ impl Service {
     /// Whether it fulfils a contract over a protocol.
     pub fn offers(&self, contract: &str, protocol: Protocol) -> bool {
         self.contracts.iter().any(|name| name == contract) && self.protocols.contains(&protocol)
+    }
+
+    /// The version that is written, if one is.
+    pub fn written_version(&self) -> Option<&str> {
+        (self.version != AS_INSTALLED).then_some(self.version.as_str())
     }
 
     /// `name/variant`, as the command line has it.

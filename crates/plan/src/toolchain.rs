@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::read::Source;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use toml::Spanned;
@@ -22,10 +22,48 @@ pub struct Toolchain {
     pub probe: String,
     /// Finds the version in what the probe prints; its first group is the version.
     pub version: Regex,
-    /// Debian packages that bring it.
-    pub debian: Vec<String>,
-    /// Another command that brings it.
+    /// The folder below the located one that comes first on the PATH of its probe, and of builds and runs.
+    pub path: Option<String>,
+    /// Packages that bring it, by distribution.
+    pub packages: BTreeMap<System, Vec<String>>,
+    /// Another command that brings it, by package name; it comes before the distribution's packages.
     pub install: Option<String>,
+    /// Toolchains that `install` uses.
+    pub needs: Vec<String>,
+}
+
+/// A distribution, as its package manager names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum System {
+    /// Debian, Ubuntu: apt.
+    Debian,
+    /// Fedora, RHEL: dnf.
+    Fedora,
+    /// Arch: pacman.
+    Arch,
+}
+
+impl System {
+    /// All that are known.
+    pub const ALL: [Self; 3] = [Self::Debian, Self::Fedora, Self::Arch];
+
+    /// The program by which a machine is known to be one.
+    pub const fn manager(self) -> &'static str {
+        match self {
+            Self::Debian => "apt-get",
+            Self::Fedora => "dnf",
+            Self::Arch => "pacman",
+        }
+    }
+
+    /// What a person types to install packages.
+    fn install(self, packages: &[String]) -> String {
+        let verb = match self {
+            Self::Debian | Self::Fedora => "install",
+            Self::Arch => "-S",
+        };
+        format!("{} {verb} {}", self.manager(), packages.join(" "))
+    }
 }
 
 /// A toolchain that a service needs, with the least version.
@@ -84,13 +122,27 @@ impl Toolchain {
         Version::parse(self.version.captures(printed)?.get(1)?.as_str())
     }
 
-    /// What a person types to get it.
-    pub fn how_to_install(&self) -> String {
-        match (&self.install, self.debian.as_slice()) {
-            (Some(command), _) => command.clone(),
-            (None, []) => format!("install {} and put it on the PATH", self.title),
-            (None, packages) => format!("apt-get install {}", packages.join(" ")),
+    /// What a person types to get it on this system.
+    pub fn how_to_install(&self, system: Option<System>) -> String {
+        let packages = system.and_then(|system| Some((system, self.packages.get(&system)?)));
+        match (&self.install, packages) {
+            (Some(command), _) => command.trim().to_owned(),
+            (None, Some((system, packages))) => system.install(packages),
+            (None, None) => format!("install {} and put it on the PATH", self.title),
         }
+    }
+
+    /// What a person does where the version that is there is too old. The package that brought it is no way out.
+    pub fn how_to_renew(&self, minimum: &Version) -> String {
+        self.install.as_ref().map_or_else(
+            || {
+                format!(
+                    "install {} {minimum} or newer and put it first on the PATH",
+                    self.title
+                )
+            },
+            |command| command.trim().to_owned(),
+        )
     }
 }
 
@@ -105,15 +157,33 @@ struct Written {
     probe: String,
     version: Spanned<String>,
     #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
     debian: Vec<String>,
     #[serde(default)]
+    fedora: Vec<String>,
+    #[serde(default)]
+    arch: Vec<String>,
+    #[serde(default)]
     install: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
 }
 
 /// Reads `services/toolchains.toml`.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError> {
     let source = Source::read(path)?;
     let written: BTreeMap<Spanned<String>, Written> = source.parse()?;
+    let names: BTreeSet<String> = written.keys().map(|name| name.get_ref().clone()).collect();
+    for (name, one) in &written {
+        if let Some(unknown) = one.needs.iter().find(|need| !names.contains(*need)) {
+            let message = format!(
+                "`{}` needs toolchain `{unknown}`, which is not in this file",
+                name.get_ref()
+            );
+            return Err(source.invalid(name.span(), message));
+        }
+    }
     written
         .into_iter()
         .map(|(name, written)| Ok((name.get_ref().clone(), one(&source, &name, written)?)))
@@ -132,6 +202,13 @@ fn one(source: &Source, name: &Spanned<String>, written: Written) -> Result<Tool
             return Err(source.invalid(name.span(), message));
         }
     };
+    if written.path.is_some() && locate.is_none() {
+        let message = format!(
+            "`{}`: `path` is below the folder that `locate` prints: give both",
+            name.get_ref()
+        );
+        return Err(source.invalid(name.span(), message));
+    }
     let version = Regex::new(written.version.get_ref())
         .ok()
         .filter(|regex| regex.captures_len() > 1)
@@ -147,8 +224,17 @@ fn one(source: &Source, name: &Spanned<String>, written: Written) -> Result<Tool
         locate,
         probe: written.probe,
         version,
-        debian: written.debian,
+        path: written.path,
+        packages: [
+            (System::Debian, written.debian),
+            (System::Fedora, written.fedora),
+            (System::Arch, written.arch),
+        ]
+        .into_iter()
+        .filter(|(_, packages)| !packages.is_empty())
+        .collect(),
         install: written.install,
+        needs: written.needs,
     })
 }
 
@@ -166,6 +252,50 @@ mod tests {
         assert_eq!(Requirement::parse("python36").expect("valid").minimum, None);
         assert_eq!(Requirement::parse("go >= new"), None);
         assert_eq!(Requirement::parse("go > 1"), None);
+    }
+
+    fn toolchain(install: Option<&str>) -> Toolchain {
+        let packages = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Toolchain {
+            name: "toy".to_owned(),
+            title: "Toy".to_owned(),
+            locate: None,
+            probe: "toy --version".to_owned(),
+            version: Regex::new("(.*)").expect("a regex"),
+            path: None,
+            packages: BTreeMap::from([
+                (System::Debian, packages(&["toy", "toy-dev"])),
+                (System::Arch, packages(&["toys"])),
+            ]),
+            install: install.map(str::to_owned),
+            needs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_system_has_its_own_words() {
+        let toy = toolchain(None);
+        assert_eq!(
+            toy.how_to_install(Some(System::Debian)),
+            "apt-get install toy toy-dev"
+        );
+        assert_eq!(toy.how_to_install(Some(System::Arch)), "pacman -S toys");
+        let by_hand = "install Toy and put it on the PATH";
+        assert_eq!(toy.how_to_install(Some(System::Fedora)), by_hand);
+        assert_eq!(toy.how_to_install(None), by_hand);
+        let elsewhere = toolchain(Some("pip install toy"));
+        assert_eq!(elsewhere.how_to_install(Some(System::Debian)), "pip install toy");
+    }
+
+    #[test]
+    fn a_package_that_was_found_wanting_is_not_named_again() {
+        let minimum = Version::parse("2.1").expect("a version");
+        let hint = toolchain(None).how_to_renew(&minimum);
+        assert_eq!(hint, "install Toy 2.1 or newer and put it first on the PATH");
+        assert_eq!(
+            toolchain(Some("pip install toy")).how_to_renew(&minimum),
+            "pip install toy"
+        );
     }
 
     #[test]

@@ -122,6 +122,40 @@ fn a_plan_holds_every_service_once_a_round() {
     assert_eq!(places, (0..9).collect::<Vec<u32>>());
 }
 
+/// What is compared is measured within minutes, and no workload is always the first.
+#[test]
+fn the_trials_of_a_workload_stand_next_to_each_other() {
+    let mut plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let services = plan.entries.len();
+    plan.groups.push(plan.groups[0].clone());
+    let again: Vec<_> = plan
+        .entries
+        .iter()
+        .cloned()
+        .map(|entry| prony_plan::Entry { group: 1, ..entry })
+        .collect();
+    plan.entries.extend(again);
+    let mut firsts = BTreeSet::new();
+    for round in 0..20 {
+        let groups: Vec<usize> = plan
+            .round(round)
+            .iter()
+            .map(|trial| plan.entries[trial.entry].group)
+            .collect();
+        let (first, second) = groups.split_at(services);
+        assert!(
+            first.iter().all(|group| *group == first[0]),
+            "round {round}: {groups:?}"
+        );
+        assert!(
+            second.iter().all(|group| *group != first[0]),
+            "round {round}: {groups:?}"
+        );
+        firsts.insert(first[0]);
+    }
+    assert_eq!(firsts.len(), 2, "one workload is always the first");
+}
+
 #[test]
 fn the_seed_decides_the_order() {
     let order = |seed| {
@@ -188,6 +222,30 @@ fn a_variant_without_a_version_is_told() {
 }
 
 #[test]
+fn a_command_may_tell_the_version_in_place_of_the_file() {
+    let checkout = Checkout::new();
+    checkout.write(
+        "services/go-one/service.toml",
+        &SERVICE.replace("NAME", "go-one").replace(
+            "name = \"single\"\nversion = \"1.26\"",
+            "name = \"single\"\nversion_from = \"cat made\"",
+        ),
+    );
+    let catalogue = Catalogue::read(checkout.0.path()).expect("valid");
+    let find = |variant: &str| {
+        let of = |service: &&prony_plan::Service| service.name == "go-one" && service.variant == variant;
+        catalogue.services.iter().find(of).expect("there")
+    };
+    let (written, told) = (find("current"), find("single"));
+    assert_eq!(
+        (written.written_version(), &written.version_from),
+        (Some("1.26"), &None)
+    );
+    assert_eq!(told.written_version(), None);
+    assert_eq!(told.version_from.as_deref(), Some("cat made"));
+}
+
+#[test]
 fn a_service_under_a_wrong_name_is_told() {
     let error = with_service("name = \"go-one\"", "name = \"go-1\"");
     assert_eq!(
@@ -200,9 +258,50 @@ fn a_service_under_a_wrong_name_is_told() {
 fn a_wrong_class_is_told_with_what_is_allowed() {
     let error = with_service("\"platform\"", "\"huge\"");
     assert!(
-        error.contains(":5: unknown variant `huge`, expected one of `platform`, `micro`, `full`, `stripped`"),
+        error.contains(
+            ":5: unknown variant `huge`, expected one of `platform`, `micro`, `full`, `stripped`, `reference`"
+        ),
         "{error}"
     );
+}
+
+#[test]
+fn a_reference_service_is_found_by_its_name_alone() {
+    let checkout = Checkout::new();
+    let reference = SERVICE
+        .replace("NAME", "go-two")
+        .replace("\"platform\"", "\"reference\"");
+    checkout.write("services/go-two/service.toml", &reference);
+    let catalogue = Catalogue::read(checkout.0.path()).expect("valid");
+    let names = |pattern: &str| -> Vec<String> {
+        let found = catalogue.select(pattern).expect("some");
+        found.into_iter().map(prony_plan::Service::label).collect()
+    };
+    assert_eq!(names("*/*"), ["go-one/current", "go-one/single"]);
+    assert_eq!(names("go-*"), ["go-one/current"]);
+    assert_eq!(names("go-two"), ["go-two/current"]);
+    assert_eq!(names("go-two/*"), ["go-two/current", "go-two/single"]);
+    assert!(catalogue.select("*-two").is_err());
+}
+
+#[test]
+fn what_is_copied_stands_in_the_checkout_and_lands_in_the_build_folder() {
+    let with_copy = |from: &str, to: &str| {
+        let run = "run = \"exec ./server\"";
+        with_service(run, &format!("copies = {{ \"{to}\" = \"{from}\" }}\n{run}"))
+    };
+    for (from, to) in [
+        ("services/none.proto", "none.proto"),
+        ("services/toolchains.toml", "../toolchains.toml"),
+        ("../elsewhere", "elsewhere"),
+        ("services/toolchains.toml", "/toolchains.toml"),
+    ] {
+        let error = with_copy(from, to);
+        assert!(
+            error.starts_with("services/go-one/service.toml:9: `copies`: ") && error.contains(from),
+            "{error}"
+        );
+    }
 }
 
 #[test]

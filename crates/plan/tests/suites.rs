@@ -1,7 +1,7 @@
 //! The project's own suites, and the one that the documentation shows.
 
 use prony_load::Load;
-use prony_plan::{Catalogue, Machine, Plan, PlanError, Suite, Wishes};
+use prony_plan::{Catalogue, Design, Machine, Plan, PlanError, Starts, Suite, Wishes};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn every_suite_can_be_planned_in_every_profile() {
 }
 
 #[test]
-fn a_study_is_quick_and_still_has_three_rounds() {
+fn a_study_is_quick_and_still_has_five_rounds() {
     let catalogue = catalogue();
     for (name, file) in catalogue.suites() {
         let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
@@ -48,10 +48,86 @@ fn a_study_is_quick_and_still_has_three_rounds() {
             continue;
         }
         let plan = plan(&catalogue, &file, Some("quick"));
-        let expected = plan.expected();
-        assert!(plan.rounds >= 3, "{name}: {} rounds", plan.rounds);
-        assert!(expected < Duration::from_mins(15), "{name}: about {expected:?}");
+        assert!(plan.rounds >= 5, "{name}: {} rounds", plan.rounds);
+        // No round begins after the budget.
+        let budget = plan.budget_ns.map(Duration::from_nanos);
+        assert!(
+            budget.is_some_and(|budget| budget <= Duration::from_hours(1)),
+            "{name}: {budget:?} for the quick profile"
+        );
     }
+}
+
+#[test]
+fn all_studies_in_quick_fit_into_two_and_a_half_hours() {
+    let catalogue = catalogue();
+    let mut all = Duration::ZERO;
+    for (name, file) in catalogue.suites() {
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        if suite.profiles.iter().any(|profile| profile == "quick") {
+            let expected = plan(&catalogue, &file, Some("quick")).expected();
+            println!("{name}: {} s", expected.as_secs());
+            all += expected;
+        }
+    }
+    assert!(all <= Duration::from_mins(150), "{} min", all.as_secs() / 60);
+}
+
+#[test]
+fn starts_are_shared_where_a_suite_or_a_profile_says_so() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.toml");
+    let text = r#"
+title = "Mine"
+starts = "shared"
+turns = { window = "200ms", cycles = 7 }
+[profile.full]
+starts = "fresh"
+[[group]]
+contract = "sequence"
+workload = "count"
+services = ["go-nethttp", "rust-axum"]
+[[group]]
+contract = "sequence"
+workload = "fib"
+services = ["go-nethttp", "rust-axum"]
+[[group]]
+contract = "hello"
+services = ["go-nethttp", "rust-axum"]
+"#;
+    std::fs::write(&file, text).expect("written");
+    let shared = plan(&catalogue, &file, None);
+    // Each service has a start for both workloads of `sequence`, and one for `hello`.
+    let mut sizes: Vec<usize> = shared.starts(0).iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 1, 2, 2]);
+    let fresh = plan(&catalogue, &file, Some("full"));
+    assert_eq!(fresh.starts(0).len(), 6);
+    assert!(shared.expected() < fresh.expected());
+    // Turns start all services of a group afresh, whatever the suite says.
+    let wishes = Wishes {
+        design: Some(Design::turns()),
+        ..Wishes::default()
+    };
+    let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+    let turns = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(turns.starts, Starts::Fresh);
+    let as_the_suite_says = Design::Turns {
+        window_ns: 200_000_000,
+        cycles: 7,
+    };
+    assert_eq!(turns.design, as_the_suite_says);
+    std::fs::write(
+        &file,
+        text.replace("starts = \"shared\"", "design = \"turns\"\nstarts = \"shared\""),
+    )
+    .expect("written");
+    let refused = Suite::read(&file, None).expect_err("a contradiction").to_string();
+    assert!(
+        refused.contains("mine.toml:4") && refused.contains("leave one of the two out"),
+        "{refused}"
+    );
 }
 
 #[test]

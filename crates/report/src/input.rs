@@ -1,9 +1,9 @@
 //! What a report is made from.
 
 use crate::ReportError;
-use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
+use prony_measurement::{CheckMatrix, RunRecord, ServiceInfo, TrialRecord};
 use prony_statistics::{Metric, Summary};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -24,33 +24,6 @@ pub struct Input<'a> {
     pub checks: Option<&'a CheckMatrix>,
     /// Whether the run still goes on, where it has no end.
     pub running: bool,
-}
-
-/// What is known of a service in a variant beside its numbers. Stored with the plan, so that a report tells what was run
-/// and not what lies in the checkout today.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceInfo {
-    /// Its name.
-    pub service: String,
-    /// The variant's name.
-    pub variant: String,
-    /// What people call it.
-    pub title: String,
-    /// Its language.
-    pub language: String,
-    /// Its framework.
-    pub framework: String,
-    /// What kind of software it is: `platform`, `micro`, `full` or `stripped`.
-    pub class: String,
-    /// Version of the framework.
-    pub version: Option<String>,
-    /// How it uses CPUs, in a sentence.
-    pub workers: Option<String>,
-    /// What is special about the variant.
-    pub note: Option<String>,
-    /// Whether the variant is that of a seed document.
-    #[serde(default)]
-    pub era: bool,
 }
 
 /// Published figures of one source.

@@ -13,8 +13,9 @@ mod number;
 
 pub use error::ReportError;
 pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page, standings};
-pub use input::{Input, PublishedFigure, References, ServiceInfo};
+pub use input::{Input, PublishedFigure, References};
 pub use model::{
     Agreement, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow, Report, Row, Series,
     SeriesInterval, SeriesResource, State, describe_load,
 };
+pub use prony_measurement::ServiceInfo;

@@ -71,10 +71,9 @@ impl Estimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Student's t on the logarithms, with the variance pooled over the services of the group.
-    Pooled,
-    /// Student's t on the logarithms of this service alone.
-    PerService,
+    /// Student's t on the logarithms, with a variance that borrows from the other services of the group.
+    #[serde(alias = "pooled", alias = "per_service")]
+    Moderated,
     /// Student's t on the values themselves, because some are zero.
     Linear,
 }
@@ -89,7 +88,7 @@ pub enum Quantity {
     TooFewTrials(TooFewTrials),
 }
 
-/// An estimate with how it was found and what other methods say.
+/// An estimate with how it was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
     /// The estimate.
@@ -101,12 +100,6 @@ pub struct Estimated {
     pub method: Method,
     /// Degrees of freedom of the interval.
     pub degrees_of_freedom: f64,
-    /// Median of the trials with the interval between two order statistics; `None` with too few trials for one.
-    pub median: Option<Estimate>,
-    /// The same mean with a bootstrap interval; `None` with too few trials for one.
-    pub bootstrap: Option<Estimate>,
-    /// Whether those two contradict the estimate.
-    pub methods_disagree: bool,
     /// Arithmetic mean and error as JMH prints them.
     pub jmh: Option<Score>,
 }
@@ -144,8 +137,7 @@ impl Estimated {
         if self.method == Method::Linear || point <= 0.0 {
             return None;
         }
-        // One side may reach further, for the skewness.
-        let reach = (high / point).ln().min((point / low).ln());
+        let reach = 0.5 * (high / low).ln();
         Some(reach / student_two_sided(confidence, self.degrees_of_freedom))
     }
 }
@@ -159,7 +151,7 @@ impl Quantity {
         }
     }
 
-    /// The estimate with its companions, where there is one.
+    /// The estimate with how it was found, where there is one.
     pub fn estimated(&self) -> Option<&Estimated> {
         match self {
             Self::Estimated(estimated) => Some(estimated),

@@ -24,16 +24,16 @@ pub use calibration::{
     stalled_quantile,
 };
 pub use change::{
-    Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange, ServiceChange,
-    change_points, compare, compare_in_run, generators, mismatches,
+    Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,
+    ServiceChange, change_points, compare, compare_in_run, generators, mismatches,
 };
 pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
 pub use plan::{
-    Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
-    smallest_difference, variation,
+    Component, Decision, Expected, Level, Progress, StopReason, StopRule, Variation, expected_half_widths,
+    next_round, rounds_for_difference, smallest_difference, variation,
 };
-pub use ranking::{Adjustment, Pair, RankInterval, Verdict};
+pub use ranking::{Adjustment, Pair, Verdict};
 pub use summary::{Group, Options, ServiceSummary, Summary, summarise};

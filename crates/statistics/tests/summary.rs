@@ -3,7 +3,7 @@
 mod common;
 
 use common::{TrialSpec, trials};
-use prony_measurement::Stage;
+use prony_measurement::{Fault, Stage, TrialRecord};
 use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
 
 #[test]
@@ -24,6 +24,40 @@ fn a_clear_winner_ranks_first() {
     assert_eq!(group.pairs[0].verdict, Verdict::Faster);
     assert!(group.pairs[0].ratio.contains(2.0));
     assert!(group.services[0].tied_with.is_empty());
+}
+
+#[test]
+fn a_failed_repeat_replaces_no_valid_trial() {
+    let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
+    let failing = trials(&[TrialSpec::failing("a", Stage::Measure)]);
+    // Its place is that of the first trial.
+    run.extend(failing);
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let row = &summary.groups[0].services[0];
+    assert_eq!((row.trials, row.failed_trials), (2, 0));
+    assert!(row.excluded.is_none());
+}
+
+#[test]
+fn a_fault_of_the_bench_excludes_nobody() {
+    let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
+    let mut void = trials(&[TrialSpec::failing("a", Stage::Check)]).remove(0);
+    void.place = 2;
+    if let Err(failed) = &mut void.result {
+        failed.fault = Fault::Lab;
+    }
+    run.push(void.clone());
+    let of = |run: &[TrialRecord]| {
+        let summary = summarise(run, &Options::default()).expect("sound records");
+        summary.groups[0].services[0].excluded.clone()
+    };
+    assert_eq!(of(&run), None);
+    let alone = of(&[void]).expect("no number is a row with a reason");
+    assert!(
+        alone.reason.starts_with("not measured, by a fault of the bench"),
+        "{}",
+        alone.reason
+    );
 }
 
 /// Where the generator was the limit the rate is a lower bound: it proves better, never worse, and has no rank.
@@ -51,7 +85,10 @@ fn a_rate_that_the_generator_limited_is_not_ranked() {
         ("last", Some(4), false),
     ];
     assert_eq!(seen, wanted);
-    assert_eq!(group.services[2].rank_interval.map(|ranks| ranks.worst), Some(3));
+    assert_eq!(
+        (group.services[2].rank_low, group.services[2].rank_high),
+        (Some(1), Some(3))
+    );
     let pairs: Vec<(&str, &str)> = group.pairs.iter().map(|pair| (&*pair.a, &*pair.b)).collect();
     assert_eq!(pairs, [("first/current", "last/current")]);
     let text = &group.warnings[0].text;
@@ -104,6 +141,8 @@ fn json_has_the_promised_keys_and_reads_back() {
         "service",
         "variant",
         "rank",
+        "rank_low",
+        "rank_high",
         "tied_with",
         "throughput_per_s",
         "response_time_ns_p99",

@@ -24,6 +24,23 @@ pub enum StoreError {
         /// Why.
         source: rusqlite::Error,
     },
+    /// The store may not be written.
+    #[error(
+        "the store {} cannot be written: `prony list`, `report`, `compare` and `serve` read it as it is; to measure, name a \
+         store of your own with --store, or make the file and its folder writable",
+        .0.display()
+    )]
+    ReadOnly(PathBuf),
+    /// An older version of prony made the store, and it cannot be brought up to date.
+    #[error(
+        "the store {} was made by an older prony and cannot be brought up to date where it may not be written: read a copy of \
+         it with --store",
+        .0.display()
+    )]
+    Outdated(PathBuf),
+    /// The file is a database of another program.
+    #[error("{} is a database of another program: name a store of prony with --store", .0.display())]
+    Foreign(PathBuf),
     /// A newer version of prony wrote the store.
     #[error(
         "the store {} has schema {found}, and this prony knows up to {known}: use the newer prony, or another store with --store",
@@ -72,6 +89,25 @@ pub enum StoreError {
         run: String,
         /// The runs that begin with it.
         matches: Vec<String>,
+    },
+    /// Somebody else measures the run.
+    #[error(
+        "the run `{run}` is being measured{}: let that end, or end it, before you continue the run",
+        .holder.map_or_else(String::new, |process| format!(" by process {process}"))
+    )]
+    RunBusy {
+        /// The run.
+        run: String,
+        /// The process that measures it, where it is known.
+        holder: Option<u32>,
+    },
+    /// The lock of a run cannot be made.
+    #[error("cannot make the lock {} of a run: {source}; make its folder writable, or name another store with --store", path.display())]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
     },
     /// A run of that name is there already.
     #[error("the run `{0}` is in the store already: give the new one another name")]

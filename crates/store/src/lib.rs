@@ -6,6 +6,7 @@
 
 mod checks;
 mod error;
+mod lock;
 mod progress;
 mod runs;
 mod schema;
@@ -13,11 +14,14 @@ mod trials;
 
 pub use checks::Calibration;
 pub use error::StoreError;
+pub use lock::RunLock;
 pub use progress::Progress;
 pub use runs::RunEntry;
 pub use trials::StoredTrial;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,17 +45,42 @@ impl Store {
             })?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        Self::connect(path, flags)
+        match Self::connect(path, flags) {
+            Err(StoreError::Open { source, .. }) if is_write_protected(&source) => {
+                Err(StoreError::ReadOnly(path.to_owned()))
+            }
+            other => other,
+        }
     }
 
-    /// Opens the store at `path`, which must be there: for commands that only read.
+    /// Opens the store at `path`, which must be there: for commands that only read. Nothing need be writable.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing(path.to_owned()));
         }
-        // Writable all the same: a reader in WAL mode shares an index file with the writer, and may bring an old store
+        // Writable where it may be: a reader in WAL mode shares an index file with the writer, and may bring an old store
         // up to date.
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        match Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            Err(StoreError::Open { source, .. }) if is_write_protected(&source) => Self::protected(path),
+            other => other,
+        }
+    }
+
+    /// Opens a store that may not be written.
+    fn protected(path: &Path) -> Result<Self, StoreError> {
+        let shared = Self::read(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
+        let Err(StoreError::Open { source, .. }) = &shared else {
+            return shared;
+        };
+        // The index file that readers share cannot be made here. Without it the file can be read if nobody writes it, and
+        // if the last writer left nothing beside it.
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if !is_write_protected(source) || std::fs::metadata(&log).is_ok_and(|data| data.len() > 0) {
+            return shared;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Self::read(path, address(path).as_ref(), flags)
     }
 
     /// Where the store lies.
@@ -75,6 +104,22 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the file at `address`, which is `path` or says more, as it is.
+    fn read(path: &Path, address: &OsStr, flags: OpenFlags) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(address, flags).map_err(failed)?;
+        connection.busy_timeout(BUSY).map_err(failed)?;
+        schema::is_current(&connection, path)?;
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
     /// Names the store in an error of SQLite.
     fn failed(&self, what: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + '_ {
         move |source| StoreError::Statement {
@@ -83,6 +128,28 @@ impl Store {
             source,
         }
     }
+}
+
+/// Whether SQLite refused since the file or its folder may not be written.
+fn is_write_protected(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen)
+    )
+}
+
+/// The file as an address that says that nobody writes it.
+fn address(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut address = "file:".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address + "?immutable=1"
 }
 
 /// Writes a record as JSON text.

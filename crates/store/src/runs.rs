@@ -57,6 +57,15 @@ impl Store {
     pub fn finish_run(&self, run: &str, ended_at: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         let mut record = self.run(run)?;
         record.ended_at = Some(ended_at.to_owned());
+        self.replace_run(record, warnings)
+    }
+
+    /// Adds reasons to doubt a run that has not ended.
+    pub fn warn_of_run(&self, run: &str, warnings: &[Warning]) -> Result<(), StoreError> {
+        self.replace_run(self.run(run)?, warnings)
+    }
+
+    fn replace_run(&self, mut record: RunRecord, warnings: &[Warning]) -> Result<(), StoreError> {
         for warning in warnings {
             if !record.warnings.contains(warning) {
                 record.warnings.push(warning.clone());
@@ -66,9 +75,9 @@ impl Store {
         self.connection
             .execute(
                 "UPDATE run SET ended_at = ?2, record = ?3 WHERE id = ?1",
-                params![run, ended_at, text],
+                params![record.id, record.ended_at, text],
             )
-            .map_err(self.failed("finish a run"))?;
+            .map_err(self.failed("keep a run"))?;
         Ok(())
     }
 
@@ -83,6 +92,14 @@ impl Store {
             Some(text) => from_json("run", run, &text),
             None => Err(self.no_such_run(run)?),
         }
+    }
+
+    /// A name like `wanted` that no run has yet: two runs of one second, or a clock that was set back, would give the same.
+    pub fn free_name(&self, wanted: &str) -> Result<String, StoreError> {
+        let taken: Vec<String> = self.runs()?.into_iter().map(|run| run.id).collect();
+        let others = (2_u32..).map(|number| format!("{wanted}-{number}"));
+        let mut names = std::iter::once(wanted.to_owned()).chain(others);
+        Ok(names.find(|name| !taken.contains(name)).unwrap_or_default())
     }
 
     /// The name of the run that a user means: `latest`, a whole name, or the start or end of exactly one.

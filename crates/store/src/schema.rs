@@ -54,6 +54,8 @@ const STEPS: [&str; 1] = ["
     CREATE INDEX calibration_by_machine ON calibration (machine, sequence);
 "];
 
+/// Marks a file as a store of prony: `PRON`.
+const APPLICATION: i32 = 0x5052_4F4E;
 /// The newest schema that this version knows.
 const KNOWN: u32 = STEPS.len() as u32;
 
@@ -63,6 +65,10 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         path: path.to_owned(),
         source,
     };
+    refuse_foreign(connection, path)?;
+    if connection.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
+        return Err(failed(write_protected()));
+    }
     // WAL with NORMAL: an append survives the death of the process without a disk flush beside a measurement; only a
     // power cut can take the last seconds.
     connection
@@ -79,20 +85,71 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
     let found = version(&transaction).map_err(failed)?;
-    if found > KNOWN {
-        return Err(StoreError::TooNew {
-            path: path.to_owned(),
-            found,
-            known: KNOWN,
-        });
-    }
+    refuse_newer(found, path)?;
     for step in &STEPS[found as usize..] {
         transaction.execute_batch(step).map_err(failed)?;
     }
     transaction
+        .pragma_update(None, "application_id", APPLICATION)
+        .map_err(failed)?;
+    transaction
         .pragma_update(None, "user_version", KNOWN)
         .map_err(failed)?;
     transaction.commit().map_err(failed)
+}
+
+/// Whether a store can be read as it is: a reader that may not write brings nothing up to date.
+pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    refuse_foreign(connection, path)?;
+    let found = version(connection).map_err(|source| StoreError::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    refuse_newer(found, path)?;
+    if found < KNOWN {
+        return Err(StoreError::Outdated(path.to_owned()));
+    }
+    Ok(())
+}
+
+fn refuse_newer(found: u32, path: &Path) -> Result<(), StoreError> {
+    if found <= KNOWN {
+        return Ok(());
+    }
+    Err(StoreError::TooNew {
+        path: path.to_owned(),
+        found,
+        known: KNOWN,
+    })
+}
+
+/// What SQLite says at the first attempt to write a file that it could only open for reading.
+fn write_protected() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY), None)
+}
+
+/// A database of another program is not to get tables of prony. Stores of earlier versions bear no mark but their tables.
+fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    let found = || -> rusqlite::Result<bool> {
+        let mark = number("PRAGMA application_id")?;
+        if mark != 0 {
+            return Ok(mark != i64::from(APPLICATION));
+        }
+        let tables = number("SELECT count(*) FROM sqlite_master WHERE type = 'table'")?;
+        let own = number(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('run', 'trial', 'check_matrix')",
+        )?;
+        Ok(tables > 0 && own < 3)
+    };
+    match found() {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(StoreError::Foreign(path.to_owned())),
+        Err(source) => Err(StoreError::Open {
+            path: path.to_owned(),
+            source,
+        }),
+    }
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<u32> {

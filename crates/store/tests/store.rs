@@ -1,8 +1,8 @@
 //! The store from outside: what was written is found again, whoever else writes and whoever dies.
 
 use prony_measurement::{
-    CheckMatrix, Environment, Exclusion, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, TrialRecord,
-    Warning, WarningKind,
+    CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage,
+    TrialRecord, Warning, WarningKind,
 };
 use prony_store::{Progress, Store, StoreError};
 use std::io::{BufRead as _, BufReader};
@@ -28,6 +28,7 @@ fn trial(place: u32, service: &str) -> TrialRecord {
         place,
         round: place / 2,
         build: None,
+        start: None,
         service: ServiceId {
             service: service.to_owned(),
             variant: "current".to_owned(),
@@ -41,6 +42,7 @@ fn trial(place: u32, service: &str) -> TrialRecord {
             stage: Stage::Check,
             reason: "the body is one byte short".to_owned(),
             log_tail: vec!["<script>alert(1)</script> \u{0} ' \"".to_owned()],
+            fault: Fault::Service,
         }),
     }
 }
@@ -362,4 +364,65 @@ fn what_was_appended_survives_a_kill() {
     );
     assert_eq!(store.run("r").expect("reads").ended_at, None);
     store.append_trial("r", &trial(0, "b")).expect("goes on");
+}
+
+#[test]
+fn a_clock_that_was_set_back_gives_no_name_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let wanted = "2026-11-21T08-30-00-quick";
+    for expected in [
+        wanted,
+        "2026-11-21T08-30-00-quick-2",
+        "2026-11-21T08-30-00-quick-3",
+    ] {
+        let name = store.free_name(wanted).expect("a name");
+        assert_eq!(name, expected);
+        store
+            .begin_run(&run(&name, "2026-11-21T08:30:00Z"))
+            .expect("begins");
+    }
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_alone() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let file = folder.path().join("other.db");
+    let other = rusqlite::Connection::open(&file).expect("a database");
+    other
+        .execute_batch("CREATE TABLE song (title TEXT)")
+        .expect("a table");
+    drop(other);
+    let refused = Store::open(&file).expect_err("not ours");
+    assert!(matches!(refused, StoreError::Foreign(_)), "{refused}");
+    let other = rusqlite::Connection::open(&file).expect("a database");
+    let tables = other.query_row("SELECT count(*) FROM sqlite_master", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    assert_eq!(tables.expect("counted"), 1);
+}
+
+#[test]
+fn a_run_is_measured_by_one_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let open = || Store::open(&path).expect("opens");
+    let (one, other) = (open(), open());
+    let beside = || {
+        let names = std::fs::read_dir(folder.path()).expect("the folder");
+        let endings = names.filter_map(|entry| entry.ok()?.path().extension().map(ToOwned::to_owned));
+        endings.filter(|ending| ending == "lock").count()
+    };
+    let lock = one.lock_run("a").expect("free");
+    let refused = other.lock_run("a").expect_err("taken").to_string();
+    assert!(
+        refused.contains(&format!("by process {}", std::process::id())),
+        "{refused}"
+    );
+    let another = other.lock_run("b").expect("another run is free");
+    assert_eq!(beside(), 2);
+    drop(lock);
+    drop(other.lock_run("a").expect("free again"));
+    drop(another);
+    assert_eq!(beside(), 0, "nothing stays");
 }

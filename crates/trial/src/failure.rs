@@ -1,7 +1,7 @@
 //! Why a step of a trial failed.
 
 use prony_host::HostError;
-use prony_measurement::{Exclusion, Stage};
+use prony_measurement::{Exclusion, Fault, Stage};
 
 /// Why a step failed; with the log it becomes an [`Exclusion`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,32 +11,42 @@ pub struct Failure {
     pub stage: Stage,
     /// What failed, in a sentence.
     pub reason: String,
+    /// Whose fault it is.
+    pub fault: Fault,
     /// Whether the user ended it: then there is no row at all.
     pub interrupted: bool,
 }
 
 impl Failure {
-    /// A step failed.
+    /// A step failed, by the service's fault.
     pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
             stage,
             reason: reason.into(),
+            fault: Fault::Service,
             interrupted: false,
+        }
+    }
+
+    /// A step failed, by the bench's fault: nothing is known of the service.
+    pub fn lab(stage: Stage, reason: impl Into<String>) -> Self {
+        Self {
+            fault: Fault::Lab,
+            ..Self::new(stage, reason)
         }
     }
 
     /// The user asked to stop now.
     pub fn interrupted(stage: Stage) -> Self {
         Self {
-            stage,
-            reason: "stopped by the user".to_owned(),
             interrupted: true,
+            ..Self::new(stage, "stopped by the user")
         }
     }
 
     /// The host failed in this step.
     pub fn host(stage: Stage, error: &HostError) -> Self {
-        Self::new(stage, error.to_string())
+        Self::lab(stage, error.to_string())
     }
 
     /// With the last lines of a log.
@@ -45,6 +55,7 @@ impl Failure {
             stage: self.stage,
             reason: self.reason,
             log_tail,
+            fault: self.fault,
         }
     }
 }

@@ -93,7 +93,7 @@ impl Generator for ProcessGenerator {
         let mut process = host.start(&spec).map_err(|error| failed(&error))?;
         let pipes = process.take_pipes();
         let (input, output) =
-            pipes.ok_or_else(|| Failure::new(Stage::WarmUp, "the generator has no pipes"))?;
+            pipes.ok_or_else(|| Failure::lab(Stage::WarmUp, "the generator has no pipes"))?;
         let mut running = Running {
             process,
             input: Some(input),

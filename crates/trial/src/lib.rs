@@ -6,22 +6,30 @@
 //! [`run_trial`]; [`Builder`] builds services, [`check`] checks a running one, [`steady`] says when one is warm.
 
 pub mod backend;
+mod began;
 mod build;
 mod cancel;
 pub mod check;
 mod failure;
 mod generator;
+mod noise;
 mod progress;
+mod reach;
 mod run;
+mod service;
 pub mod steady;
 mod trial;
 
-pub use build::{Builder, Built, Folders, Found, probe};
+pub use began::Began;
+pub use build::{Builder, Built, Folders, Found, InUse, builds_at_once, probe, room_for, system};
 pub use cancel::Cancel;
 pub use failure::Failure;
 pub use generator::{Generator, Heard, Loading, ProcessGenerator};
+pub use noise::{Noise, NoiseLimits};
 pub use progress::Progress;
-pub use run::{NextRound, NoiseLimits, Run, RunEnd, Watcher, idle, run_plan};
+pub use run::{NextRound, Run, RunEnd, Watcher, run_plan};
+pub use service::{ServiceRequest, check_service, with_service};
 pub use trial::{
-    Bench, Options, Subject, Trial, run_trial, start_backend, start_service, target_of, wait_until_ready,
+    Backend, Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window,
+    enter, run_on, run_trial, run_turns, target_of,
 };

@@ -8,6 +8,13 @@ use std::time::Duration;
 pub enum Progress {
     /// A build begins.
     Building(ServiceId),
+    /// Somebody else builds it; this waits until that is done.
+    AwaitsBuild {
+        /// What is waited for.
+        service: ServiceId,
+        /// The number of the process that builds it, where it is known.
+        by: Option<u32>,
+    },
     /// A build is done; it was found ready where it took no time.
     Built {
         /// Of what.
@@ -38,6 +45,18 @@ pub enum Progress {
         workload: String,
         /// How long this trial and those after it will take, about.
         remaining: Duration,
+    },
+    /// The trial of this place in the plan begins to take turns.
+    Enters {
+        /// Its place.
+        place: u32,
+    },
+    /// All services of a group are up, and are loaded once more in turn.
+    Cycle {
+        /// Which cycle, from 1.
+        number: u32,
+        /// How many there are.
+        of: u32,
     },
     /// A phase of the load begins.
     Phase(Phase),
@@ -75,4 +94,15 @@ pub enum Progress {
     },
     /// Something about the whole run is worth knowing.
     Warning(Warning),
+}
+
+impl Progress {
+    /// A line for the user, where something else has to end before this can go on.
+    pub fn waits(&self) -> Option<String> {
+        let Self::AwaitsBuild { service, by } = self else {
+            return None;
+        };
+        let who = by.map_or_else(|| "another prony".to_owned(), |pid| format!("process {pid}"));
+        Some(format!("waiting: {who} builds {service}; Ctrl-C ends the wait"))
+    }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use prony_host::Local;
 use prony_measurement::Stage;
-use prony_plan::{Requirement, Service, Toolchain, Version};
+use prony_plan::{Requirement, Service, System, Toolchain, Version};
 use prony_trial::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,6 +85,30 @@ fn an_equal_copy_is_never_built_twice() {
 }
 
 #[test]
+fn the_version_is_what_the_build_tells() {
+    let checkout = Checkout::new();
+    let mut service = Service {
+        version: prony_plan::AS_INSTALLED.to_owned(),
+        version_from: Some("echo warning >&2; cat made".to_owned()),
+        ..checkout.service(&["echo 2.4.1 > made"])
+    };
+    let version = |service: &Service| checkout.builder().build(service).map(|built| built.version);
+    assert_eq!(version(&service).expect("built").as_deref(), Some("2.4.1"));
+    // It is kept with the build.
+    assert!(checkout.builder().build(&service).expect("there").cached);
+    assert_eq!(version(&service).expect("there").as_deref(), Some("2.4.1"));
+    // What is written beside it must be true.
+    service.version = "2.4.0".to_owned();
+    let error = version(&service).expect_err("another version").reason;
+    assert!(error.contains("`2.4.0`") && error.contains("`2.4.1`"), "{error}");
+    service.version = "2.4.1".to_owned();
+    assert!(version(&service).is_ok());
+    service.version_from = Some("echo none".to_owned());
+    let error = version(&service).expect_err("no version").reason;
+    assert!(error.contains("printed `none`"), "{error}");
+}
+
+#[test]
 fn a_repetition_is_built_anew_beside_the_others() {
     let checkout = Checkout::new();
     let service = checkout.service(&[&checkout.note()]);
@@ -93,13 +117,85 @@ fn a_repetition_is_built_anew_beside_the_others() {
     let second = checkout.repeated(1, true).build(&service).expect("built");
     assert!(first.folder != usual.folder && first.folder != second.folder);
     assert_eq!(checkout.count(), 3);
+    let folder = second.folder.clone();
+    drop(second);
     let again = checkout.repeated(1, true).build(&service).expect("built");
     assert_eq!(
-        (again.folder, again.cached, checkout.count()),
-        (second.folder.clone(), false, 4)
+        (&again.folder, again.cached, checkout.count()),
+        (&folder, false, 4)
     );
     let kept = checkout.repeated(1, false).build(&service).expect("built");
-    assert!(kept.cached && kept.folder == second.folder);
+    assert!(kept.cached && kept.folder == folder);
+}
+
+#[test]
+fn a_folder_that_somebody_runs_from_is_never_built_anew() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&["echo made > out"]);
+    let first = checkout.repeated(0, true).build(&service).expect("built");
+    fs::write(first.folder.join("in-use"), "").expect("written");
+    // As another prony would: the lock is of the file, not of the process.
+    let second = checkout.repeated(0, true).build(&service).expect("built");
+    assert_ne!(second.folder, first.folder);
+    assert!(first.folder.join("in-use").exists() && second.folder.join("out").exists());
+    let old = first.folder.clone();
+    drop(first);
+    let third = checkout.repeated(0, true).build(&service).expect("built");
+    assert!(third.folder == old && !old.join("in-use").exists());
+}
+
+#[test]
+fn waiting_for_another_build_is_said_and_can_be_ended() {
+    let checkout = Checkout::new();
+    let folder = checkout.folder.path().display().to_string();
+    let service = checkout.service(&[&format!(
+        "touch {folder}/begun; until test -e {folder}/go; do sleep 0.02; done"
+    )]);
+    let impatient = Cancel::new();
+    let folders = Folders::of(checkout.folder.path(), &checkout.folder.path().join("state"));
+    let second = Builder::new(&checkout.host, &checkout.toolchains, folders, &impatient);
+    let said = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| checkout.builder().build(&service));
+        until("the build begins", || {
+            checkout.folder.path().join("begun").exists()
+        });
+        let waiting = scope.spawn(|| {
+            second.build_watched(&service, &|progress| {
+                said.lock().expect("unpoisoned").extend(progress.waits());
+                impatient.ask();
+            })
+        });
+        let failed = waiting.join().expect("no panic").expect_err("ended");
+        assert!(failed.reason.contains("stopped by the user"), "{}", failed.reason);
+        fs::write(checkout.folder.path().join("go"), "").expect("written");
+        assert!(first.join().expect("no panic").is_ok());
+    });
+    let said = said.into_inner().expect("unpoisoned").join("\n");
+    assert!(
+        said.contains(&format!("process {} builds toy", std::process::id())),
+        "{said}"
+    );
+}
+
+#[test]
+fn who_waits_gets_the_build_of_the_other() {
+    let checkout = Checkout::new();
+    let service = checkout.service(&["sleep 0.2", &checkout.note()]);
+    let built = std::thread::scope(|scope| {
+        let builds = [0, 1, 2].map(|_| scope.spawn(|| checkout.builder().build(&service).expect("built")));
+        builds.map(|build| build.join().expect("no panic"))
+    });
+    assert_eq!(checkout.count(), 1);
+    assert_eq!(built.iter().filter(|built| built.cached).count(), 2);
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
 }
 
 #[test]
@@ -127,6 +223,28 @@ fn what_changes_a_build_makes_a_new_one() {
     folders.dedup();
     assert_eq!(folders.len(), 4, "{folders:?}");
     assert_eq!(checkout.count(), 4);
+}
+
+#[test]
+fn a_shared_file_is_copied_and_a_change_of_it_builds_anew() {
+    let checkout = Checkout::new();
+    let shared = checkout.folder.path().join("shared.proto");
+    fs::write(&shared, "one").expect("written");
+    let mut service = checkout.service(&[&checkout.note(), "cp proto/person.proto out"]);
+    service.copies.insert("proto/person.proto".into(), shared.clone());
+    let built = |expected: &str| {
+        let built = checkout.builder().build(&service).expect("built");
+        assert_eq!(
+            fs::read_to_string(built.folder.join("out")).expect("made"),
+            expected
+        );
+    };
+    built("one");
+    built("one");
+    assert_eq!(checkout.count(), 1);
+    fs::write(&shared, "two").expect("written");
+    built("two");
+    assert_eq!(checkout.count(), 2);
 }
 
 #[test]
@@ -226,8 +344,12 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
         locate: None,
         probe: probe.to_owned(),
         version: regex::Regex::new(r"toy (\d+(?:\.\d+)*)").expect("a regex"),
-        debian: vec!["toy-dev".to_owned()],
+        path: None,
+        packages: System::ALL
+            .map(|system| (system, vec!["toy-dev".to_owned()]))
+            .into(),
         install: None,
+        needs: Vec::new(),
     };
     let mut service = checkout.service(&["true"]);
     service.toolchains = vec![Requirement {
@@ -239,17 +361,15 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
         .insert("toy".to_owned(), toolchain("no-such-toy"));
     let failed = checkout.builder().build(&service).expect_err("missing");
     assert_eq!(failed.stage, Stage::Toolchain);
-    assert_eq!(
-        failed.reason,
-        "Toy is not on this machine; apt-get install toy-dev"
-    );
+    let remedy = checkout.toolchains["toy"].how_to_install(prony_trial::system());
+    assert_eq!(failed.reason, format!("Toy is not on this machine; {remedy}"));
     checkout
         .toolchains
         .insert("toy".to_owned(), toolchain("echo toy 2.0.9"));
     let failed = checkout.builder().build(&service).expect_err("old");
     assert_eq!(
         failed.reason,
-        "Toy 2.0.9 is too old: 2.1 is needed; apt-get install toy-dev"
+        "Toy 2.0.9 is too old: 2.1 is needed; install Toy 2.1 or newer and put it first on the PATH"
     );
     checkout
         .toolchains

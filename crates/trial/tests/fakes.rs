@@ -9,13 +9,13 @@ use common::{Heard, Lab};
 use prony_host::{Cpus, Ending, FakeHost, FakeProcess, Host, MachineUsage, Usage};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
-    BytesMoved, Classification, Command, Connections, Event, Generator as GeneratorRecord, Histogram,
+    BytesMoved, Classification, Command, Connections, Event, Fault, Generator as GeneratorRecord, Histogram,
     Interval, Measurement, Outcomes, Phase, Recording, Requests, ResourceSample, Resources, SCHEMA, Stage,
-    WarningKind,
+    WarningKind, that_count,
 };
-use prony_plan::WarmUpChoice;
+use prony_plan::{Design, WarmUpChoice};
 use prony_trial::{
-    Bench, Failure, Generator, Heard as Said, Loading, NoiseLimits, Run, RunEnd, idle, run_plan,
+    Bench, Failure, Generator, Heard as Said, Loading, Noise, NoiseLimits, Run, RunEnd, run_plan,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -46,6 +46,8 @@ struct FakeGenerator {
     warm_up: Vec<u64>,
     measured: Vec<u64>,
     outcomes: Outcomes,
+    /// How many of its next loads it dies in.
+    dies: Arc<Mutex<u32>>,
     jobs: Arc<Mutex<Vec<Job>>>,
     told: Arc<Mutex<Vec<Command>>>,
 }
@@ -84,6 +86,7 @@ impl FakeGenerator {
                 valid: 20_000,
                 ..Outcomes::default()
             },
+            dies: Arc::default(),
             jobs: Arc::default(),
             told: Arc::default(),
         }
@@ -104,6 +107,12 @@ impl Generator for FakeGenerator {
     fn begin(&self, _: &dyn Host, job: &Job, _: &Cpus, _: &Path) -> Result<Box<dyn Loading>, Failure> {
         self.jobs.lock().expect("unpoisoned").push(job.clone());
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
+        let mut dies = self.dies.lock().expect("unpoisoned");
+        if *dies > 0 {
+            *dies -= 1;
+            let script = self.clone();
+            return Ok(Box::new(Playing { script, events }));
+        }
         let warm_up = intervals(&self.warm_up).into_iter();
         events.extend(warm_up.map(|interval| Event::Interval {
             phase: Phase::WarmUp,
@@ -189,6 +198,10 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         intervals,
         histogram: Histogram::new().encode(),
         wrong_replies: Vec::new(),
+        interrupted: false,
+        network: None,
+        log: None,
+        decoded: None,
         warnings: Vec::new(),
     }
 }
@@ -230,7 +243,7 @@ fn process() -> FakeProcess {
 }
 
 /// Runs a lab of one service on a fake host of so many cores.
-fn run(lab: &Lab, host: &FakeHost, generator: &FakeGenerator) -> Heard {
+fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
     let bench = Bench {
         host,
         generator,
@@ -291,7 +304,7 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
     let generator = FakeGenerator::new(vec![1_000; 40]);
     let measurement = measured(&steady_lab(), &generator);
     let steadiness = measurement.steadiness.expect("watched");
-    assert_eq!(steadiness.classification, Classification::Flat);
+    assert_eq!(steadiness.classification, Classification::Short);
     // Eleven until it is steady, since the first does not count, and the one that was under way.
     assert_eq!(steadiness.intervals.len(), 12);
     assert_eq!(*generator.told.lock().expect("unpoisoned"), [Command::Measure]);
@@ -414,6 +427,119 @@ fn a_generator_that_ends_early_is_told() {
     assert_eq!(excluded.log_tail, ["one", "two"]);
 }
 
+/// A generator that begins and then says nothing, without ending.
+struct Mute;
+
+/// Its load: how often it still says something.
+struct Silence(u32);
+
+impl Generator for Mute {
+    fn begin(&self, _: &dyn Host, _: &Job, _: &Cpus, _: &Path) -> Result<Box<dyn Loading>, Failure> {
+        Ok(Box::new(Silence(1)))
+    }
+}
+
+impl Loading for Silence {
+    fn next(&mut self, within: Duration) -> Said {
+        if self.0 > 0 {
+            self.0 -= 1;
+            return Said::Event(begin(Phase::WarmUp));
+        }
+        std::thread::sleep(within);
+        Said::Nothing
+    }
+
+    fn tell(&mut self, _: Command) {}
+
+    fn begin_window(&mut self) {}
+
+    fn end_window(&mut self) -> Option<Usage> {
+        None
+    }
+}
+
+#[test]
+fn a_generator_that_falls_silent_is_told_in_every_design() {
+    for design in [
+        Design::Sequence,
+        Design::Turns {
+            window_ns: 100_000_000,
+            cycles: 3,
+        },
+    ] {
+        let mut lab = steady_lab();
+        lab.plan.design = design;
+        lab.options.silence = Duration::from_millis(300);
+        let host = FakeHost::new(2, served());
+        host.set(process());
+        let excluded = run(&lab, &host, &Mute).records.remove(0).result;
+        let excluded = excluded.expect_err("excluded");
+        assert_eq!((excluded.stage, excluded.fault), (Stage::WarmUp, Fault::Lab));
+        assert_eq!(excluded.reason, "the generator said nothing for 300ms");
+    }
+}
+
+/// A service whose port was somebody else's by the time it bound it ends at once, and is started again.
+#[test]
+fn a_taken_port_is_tried_again_in_every_design() {
+    for design in [
+        Design::Sequence,
+        Design::Turns {
+            window_ns: 100_000_000,
+            cycles: 3,
+        },
+    ] {
+        let mut lab = steady_lab();
+        lab.plan.design = design;
+        let host = FakeHost::new(2, served());
+        let ends = Some(Ending {
+            code: Some(1),
+            ..Ending::default()
+        });
+        host.set(FakeProcess { ends, ..process() });
+        let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+        assert_eq!(heard.records.len(), 1);
+        let excluded = heard.records[0].result.as_ref().expect_err("excluded");
+        assert!(
+            excluded.reason.starts_with("the service ended with exit code 1"),
+            "{}",
+            excluded.reason
+        );
+        assert_eq!(host.started().len(), 3, "three ports");
+    }
+}
+
+#[test]
+fn a_fault_of_the_bench_is_void_and_repeated_twice() {
+    let mut lab = steady_lab();
+    lab.plan.rounds = 2;
+    let host = FakeHost::new(2, served());
+    host.set(process());
+    let mut generator = FakeGenerator::new(vec![1_000; 3]);
+    generator.dies = Arc::new(Mutex::new(u32::MAX));
+    let heard = run(&lab, &host, &generator);
+    let places: Vec<u32> = heard.records.iter().map(|record| record.place).collect();
+    assert_eq!(places, [0, 0, 0, 1, 1, 1]);
+    for record in &heard.records {
+        let failed = record.result.as_ref().expect_err("void");
+        assert_eq!((failed.fault, failed.stage), (Fault::Lab, Stage::WarmUp));
+    }
+    assert_eq!(that_count(&heard.records).len(), 2);
+}
+
+#[test]
+fn a_trial_that_was_void_counts_when_it_is_repeated() {
+    let lab = Lab::new(&["ok"]);
+    let host = FakeHost::new(2, served());
+    host.set(process());
+    let mut generator = FakeGenerator::new(vec![1_000; 3]);
+    generator.dies = Arc::new(Mutex::new(1));
+    let heard = run(&lab, &host, &generator);
+    let valid: Vec<bool> = heard.records.iter().map(|record| record.result.is_ok()).collect();
+    assert_eq!(valid, [false, true]);
+    assert!(that_count(&heard.records)[0].result.is_ok());
+}
+
 #[test]
 fn noise_is_a_share_of_the_machine() {
     let mut lab = Lab::new(&["ok"]);
@@ -447,7 +573,8 @@ fn noise_is_a_share_of_the_machine() {
             .len(),
         1
     );
-    assert_eq!(idle(&host, Duration::from_secs(1), NoiseLimits::default()), None);
+    let before = Noise::before(&host, Duration::from_secs(1));
+    assert_eq!(before.and_then(Noise::warning), None);
 }
 
 #[test]

@@ -197,6 +197,10 @@ impl Load {
             intervals: self.intervals.clone(),
             histogram: Histogram::new().encode(),
             wrong_replies: Vec::new(),
+            interrupted: false,
+            network: None,
+            log: None,
+            decoded: None,
             warnings: Vec::new(),
         }
     }

@@ -61,6 +61,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
         port: 1,
         authority: "h:1".into(),
         tls: None,
+        reach: prony_load::Reach::default(),
     };
     let request = Request {
         method: "POST".into(),
@@ -71,7 +72,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
     let Ok(prepared) = P::prepare(&request, &target) else {
         panic!("the request is good");
     };
-    let parameters = Parameters::new(&[], 1, 0, 1);
+    let parameters = Parameters::new(&[], 1);
     let mut shared = P::shared();
     let mut connection = P::new(&mut shared, REQUESTS);
     let (mut out, mut watch, mut next) = (Vec::new(), Watch::default(), 0);
@@ -83,6 +84,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
                 prepared: &prepared,
                 values: parameters.values(0),
                 wants_headers: next % 2 == 0,
+                is_last: false,
             };
             connection.start(&mut shared, &call, &mut out);
             next += 1;

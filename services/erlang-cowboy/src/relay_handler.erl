@@ -28,11 +28,11 @@ decide(Req, Body) ->
     end.
 
 decide_message(Body) ->
-    try jsx:decode(Body, [return_maps, strict]) of
+    try jiffy:decode(Body, [return_maps]) of
         #{<<"drop">> := true} -> drop;
         _ -> relay
     catch
-        error:_ -> broken
+        _:_ -> broken
     end.
 
 is_json(ContentType) ->
@@ -43,22 +43,22 @@ filter(drop, _, Req) -> cowboy_req:reply(204, Req);
 filter(broken, _, Req) -> answer(400, Req);
 filter(relay, Body, Req) -> relay(backend:take(), Body, Req).
 
-relay({Age, Connection}, Body, Req = #{method := Method}) ->
+relay({Age, Kept = {_, Connection}}, Body, Req = #{method := Method}) ->
     Stream = gun:request(Connection, Method, target(Req), to_backend(Req), Body, #{reply_to => self()}),
     case await(Connection, Stream) of
         {error, timeout} ->
-            gun:close(Connection),
+            backend:close(Kept),
             answer(504, Req);
         {error, _} when Age =:= kept ->
             %% The backend may close a kept connection in the moment in which it is used.
-            relay(backend:open(), Body, Req);
+            relay(backend:renew(Kept), Body, Req);
         {error, _} ->
             answer(502, Req);
         {response, fin, Status, Headers} ->
-            backend:give(Connection),
+            backend:give(Kept),
             cowboy_req:reply(Status, from_backend(Headers), Req);
         {response, nofin, Status, Headers} ->
-            pass_body(Connection, Stream, cowboy_req:stream_reply(Status, from_backend(Headers), Req))
+            pass_body(Kept, Stream, cowboy_req:stream_reply(Status, from_backend(Headers), Req))
     end.
 
 await(Connection, Stream) ->
@@ -67,22 +67,22 @@ await(Connection, Stream) ->
         Answer -> Answer
     end.
 
-pass_body(Connection, Stream, Req) ->
+pass_body(Kept = {_, Connection}, Stream, Req) ->
     case gun:await(Connection, Stream, ?BACKEND_LIMIT) of
         {data, nofin, Piece} ->
             cowboy_req:stream_body(Piece, nofin, Req),
-            pass_body(Connection, Stream, Req);
+            pass_body(Kept, Stream, Req);
         {data, fin, Piece} ->
             cowboy_req:stream_body(Piece, fin, Req),
-            backend:give(Connection),
+            backend:give(Kept),
             Req;
         {trailers, _} ->
             cowboy_req:stream_body(<<>>, fin, Req),
-            backend:give(Connection),
+            backend:give(Kept),
             Req;
         {error, _} ->
             %% Half a reply must not look like a whole one: the end of this process closes the connection.
-            gun:close(Connection),
+            backend:close(Kept),
             exit({shutdown, half_a_reply})
     end.
 

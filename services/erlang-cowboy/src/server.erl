@@ -30,5 +30,5 @@ routes(false) ->
 routes(Backend) ->
     {ok, _} = application:ensure_all_started(gun),
     #{host := Host} = Url = uri_string:parse(Backend),
-    {ok, _} = backend:start_link(Host, maps:get(port, Url, 80)),
+    ok = backend:start_link(Host, maps:get(port, Url, 80)),
     [{"/nop", nop_handler, []} | routes(false)] ++ [{'_', relay_handler, []}].

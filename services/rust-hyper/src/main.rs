@@ -1,5 +1,6 @@
 //! A server with hyper, without a framework on top.
 
+mod numbers;
 mod sequence;
 mod server;
 mod snoop;
@@ -39,8 +40,8 @@ fn answer(request: &Request<Incoming>) -> Reply {
     };
     match path.split('/').collect::<Vec<_>>()[..] {
         ["", "api", "test"] => reply(StatusCode::OK, "text/plain", "Hello, World!"),
-        ["", "api", "count", n] => sequence::answer(n, sequence::count),
-        ["", "api", "fib", n] => sequence::answer(n, sequence::fib),
+        ["", "api", "count", n] => sequence::answer(n, numbers::count),
+        ["", "api", "fib", n] => sequence::answer(n, numbers::fib),
         ["", ""] => reply(
             StatusCode::OK,
             "text/html; charset=utf-8",

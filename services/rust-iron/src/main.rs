@@ -1,5 +1,6 @@
 //! A server with Iron and its router.
 
+mod numbers;
 mod plain_path;
 mod sequence;
 mod snoop;
@@ -27,12 +28,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     router.get("/api/test", hello, "hello");
     router.get(
         "/api/count/:n",
-        |request: &mut Request| sequence::answer(request, sequence::count),
+        |request: &mut Request| sequence::answer(request, numbers::count),
         "count",
     );
     router.get(
         "/api/fib/:n",
-        |request: &mut Request| sequence::answer(request, sequence::fib),
+        |request: &mut Request| sequence::answer(request, numbers::fib),
         "fib",
     );
     router.get("/", snoop::snoop, "snoop");
@@ -73,7 +74,7 @@ fn refuse_head(request: &mut Request) -> IronResult<()> {
 }
 
 fn text(status: status::Status, text: String) -> Response {
-    let plain: mime::Mime = "text/plain".parse().expect("a valid type");
+    let plain = mime::Mime(mime::TopLevel::Text, mime::SubLevel::Plain, Vec::new());
     Response::with((status, plain, text))
 }
 

@@ -4,8 +4,8 @@ use iron::{IronResult, Request, Url, url};
 
 /// Decodes the percent-encoded bytes of a path that needed no encoding.
 pub fn decode_unreserved(request: &mut Request) -> IronResult<()> {
-    let mut url: url::Url = request.url.clone().into();
-    if url.path().contains('%') {
+    if request.url.as_ref().path().contains('%') {
+        let mut url: url::Url = request.url.clone().into();
         let plain = decode(url.path());
         url.set_path(&plain);
         request.url = Url::from_generic_url(url).expect("only the path has changed");

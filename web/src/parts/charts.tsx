@@ -6,6 +6,7 @@ import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { overTime } from "../charts/series.ts";
+import { turns } from "../charts/turns.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
 import { metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
@@ -89,8 +90,9 @@ export function Charts(props: Props) {
       capacity: capacity(report.groups, group, rows, services),
       cost: cost(rows, services),
       radar: radar(report.groups, group, rows, services),
+      turns: turns(rows, services, report.environment.cpu.online),
     }),
-    [report.groups, group, rows, services],
+    [report, group, rows, services],
   );
   const inner = { ...props, rows };
   return (
@@ -103,6 +105,7 @@ export function Charts(props: Props) {
       )}
       <div class="chart-grid">
         <Bars {...inner} />
+        {charts.turns && <Figure chart={charts.turns} wide />}
         {charts.percentiles && <Figure chart={charts.percentiles} />}
         {charts.density && <Figure chart={charts.density} />}
         {charts.capacity && <Figure chart={charts.capacity} wide />}

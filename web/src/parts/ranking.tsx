@@ -56,6 +56,11 @@ function columnsOf(group: Group, on: Screen): Metric[] {
   const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
   const fits = ({ from }: Column) => from === "phone" || on === "wide" || from === on;
   const columns = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
+  // A board in turns is ranked by what a request costs: that comes first, what the clock says stands behind it.
+  if (group.ranked_by === "cpu_ns_per_request") {
+    const second: Metric[] = on === "phone" ? [] : ["goodput_per_s"];
+    return [group.ranked_by, ...second, ...columns.filter((metric) => metric !== group.ranked_by)];
+  }
   return kind === "closed" ? [METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s", ...columns] : columns;
 }
 
@@ -162,23 +167,12 @@ function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort
   );
 }
 
-function Rank(props: { row: Row; shared: boolean }) {
+function Rank(props: { row: Row }) {
   const { row } = props;
   if (row.rank === null) return <span title={row.generator_bound ? "Not ranked: the generator was the limit" : "Not ranked"}>–</span>;
+  const range = row.rank_low === row.rank_high ? `${row.rank_low}` : `${row.rank_low}–${row.rank_high}`;
   const tied = row.tied_with.length > 0;
-  const interval = row.rank_interval;
-  const range = interval && interval.best !== interval.worst ? `; the data allows ranks ${interval.best} to ${interval.worst}` : "";
-  return (
-    <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}${range}` : `Rank ${row.rank}${range}`}>
-      {row.rank}
-      {props.shared && (
-        <>
-          {" "}
-          <small class="tie">tie</small>
-        </>
-      )}
-    </span>
-  );
+  return <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}` : `Rank ${range}`}>{range}</span>;
 }
 
 function ServiceName(props: { row: Row; services: Services }) {
@@ -217,14 +211,12 @@ export function Ranking(props: {
   const columns = useColumns(group);
   const scales = columns.map((metric) => scaleOf(group.services, metric));
   const bound = rows.some((row) => row.generator_bound);
-  const having = new Map<number | null, number>();
-  for (const row of group.services) having.set(row.rank, (having.get(row.rank) ?? 0) + 1);
   return (
     <div class="table-frame">
       <table class="ranking">
         <caption>
-          Ranked by {metricName(group.ranked_by).toLowerCase()}; services that the data cannot tell apart share
-          a rank. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
+          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range where the data cannot tell more: 2–5 means
+          that the service may be second and may be fifth. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
           {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is busy all the time."}
           {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."}
         </caption>
@@ -258,7 +250,7 @@ export function Ranking(props: {
               <Fragment key={id}>
                 <tr class={row.excluded ? "excluded" : ""} data-service={id}>
                   <td class="rank">
-                    <Rank row={row} shared={(having.get(row.rank) ?? 0) > 1} />
+                    <Rank row={row} />
                   </td>
                   <th scope="row">
                     <ServiceName row={row} services={services} />

@@ -97,8 +97,8 @@ export function Comparison(props: { a: string; b: string }) {
           <div class="answer">
             <p>{tally(compared)}</p>
             <p class="quiet">
-              All ratios hold together with {percent(compared.confidence)} confidence. The runs were made at different times, so what the machine did
-              meanwhile is part of the difference.
+              The ratios of what services are ranked by hold together with {percent(compared.confidence)} confidence, and so do all others. The runs
+              were made at different times: how the machine varies from run to run is not in the intervals.
             </p>
           </div>
           {compared.mismatches.length > 0 && (

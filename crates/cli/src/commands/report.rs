@@ -1,12 +1,11 @@
 //! `prony report`: a run in any form, from the store, at any time.
 
-use crate::checkout::{Checkout, StoreArgs};
+use crate::checkout::{Checkout, StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
 use anyhow::anyhow;
 use prony_report::{Format, Report, junit, render};
-use prony_store::{Store, StoreError};
 use std::path::{Path, PathBuf};
 
 /// Show a run as text, page, table, chart or metrics
@@ -18,8 +17,11 @@ pub(crate) struct Args {
     /// What to write
     #[arg(long, value_enum, default_value = "terminal")]
     format: Form,
-    /// Where to write: a file, or a folder for `svg` and `all` [default: standard output; `.prony/reports/RUN/` for
-    /// `html`, `svg` and `all`]
+    /// Print JSON: `--format json` in short
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Where to write: a file, or a folder, which takes it as `report.html` and so on; `svg` and `all` are several files and
+    /// take a folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -51,10 +53,11 @@ enum Form {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = open(&args.store)?;
+    let store = args.store.open_existing()?;
     let run = store.find_run(&args.run).map_err(usage)?;
     let report = reporting::report(&store, &run, &Surroundings::read()?)?;
-    let text = match args.format {
+    let form = args.form();
+    let text = match form {
         Form::Html | Form::Svg | Form::All => return files(args, &report),
         Form::Junit => junit_of(&report)?,
         Form::Terminal => render(&report, Format::Terminal, reporting::look())?,
@@ -66,23 +69,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     match &args.out {
         None => print(text.trim_end())?,
-        Some(file) => reporting::write(file, &text)?,
+        Some(out) => reporting::write(&reporting::file(out, form.file()), &text)?,
     }
     Ok(Exit::Fine)
 }
 
-/// Opens the store for a command that reads.
-pub(crate) fn open(store: &StoreArgs) -> anyhow::Result<Store> {
-    Store::open_existing(&store.path()?).map_err(usage)
+impl Args {
+    const fn form(&self) -> Form {
+        if self.json { Form::Json } else { self.format }
+    }
 }
 
-/// What the user can mend is bad input; the rest is a failure.
-pub(crate) fn usage(error: StoreError) -> anyhow::Error {
-    match error {
-        StoreError::Missing(_) | StoreError::NoSuchRun { .. } | StoreError::Ambiguous { .. } => {
-            bad_input(error)
+impl Form {
+    /// What its file is called in a folder.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Terminal => "report.txt",
+            Self::Html => "report.html",
+            Self::Md => "report.md",
+            Self::Csv => "report.csv",
+            Self::Json => "report.json",
+            Self::Prometheus => "report.prom",
+            Self::Otlp => "report.otlp.json",
+            Self::Junit => "checks.junit.xml",
+            Self::Svg => "charts",
+            Self::All => "",
         }
-        other => other.into(),
     }
 }
 
@@ -91,7 +103,8 @@ fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let usual =
         || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
     let place = match (&args.out, args.format) {
-        (Some(out), _) => out.clone(),
+        (Some(out), Form::Html) => reporting::file(out, Form::Html.file()),
+        (Some(out), _) => reporting::folder(out)?.to_owned(),
         (None, Form::Html) => usual()?.join("report.html"),
         (None, Form::Svg) => usual()?.join("charts"),
         (None, _) => usual()?,

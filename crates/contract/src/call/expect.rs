@@ -4,9 +4,10 @@ use super::{Call, Filling};
 use crate::ContractError;
 use crate::digest;
 use crate::error::known;
+use crate::template::is_place;
 use crate::written::{HeaderText, OneOrMany, Received, WrittenExpect};
 use prony_load::{
-    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, Part, Request, Series, Source, Template,
+    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, Part, Request, Series, Source, Take, Template,
 };
 use prost_reflect::MethodDescriptor;
 use toml::Spanned;
@@ -48,6 +49,7 @@ impl WrittenExpect {
             || self.text.is_some()
             || self.file.is_some()
             || self.json.is_some()
+            || self.json_schema.is_some()
             || self.matches.is_some()
             || self.contains.is_some()
             || self.html_lines.is_some()
@@ -55,6 +57,7 @@ impl WrittenExpect {
             || self.integers.is_some()
             || self.fibonacci.is_some()
             || self.received.is_some()
+            || !self.take.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
@@ -63,6 +66,24 @@ impl WrittenExpect {
 }
 
 impl Call<'_> {
+    /// What later steps take from the reply. Each value has the slot that the sequence gave to its name.
+    fn takes(&self, expect: &WrittenExpect, filling: &Filling<'_>) -> Result<Vec<Take>, ContractError> {
+        let take = |(name, from): (&String, &Spanned<String>)| {
+            let at = |reason: String| self.invalid(from.span(), format!("`take.{name}`: {reason}"));
+            if !is_place(name) {
+                return Err(at(
+                    "a place is called by lower-case letters, digits and _".to_owned()
+                ));
+            }
+            Ok(Take {
+                name: name.clone(),
+                slot: filling.slot(name),
+                from: from.get_ref().parse().map_err(at)?,
+            })
+        };
+        expect.take.iter().map(take).collect()
+    }
+
     pub(super) fn http_expectation(
         &self,
         request: &Request,
@@ -70,6 +91,7 @@ impl Call<'_> {
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let mut expectation = Expectation {
+            decode: false,
             status: expect
                 .status
                 .as_ref()
@@ -77,6 +99,7 @@ impl Call<'_> {
             grpc_status: None,
             headers: self.header_rules(expect, filling)?,
             body: self.body_rules(expect, filling)?,
+            take: self.takes(expect, filling)?,
             messages: None,
         };
         if let Some(line) = &expect.header_lines {
@@ -160,6 +183,9 @@ impl Call<'_> {
         if let Some(json) = &expect.json {
             rules.push(BodyRule::Json(self.json_text("expect.json", json, filling)?));
         }
+        if let Some(schema) = &expect.json_schema {
+            rules.push(self.json_schema(schema)?);
+        }
         for (series, n) in [
             (Series::Integers, &expect.integers),
             (Series::Fibonacci, &expect.fibonacci),
@@ -242,11 +268,13 @@ impl Call<'_> {
             });
         }
         Ok(Expectation {
+            decode: false,
             status: vec![200],
             grpc_status: Some(status as u32),
             headers: Vec::new(),
             body,
             messages: None,
+            take: Vec::new(),
         })
     }
 }

@@ -1,25 +1,25 @@
 //! A call as a contract writes it becomes a request and the expectation of its reply.
 
 mod expect;
-mod single;
+mod filling;
+mod json_schema;
 mod value;
 
 pub use expect::grpc_code_name;
-pub use single::SingleCall;
+pub(crate) use filling::Filling;
 pub(crate) use value::as_json;
 
 use crate::error::known;
 use crate::source::WrittenSource;
-use crate::template::{Bindings, Bound, constant, fill};
+use crate::template::{Bindings, Bound, constant};
 use crate::written::{HeaderText, WrittenCall, WrittenExpect};
 use crate::{Contract, ContractError};
-use prony_load::{Body, Expectation, Header, Parameter, Part, Protocol, Request, Template};
+use prony_load::{Body, Expectation, Header, Part, Protocol, Request, Template};
 use prost_reflect::MethodDescriptor;
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -32,49 +32,6 @@ pub(crate) struct Call<'a> {
     /// Whether the call changes what only HTTP has.
     http_only: bool,
     span: Range<usize>,
-}
-
-/// What stands in the places of a call.
-pub(crate) struct Filling<'a> {
-    pub(crate) bindings: &'a Bindings,
-    pub(crate) parameters: &'a [Parameter],
-    /// Whether replies are judged often: then what can be worked out before is.
-    pub(crate) for_load: bool,
-    used: RefCell<BTreeSet<String>>,
-}
-
-impl<'a> Filling<'a> {
-    /// For a case: every place has a text.
-    pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
-        Self {
-            bindings,
-            parameters: &[],
-            for_load: false,
-            used: RefCell::default(),
-        }
-    }
-
-    /// For a workload: places may have parameters.
-    pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter]) -> Self {
-        Self {
-            bindings,
-            parameters,
-            for_load: true,
-            used: RefCell::default(),
-        }
-    }
-
-    /// The names that calls built with it have used.
-    pub(crate) fn used(self) -> BTreeSet<String> {
-        self.used.into_inner()
-    }
-
-    fn fill(&self, text: &str, escape: impl Fn(&str) -> String) -> Result<Template, String> {
-        fill(text, self.bindings, &mut self.used.borrow_mut(), escape).map_err(|name| {
-            let allowed = known(self.bindings.keys().map(String::as_str));
-            format!("`{{{name}}}` has no value: give `with = {{ {name} = … }}`; {allowed}")
-        })
-    }
 }
 
 impl Contract {
@@ -161,6 +118,11 @@ impl Call<'_> {
     /// The values of the call's places, by name.
     pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
         &self.written.with
+    }
+
+    /// The names of the values that are taken from the reply.
+    pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
+        self.expect().get_ref().take.keys().map(String::as_str)
     }
 
     /// Every place must have a value, and each of the call's own values a place.

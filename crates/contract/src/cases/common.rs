@@ -184,7 +184,8 @@ impl Draw<'_> {
             if right.request.method != "GET" {
                 continue;
             }
-            let longer = format!("{}/no/such", path_of(&right).trim_end_matches('/'));
+            let right_path = path_of(&right);
+            let longer = format!("{}/no/such", without_query(&right_path).trim_end_matches('/'));
             for (path, status) in [("/no/such/path".to_owned(), vec![404]), (longer, vec![400, 404])] {
                 let mut unknown = right.clone();
                 unknown.request.path = Template::literal(path.as_str());
@@ -199,7 +200,7 @@ impl Draw<'_> {
         let known: BTreeSet<&str> = calls
             .iter()
             .filter_map(|call| call.written.http.as_ref())
-            .map(|http| http.get_ref().as_str())
+            .map(|http| without_query(http.get_ref()))
             .collect();
         let mut exchanges = Vec::new();
         for call in calls {
@@ -211,7 +212,7 @@ impl Draw<'_> {
                 .and_then(|http| http.get_ref().split_once(' '));
             let Some((_, pattern)) = pattern else { continue };
             for method in ["DELETE", "POST"] {
-                if known.contains(format!("{method} {pattern}").as_str()) {
+                if known.contains(format!("{method} {}", without_query(pattern)).as_str()) {
                     continue;
                 }
                 let mut wrong = right.clone();
@@ -272,6 +273,11 @@ fn with_many_headers(call: &mut WrittenCall) -> bool {
             .insert(format!("X-Header-{number}"), Spanned::new(0..0, value));
     }
     true
+}
+
+/// A path, or a method and a path, without what follows `?`.
+fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or_default()
 }
 
 fn with_query(call: &mut WrittenCall) -> bool {

@@ -1,6 +1,9 @@
 //! Cases: what a check sends, and what must come back.
 
 mod common;
+mod single;
+
+pub use single::SingleCall;
 
 use crate::call::{Call, Filling};
 use crate::template::{Bindings, Bound, constant};

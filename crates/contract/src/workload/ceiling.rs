@@ -11,6 +11,7 @@ impl Contract {
         let Load::Closed {
             connections,
             in_flight,
+            ..
         } = *load
         else {
             return Ok(None);

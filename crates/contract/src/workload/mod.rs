@@ -1,14 +1,19 @@
 //! Workloads: what a generator sends.
 
 mod ceiling;
+mod sequence;
+mod state;
 
+pub use self::sequence::SequenceFile;
+
+use self::state::State;
 use crate::call::{Call, Filling};
 use crate::source::WrittenSource;
 use crate::template::{Bindings, Bound};
 use crate::written::{WrittenCall, WrittenStep, WrittenWorkload};
 use crate::{Contract, ContractError};
 use prony_load::{Operation, Order, Parameter, Protocol, Source, Step, Workload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 /// A workload while it is put together.
@@ -16,8 +21,9 @@ use toml::Spanned;
 struct Assembly {
     parameters: Vec<Parameter>,
     operations: Vec<Operation>,
-    /// Operation and values of each of `operations`.
-    calls: Vec<(String, Values)>,
+    /// Each of `operations`: its name, its values, and which of them users carry.
+    calls: Vec<(String, Values, BTreeSet<String>)>,
+    state: State,
 }
 
 /// The values of the places of a call.
@@ -28,11 +34,18 @@ impl Contract {
     pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ContractError> {
         let (name, written) = self.written_workload(Some(name))?;
         let steps = self.steps(name, written)?;
-        let mut assembly = Assembly::default();
+        let calls = steps
+            .iter()
+            .map(|step| self.step(step, protocol))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut assembly = Assembly {
+            state: State::new(self, name, written.get_ref(), &calls)?,
+            ..Assembly::default()
+        };
         let mut order = Vec::new();
-        for step in steps {
+        for (step, call) in steps.iter().zip(&calls) {
             order.push(Step {
-                operation: self.operation(&mut assembly, step, protocol)?,
+                operation: assembly.operation(step.get_ref(), call, protocol)?,
                 weight: step.get_ref().weight,
             });
         }
@@ -72,13 +85,8 @@ impl Contract {
         }
     }
 
-    /// The index of a step's operation, which is added unless it is already there with the same values.
-    fn operation(
-        &self,
-        assembly: &mut Assembly,
-        step: &Spanned<WrittenStep>,
-        protocol: Protocol,
-    ) -> Result<usize, ContractError> {
+    /// The call that a step makes.
+    fn step(&self, step: &Spanned<WrittenStep>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
         let name = &step.get_ref().operation;
         let written = WrittenCall {
             operation: Some(name.clone()),
@@ -86,37 +94,61 @@ impl Contract {
             ..WrittenCall::default()
         };
         let call = self.call(&Spanned::new(step.span(), written))?;
-        if !call.speaks(protocol) {
-            let message = format!("operation `{}` does not speak {protocol:?}", name.get_ref());
-            return Err(self.invalid(name.span(), message));
+        if call.speaks(protocol) {
+            return Ok(call);
         }
+        let message = format!("operation `{}` does not speak {protocol:?}", name.get_ref());
+        Err(self.invalid(name.span(), message))
+    }
+}
+
+impl Assembly {
+    /// The index of a step's operation, which is added unless it is already there with the same values.
+    fn operation(
+        &mut self,
+        step: &WrittenStep,
+        call: &Call<'_>,
+        protocol: Protocol,
+    ) -> Result<usize, ContractError> {
+        let name = step.operation.get_ref();
         let values: Values = call
             .with()
             .iter()
             .map(|(name, source)| (name.clone(), source.get_ref().clone()))
             .collect();
-        let wanted = (name.get_ref().clone(), values);
-        if let Some(index) = assembly.calls.iter().position(|known| *known == wanted) {
-            return Ok(index);
-        }
-        let built = assembly.build(&call, protocol)?;
-        assembly.operations.push(Operation {
-            name: label(&wanted.0, &step.get_ref().with),
-            ..built
-        });
-        assembly.calls.push(wanted);
-        Ok(assembly.operations.len() - 1)
+        let wanted = (name.clone(), values, self.state.carried(call));
+        let known = self.calls.iter().position(|known| *known == wanted);
+        let index = if let Some(index) = known {
+            index
+        } else {
+            let mut built = self.build(call, protocol)?;
+            self.state.add_cookies(&mut built, &mut self.parameters);
+            self.operations.push(Operation {
+                name: label(name, &step.with),
+                ..built
+            });
+            self.calls.push(wanted);
+            self.operations.len() - 1
+        };
+        self.state.pass(call);
+        Ok(index)
     }
-}
 
-impl Assembly {
     fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ContractError> {
-        let bindings: Bindings = call
-            .with()
-            .iter()
-            .map(|(name, source)| (name.clone(), self.bound(name, source.get_ref())))
+        let carried: Vec<(String, Source)> = self.state.sources().collect();
+        let mut bindings: Bindings = carried
+            .into_iter()
+            .map(|(name, source)| (name.clone(), self.parameter(name, source)))
             .collect();
-        let (request, expect) = call.build(protocol, &Filling::for_load(&bindings, &self.parameters))?;
+        for (name, source) in call.with() {
+            if !bindings.contains_key(name) {
+                bindings.insert(name.clone(), self.bound(name, source.get_ref()));
+            }
+        }
+        let (request, expect) = call.build(
+            protocol,
+            &Filling::for_load(&bindings, &self.parameters, &self.state.slots),
+        )?;
         Ok(Operation {
             name: String::new(),
             request,
@@ -125,25 +157,22 @@ impl Assembly {
     }
 
     fn bound(&mut self, name: &str, source: &WrittenSource) -> Bound {
-        let source: Source = match source {
-            WrittenSource::One(text) => return Bound::Text(text.clone()),
-            other => other
-                .parameter()
-                .expect("invariant: only one value has no parameter"),
-        };
-        let wanted = Parameter {
-            name: name.to_owned(),
-            source,
-        };
-        let index = self
-            .parameters
-            .iter()
-            .position(|known| *known == wanted)
-            .unwrap_or_else(|| {
-                self.parameters.push(wanted);
-                self.parameters.len() - 1
-            });
-        Bound::Parameter(index)
+        match (source, source.parameter()) {
+            (WrittenSource::One(text), _) => Bound::Text(text.clone()),
+            (_, source) => {
+                let source = source.expect("invariant: only one value has no parameter");
+                self.parameter(name.to_owned(), source)
+            }
+        }
+    }
+
+    fn parameter(&mut self, name: String, source: Source) -> Bound {
+        let wanted = Parameter { name, source };
+        let known = self.parameters.iter().position(|known| *known == wanted);
+        Bound::Parameter(known.unwrap_or_else(|| {
+            self.parameters.push(wanted);
+            self.parameters.len() - 1
+        }))
     }
 }
 

@@ -13,6 +13,7 @@
 pub mod grpc;
 pub mod http1;
 pub mod http2;
+pub(crate) mod rules;
 
 use crate::parameters::Values;
 use prony_load::{Request, Target};
@@ -33,6 +34,8 @@ pub struct Call<'a, Prepared> {
     pub values: Values<'a>,
     /// Whether [`ReplySink::head`] must carry the headers; else it may give none.
     pub wants_headers: bool,
+    /// Whether no request comes after it on this connection: the peer is told so where the protocol can.
+    pub is_last: bool,
 }
 
 /// The first part of a reply.
@@ -118,10 +121,15 @@ pub enum PrepareError {
     },
 }
 
+/// Whether a request of this method has content by its meaning: then it says so where there is none (RFC 9110, section 8.6).
+pub(crate) fn expects_content(method: &str) -> bool {
+    matches!(method, "POST" | "PUT" | "PATCH")
+}
+
 /// One connection's state of a protocol.
 pub trait Protocol: Sized {
     /// A request serialised as far as can be done before the run.
-    type Prepared;
+    type Prepared: Send + Sync;
     /// What the connections of one worker share: caches and scratch memory.
     type Shared;
 

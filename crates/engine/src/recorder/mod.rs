@@ -1,58 +1,20 @@
 //! What one worker counts. A [`Part`] is a monoid: parts of threads and of intervals are merged in any order.
 
-pub(crate) mod assemble;
-mod suspicion;
+mod finished;
+mod times;
 
-use prony_measurement::{BytesMoved, Histogram, Outcome, Outcomes, Requests};
+pub(crate) use finished::{Epoch, Finished};
+pub(crate) use times::ReplyTimes;
+use times::merge_option;
+
+use crate::log::{Line, Logbook};
+use prony_load::{Job, Load, Order};
+use prony_measurement::{BytesMoved, Histogram, Outcome, Outcomes, Phase, Requests};
 
 /// HTTP status codes that are counted apart; what lies above goes into the last place.
 const STATUSES: usize = 1000;
 /// `grpc-status` codes that are counted apart; what lies above goes into the last place.
 const GRPC_STATUSES: usize = 18;
-
-/// Durations of replies, told apart by whether the first byte was seen together with the last one. Where it was, the
-/// time to the first byte is the same duration, and need not be recorded again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ReplyTimes {
-    pub(crate) whole: Histogram,
-    pub(crate) split: Option<Box<Histogram>>,
-}
-
-impl ReplyTimes {
-    fn record(&mut self, ns: u64, split: bool) {
-        if split {
-            self.split.get_or_insert_default().record(ns);
-        } else {
-            self.whole.record(ns);
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.whole.merge(&other.whole);
-        merge_option(&mut self.split, other.split.as_deref());
-    }
-
-    fn clear(&mut self) {
-        self.whole.clear();
-        if let Some(split) = &mut self.split {
-            split.clear();
-        }
-    }
-
-    /// Adds all of them to `sum`.
-    pub(crate) fn add_to(&self, sum: &mut Histogram) {
-        sum.merge(&self.whole);
-        if let Some(split) = &self.split {
-            sum.merge(split);
-        }
-    }
-}
-
-fn merge_option(ours: &mut Option<Box<Histogram>>, theirs: Option<&Histogram>) {
-    if let Some(theirs) = theirs {
-        ours.get_or_insert_default().merge(theirs);
-    }
-}
 
 /// One operation's share of a [`Part`].
 #[derive(Debug, Clone, Default)]
@@ -120,6 +82,9 @@ pub(crate) struct MessageTimes {
 pub(crate) struct OpenTimes {
     pub(crate) service: ReplyTimes,
     pub(crate) lag: Histogram,
+    /// The part of the lag that is the generator's own: what it noticed late, and what it did not send at once although there
+    /// was a place for it.
+    pub(crate) own_lag: Histogram,
 }
 
 /// What kind of part a job needs.
@@ -129,6 +94,16 @@ pub(crate) struct Shape {
     /// Whether requests have intended times of their own.
     pub(crate) paced: bool,
     pub(crate) sequence: bool,
+}
+
+impl Shape {
+    pub(crate) fn of(job: &Job) -> Self {
+        Self {
+            operations: job.workload.operations.len(),
+            paced: !matches!(job.load, Load::Closed { .. }),
+            sequence: matches!(job.workload.order, Order::Sequence(_)),
+        }
+    }
 }
 
 impl Part {
@@ -159,6 +134,7 @@ impl Part {
         if let (Some(ours), Some(theirs)) = (&mut self.open, &other.open) {
             ours.service.merge(&theirs.service);
             ours.lag.merge(&theirs.lag);
+            ours.own_lag.merge(&theirs.own_lag);
         }
         merge_option(&mut self.first_byte_split, other.first_byte_split.as_deref());
         merge_option(&mut self.sequence, other.sequence.as_deref());
@@ -186,6 +162,7 @@ impl Part {
         if let Some(open) = &mut self.open {
             open.service.clear();
             open.lag.clear();
+            open.own_lag.clear();
         }
         for histogram in [&mut self.first_byte_split, &mut self.sequence]
             .into_iter()
@@ -205,23 +182,6 @@ impl Part {
     }
 }
 
-/// The phase that a request belongs to, given when it is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Epoch(u8);
-
-/// A request that has been answered or given up.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished {
-    pub(crate) epoch: Epoch,
-    pub(crate) operation: u16,
-    /// When it was due; in a closed load when it was sent.
-    pub(crate) intended: u64,
-    pub(crate) sent: u64,
-    pub(crate) first_byte: u64,
-    pub(crate) end: u64,
-    pub(crate) outcome: Outcome,
-}
-
 /// Counts for one worker.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -231,22 +191,37 @@ pub(crate) struct Recorder {
     begin: u64,
     /// Whether what happens now is inside the phase, not in the drain after it.
     window_open: bool,
+    /// Where a log is wanted.
+    log: Option<Box<Logbook>>,
 }
 
 impl Recorder {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             part: Box::new(Part::new(shape)),
-            epoch: Epoch(1),
+            epoch: Epoch::FIRST,
             begin: 0,
             window_open: false,
+            log: None,
+        }
+    }
+
+    /// Logs what is recorded from now on.
+    pub(crate) fn log_to(&mut self, log: Option<Logbook>) {
+        self.log = log.map(Box::new);
+    }
+
+    /// A phase begins: what is measured is logged.
+    pub(crate) fn log_in(&mut self, phase: Phase) {
+        if let Some(log) = &mut self.log {
+            log.is_on = phase == Phase::Measurement;
         }
     }
 
     /// A phase begins: from now on its requests are recorded, and no others.
     pub(crate) const fn begin(&mut self, begin: u64) {
         self.begin = begin;
-        self.epoch.0 += 1;
+        self.epoch = self.epoch.next();
         self.window_open = true;
     }
 
@@ -310,6 +285,9 @@ impl Recorder {
             let part = &mut self.part.operations[usize::from(operation)];
             part.requests.offered += 1;
             part.outcomes.add(outcome, 1);
+            if let Some(log) = &mut self.log {
+                log.note(Line::unsent(operation, intended - self.begin, outcome));
+            }
         }
     }
 
@@ -347,6 +325,9 @@ impl Recorder {
         }
         let operation = &mut self.part.operations[usize::from(request.operation)];
         operation.outcomes.add(request.outcome, 1);
+        if let Some(log) = &mut self.log {
+            log.note(request.line(complete, self.begin));
+        }
         if !complete {
             return;
         }
@@ -360,6 +341,7 @@ impl Recorder {
             open.service
                 .record(request.end.saturating_sub(request.sent), split);
             open.lag.record(request.sent.saturating_sub(request.intended));
+            open.own_lag.record(request.sent.saturating_sub(request.ready));
         }
         if split {
             let first = request.first_byte.saturating_sub(request.sent);

@@ -3,11 +3,12 @@
 use super::Run;
 use crate::clock::{now_ns, wall_offset_ns};
 use crate::error::EngineError;
-use crate::recorder::assemble::{Material, recording};
+use crate::log::LogWriter;
 use crate::recorder::{Part, Shape};
-use crate::worker::{End, IntervalPart, Message};
+use crate::recording::{Material, recording};
+use crate::worker::{IntervalPart, Message, Report};
 use prony_load::{Job, Load, WarmUp};
-use prony_measurement::{Command, Event, Histogram, Interval, Phase, Recording};
+use prony_measurement::{Command, Event, Histogram, Interval, Phase, Recording, Warning, WarningKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -46,7 +47,22 @@ impl Run {
                 Err(_) => return Err(EngineError::WorkerPanicked),
             }
         }
-        result
+        // The workers have handed over all they had.
+        let log = self.log.take().map(LogWriter::finish).transpose();
+        let mut recording = result?;
+        recording.log = log?;
+        if let Some(lost) = recording
+            .log
+            .as_ref()
+            .map(|log| log.lost)
+            .filter(|lost| *lost > 0)
+        {
+            recording.warnings.push(Warning::new(
+                WarningKind::Note,
+                format!("the log lacks {lost} lines: the disk was too slow for them; log a share (--log-share) or elsewhere"),
+            ));
+        }
+        Ok(recording)
     }
 
     fn keep(
@@ -60,12 +76,14 @@ impl Run {
             run: self,
             on_event,
             ready: Vec::new(),
+            exhausted: Vec::new(),
             began: BTreeMap::new(),
             part: Part::new(Shape::of(job)),
             intervals: Intervals::default(),
             ends: Vec::new(),
             wall_offset: wall_offset_ns(),
             clock_step_ns: None,
+            interrupted: false,
         };
         while keeper.ends.len() < self.threads.len() {
             match self.messages.recv_timeout(LOOK) {
@@ -94,6 +112,8 @@ impl Run {
             ends: keeper.ends,
             transport: self.transport,
             clock_step_ns: keeper.clock_step_ns,
+            reached: &self.reached,
+            interrupted: keeper.interrupted,
         };
         Ok(recording(job, material))
     }
@@ -106,13 +126,16 @@ struct Keeper<'a> {
     on_event: &'a mut dyn FnMut(Event),
     /// Open connections of each worker that is ready.
     ready: Vec<u32>,
+    /// Where requests are counted: when the last one of each worker that has none left ended.
+    exhausted: Vec<u64>,
     /// Workers and open connections in each phase that began.
     began: BTreeMap<u8, (usize, u64)>,
     part: Part,
     intervals: Intervals,
-    ends: Vec<End>,
+    ends: Vec<Report>,
     wall_offset: i64,
     clock_step_ns: Option<i64>,
+    interrupted: bool,
 }
 
 impl Keeper<'_> {
@@ -133,6 +156,17 @@ impl Keeper<'_> {
                 self.interval(*interval);
                 Ok(())
             }
+            Message::Exhausted(last) => {
+                self.exhausted.push(last);
+                if self.exhausted.len() == self.run.threads.len() {
+                    let control = &self.run.control;
+                    let last = self.exhausted.iter().copied().max().unwrap_or_default();
+                    // A measurement has a length, if only one nanosecond.
+                    let end = last.max(control.measure.load(Ordering::Relaxed) + 1);
+                    control.stop.fetch_min(end, Ordering::Relaxed);
+                }
+                Ok(())
+            }
             Message::Done(end) => {
                 self.ends.push(*end);
                 Ok(())
@@ -148,7 +182,7 @@ impl Keeper<'_> {
         let is_users = matches!(self.job.load, Load::Users { .. });
         if !is_users && self.ready.iter().all(|&open| open == 0) {
             return Err(EngineError::Unreachable {
-                address: self.run.address.to_string(),
+                address: self.run.reached.route.peers[0].to_string(),
                 reason: error.unwrap_or_else(|| "no reason given".to_owned()),
             });
         }
@@ -182,6 +216,7 @@ impl Keeper<'_> {
             Command::Stop => {
                 if control.stop.load(Ordering::Relaxed) > soon {
                     control.stop.store(soon, Ordering::Relaxed);
+                    self.interrupted = true;
                 }
             }
         }

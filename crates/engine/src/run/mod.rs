@@ -1,23 +1,28 @@
-//! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record.
+//! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
+//! call outside of a load.
 
+mod exchange;
 mod keeper;
+
+pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::layer::{Layer, Plain};
+use crate::log::LogWriter;
 use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2};
+use crate::reach::{Reached, reach};
 use crate::recorder::Part;
 use crate::system;
 use crate::tls::{TlsConfig, TlsLayer};
-use crate::transport::{Transport, epoll::Epoll, uring::Uring};
-use crate::worker::{Control, Lines, Message, Place, Spoken, Worker};
+use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
+use crate::worker::{Control, Lines, Message, Pool, Spoken, Worker};
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Load, TransportChoice};
+use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_measurement::{Command, Event, Recording};
-use std::net::SocketAddr;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Runs a job from the first connection to the last reply.
 ///
@@ -29,26 +34,37 @@ pub fn run(
     commands: &Receiver<Command>,
 ) -> Result<Recording, EngineError> {
     check(job)?;
-    let addresses = system::resolve(&job.target.host, job.target.port)?;
-    system::allow_files(u64::from(job.load.connections()))?;
-    let address = reachable(job, &addresses)?;
-    let run = match choose_transport(job.transport)? {
-        Chosen::Epoll => start_on::<Epoll>(job, address)?,
-        Chosen::IoUring => start_on::<Uring>(job, address)?,
+    system::allow_files(u64::from(job.load.connections()), u64::from(job.threads))?;
+    let reached = reach(job)?;
+    let shared = Arc::new(job.clone());
+    let run = match choose_transport(job, Uring::probe)? {
+        Chosen::Epoll => start_on::<Epoll>(&shared, reached)?,
+        Chosen::IoUring => start_on::<Uring>(&shared, reached)?,
     };
     run.carry_on(job, on_event, commands)
 }
 
+#[derive(Debug, PartialEq, Eq)]
 enum Chosen {
     Epoll,
     IoUring,
 }
 
-fn choose_transport(choice: TransportChoice) -> Result<Chosen, EngineError> {
-    match (choice, Uring::probe()) {
-        (TransportChoice::Epoll, _) | (TransportChoice::Auto, Err(_)) => Ok(Chosen::Epoll),
-        (TransportChoice::Auto | TransportChoice::IoUring, Ok(())) => Ok(Chosen::IoUring),
-        (TransportChoice::IoUring, Err(error)) => Err(EngineError::NoIoUring(error)),
+/// Connections of a thread up to which `io_uring` is the cheaper one: as many as its ring has buffers. See docs/ENGINE.md.
+const MOST_ON_A_RING: u32 = 8_192;
+
+fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
+    // Of users it is not known how many will be there at once.
+    let are_many = !matches!(job.load, Load::Users { .. })
+        && job.load.connections().div_ceil(job.threads) > MOST_ON_A_RING;
+    match job.transport {
+        TransportChoice::Epoll => Ok(Chosen::Epoll),
+        TransportChoice::Auto if are_many || probe().is_err() => Ok(Chosen::Epoll),
+        TransportChoice::Auto => Ok(Chosen::IoUring),
+        TransportChoice::IoUring => match probe() {
+            Ok(()) => Ok(Chosen::IoUring),
+            Err(error) => Err(EngineError::NoIoUring(error)),
+        },
     }
 }
 
@@ -58,6 +74,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
         Load::Closed {
             connections,
             in_flight,
+            ..
         }
         | Load::Open {
             connections,
@@ -79,6 +96,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
             job.threads
         )));
     }
+    check_limits(job)?;
     if job.phases.measurement_ns == 0 {
         return refuse("a measurement of no length: give a duration above 0");
     }
@@ -88,22 +106,33 @@ fn check(job: &Job) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The first address that accepts a connection, so that a service that is down is told at once, and not as a recording
-/// full of errors.
-fn reachable(job: &Job, addresses: &[SocketAddr]) -> Result<SocketAddr, EngineError> {
-    let limit = Duration::from_nanos(job.timeout_ns).max(Duration::from_millis(100));
-    let mut last = None;
-    for address in addresses {
-        match std::net::TcpStream::connect_timeout(address, limit) {
-            Ok(_) => return Ok(*address),
-            Err(error) => last = Some((address, error)),
-        }
+fn check_limits(job: &Job) -> Result<(), EngineError> {
+    let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
+    if job.limits.requests == Some(0) || job.limits.requests_per_connection == Some(0) {
+        return refuse("a limit of no requests: give at least 1");
     }
-    let (address, error) = last.expect("invariant: a resolved name has an address");
-    Err(EngineError::Unreachable {
-        address: address.to_string(),
-        reason: error.to_string(),
-    })
+    match &job.load {
+        Load::Closed {
+            connections,
+            growth: Some(growth),
+            ..
+        } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
+            "a load that grows from {} to {connections} connections: begin with at least 1, and with no more than there \
+             are in the end",
+            growth.from
+        ))),
+        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => {
+            refuse("a load of no stages: give at least one, with a length above 0")
+        }
+        Load::Users { .. } if job.limits.requests.is_some() => refuse(
+            "a number of requests for users who arrive: each user has a number of requests; give a duration",
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn has_no_stage(profile: &Profile) -> bool {
+    matches!(profile, Profile::Stages { stages } if stages.is_empty() || stages.iter().any(|stage| stage.for_ns == 0))
 }
 
 /// Workers under way.
@@ -113,41 +142,46 @@ struct Run {
     empties: Vec<Sender<Box<Part>>>,
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
-    address: SocketAddr,
+    reached: Reached,
+    log: Option<LogWriter>,
 }
 
 /// Starts the workers on a transport, with what the job wants to stand between its bytes and its protocol.
-fn start_on<T: Transport + 'static>(job: &Job, address: SocketAddr) -> Result<Run, EngineError> {
+fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<Run, EngineError> {
     match &job.target.tls {
-        None => start_through::<Plain, T>(job, address, &()),
+        None => start_through::<Plain, T>(job, reached, &()),
         Some(tls) => {
             let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
-            start_through::<TlsLayer, T>(job, address, &config)
+            start_through::<TlsLayer, T>(job, reached, &config)
         }
     }
 }
 
-fn start_through<L, T>(job: &Job, address: SocketAddr, layer: &L::Config) -> Result<Run, EngineError>
+fn start_through<L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
 where
     L: Layer + 'static,
     T: Transport + 'static,
 {
     match job.protocol {
-        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, address, layer),
-        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, address, layer),
-        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, address, layer),
+        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, reached, layer),
+        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, reached, layer),
+        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, reached, layer),
     }
 }
 
-fn start<P, L, T>(job: &Job, address: SocketAddr, layer: &L::Config) -> Result<Run, EngineError>
+fn start<P, L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
 where
     P: Protocol + 'static,
     L: Layer + 'static,
     T: Transport + 'static,
 {
-    // Once here, so that a bad workload is told before a thread starts.
-    PreparedWorkload::<P>::new(job)?;
-    let control = Arc::new(Control::new());
+    // Once for all threads, and before the first one, so that a bad workload is told.
+    let workload = Arc::new(PreparedWorkload::<P>::new(job)?);
+    let pool = job.limits.requests.map(|requests| {
+        let arrivals = requests.div_ceil(workload.order.length());
+        Arc::new(Pool::new(arrivals, job.threads))
+    });
+    let control = Arc::new(Control::new(pool));
     let (to_us, messages) = mpsc::channel();
     let mut run = Run {
         control,
@@ -155,17 +189,27 @@ where
         empties: Vec::new(),
         threads: Vec::new(),
         transport: T::NAME,
-        address,
+        reached,
+        log: LogWriter::start(job)?,
     };
+    let mut begin = 0;
     for thread in 0..job.threads {
         let (to_worker, empties) = mpsc::channel();
         let lines = Lines {
             control: Arc::clone(&run.control),
             messages: to_us.clone(),
             empties,
+            log: run.log.as_ref().map(|log| log.book(thread)),
         };
-        let (job, layer) = (job.clone(), layer.clone());
-        let work = move || work::<P, L, T>(&job, thread, address, layer, lines);
+        let spoken = Spoken {
+            workload: Arc::clone(&workload),
+            layer: layer.clone(),
+        };
+        let partition = Partition::new(thread, job.threads, job.load.connections());
+        let route = run.reached.route.from(begin);
+        begin += partition.connections() as usize;
+        let job = Arc::clone(job);
+        let work = move || work::<P, L, T>(&job, partition, &route, spoken, lines);
         let spawned = std::thread::Builder::new()
             .name(format!("load-{thread}"))
             .spawn(work);
@@ -181,29 +225,86 @@ where
 /// What a thread does.
 fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
-    thread: u32,
-    address: SocketAddr,
-    layer: L::Config,
+    partition: Partition,
+    route: &Route,
+    spoken: Spoken<P, L>,
     lines: Lines,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
-        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
+        system::pin(job.cpus[partition.thread() as usize % job.cpus.len()])?;
     }
     system::wake_exactly();
-    let place = Place {
-        thread,
-        threads: job.threads,
-    };
     let moving = |source| EngineError::System {
         what: "moving bytes",
         source,
     };
-    let transport = T::new(address, place.share(job.load.connections())).map_err(moving)?;
-    let spoken = Spoken {
-        workload: PreparedWorkload::<P>::new(job)?,
-        layer,
-    };
-    Worker::<P, L, T>::new(job, place, transport, spoken, lines)
+    let transport = T::new(route, partition.connections()).map_err(moving)?;
+    Worker::<P, L, T>::new(job, partition, transport, spoken, lines)
         .run()
         .map_err(moving)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::{
+        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
+        Workload,
+    };
+
+    fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
+        let request = Request {
+            method: "GET".into(),
+            path: Template::literal("/"),
+            headers: Vec::new(),
+            body: Body::None,
+        };
+        Job {
+            target: Target {
+                url: "http://a/".into(),
+                host: "a".into(),
+                port: 80,
+                authority: "a".into(),
+                tls: None,
+                reach: Reach::default(),
+            },
+            protocol: prony_load::Protocol::Http1,
+            load: Load::closed(connections, 1),
+            workload: Workload::of(Operation {
+                name: "a".into(),
+                request,
+                expect: Expectation::default(),
+            }),
+            phases: Phases {
+                warm_up: WarmUp::FixedNs(0),
+                measurement_ns: 1,
+                drain_ns: 1,
+            },
+            timeout_ns: 1,
+            check: Check { share: 1.0, keep: 1 },
+            threads,
+            cpus: Vec::new(),
+            transport,
+            interval_ns: 1,
+            seed: 1,
+            search: None,
+            limits: Limits::default(),
+            log: None,
+        }
+    }
+
+    #[test]
+    fn many_connections_of_a_thread_are_polled_unless_a_ring_is_asked_for() {
+        let (there, none) = (|| Ok(()), || Err(io::Error::other("forbidden")));
+        let auto = |connections, threads| job(TransportChoice::Auto, connections, threads);
+        let chosen = |job: &Job| choose_transport(job, there).expect("a transport");
+        assert_eq!(chosen(&auto(8_192, 1)), Chosen::IoUring);
+        assert_eq!(chosen(&auto(8_193, 1)), Chosen::Epoll);
+        assert_eq!(chosen(&auto(10_000, 2)), Chosen::IoUring);
+        assert_eq!(chosen(&job(TransportChoice::IoUring, 10_000, 1)), Chosen::IoUring);
+        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), Chosen::Epoll);
+        assert_eq!(choose_transport(&auto(1, 1), none).expect("epoll"), Chosen::Epoll);
+        let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
+        assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
+    }
 }

@@ -4,16 +4,16 @@
 //! service allows it, as a returning client does. rustls keeps each record in memory of its own: with TLS there are
 //! allocations per record, the only ones of a running load.
 
+mod trust;
+
 use crate::layer::{Layer, LayerError};
-use prony_load::{Protocol, Tls};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use prony_load::{Protocol, Tls, TlsVersion};
 use rustls::client::{Resumption, UnbufferedClientConnection};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use std::sync::Arc;
+use trust::Trust;
 
 /// Services whose sessions are remembered. A job has one; rustls keeps up to eight tickets for it.
 const REMEMBERED_SERVICES: usize = 8;
@@ -35,31 +35,54 @@ impl TlsConfig {
     /// Trusts the certificates that the job brings, else the machine's own (`SSL_CERT_FILE` names others), unless any
     /// certificate is fine.
     pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, LayerError> {
-        let roots = match &tls.cacert {
-            _ if tls.insecure => RootCertStore::empty(),
-            Some(pem) => roots_of(pem)?,
-            None => native_roots()?,
+        let trust = match &tls.cacert {
+            _ if tls.insecure => Trust::Any,
+            Some(pem) => Trust::Given(trust::certificates_of(pem, "--cacert")?),
+            None => Trust::Roots(trust::native_roots()?),
         };
-        Self::with_roots(tls, protocol, roots)
+        Self::with_trust(tls, protocol, trust)
     }
 
     /// Trusts these certificates alone, unless any certificate is fine.
     pub fn with_roots(tls: &Tls, protocol: Protocol, roots: RootCertStore) -> Result<Self, LayerError> {
+        let trust = if tls.insecure {
+            Trust::Any
+        } else {
+            Trust::Roots(roots)
+        };
+        Self::with_trust(tls, protocol, trust)
+    }
+
+    fn with_trust(tls: &Tls, protocol: Protocol, trust: Trust) -> Result<Self, LayerError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let server_name = ServerName::try_from(tls.server_name.clone())
             .map_err(|_| LayerError(format!("`{}` is no name of a server", tls.server_name)))?;
-        let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| LayerError(error.to_string()))?;
-        let mut client = if tls.insecure {
-            versions
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-                .with_no_client_auth()
-        } else {
-            versions.with_root_certificates(roots).with_no_client_auth()
+        let versions = match tls.choices.version {
+            None => rustls::DEFAULT_VERSIONS,
+            Some(TlsVersion::V1_2) => &[&rustls::version::TLS12],
+            Some(TlsVersion::V1_3) => &[&rustls::version::TLS13],
         };
-        client.resumption = Resumption::in_memory_sessions(REMEMBERED_SERVICES);
+        let trusting = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .map_err(|error| LayerError(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(trust.verifier(provider)?);
+        let mut client = match &tls.choices.identity {
+            None => trusting.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = trust::identity_of(identity)?;
+                trusting.with_client_auth_cert(chain, key).map_err(|error| {
+                    LayerError(format!(
+                        "the files of --cert and --key do not fit together: {error}"
+                    ))
+                })?
+            }
+        };
+        client.resumption = if tls.choices.whole_handshakes {
+            Resumption::disabled()
+        } else {
+            Resumption::in_memory_sessions(REMEMBERED_SERVICES)
+        };
         let (offered, required) = match protocol {
             Protocol::Http1 => (&b"http/1.1"[..], None),
             Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
@@ -71,41 +94,6 @@ impl TlsConfig {
             required,
         })
     }
-}
-
-/// The certificates of a text in PEM.
-fn roots_of(pem: &str) -> Result<RootCertStore, LayerError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate =
-            certificate.map_err(|error| LayerError(format!("the file of --cacert is no PEM: {error}")))?;
-        roots.add(certificate).map_err(|error| {
-            LayerError(format!(
-                "a certificate in the file of --cacert cannot be used: {error}"
-            ))
-        })?;
-    }
-    if roots.is_empty() {
-        return Err(LayerError(
-            "the file of --cacert holds no certificate: it must be PEM, with -----BEGIN CERTIFICATE-----"
-                .into(),
-        ));
-    }
-    Ok(roots)
-}
-
-/// The certificates that this machine trusts.
-fn native_roots() -> Result<RootCertStore, LayerError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err(LayerError(
-            "no trusted certificates are found on this machine: install ca-certificates, name a file with --cacert \
-             or in SSL_CERT_FILE, or accept any with --insecure"
-                .into(),
-        ));
-    }
-    Ok(roots)
 }
 
 /// TLS on one connection.
@@ -141,6 +129,10 @@ impl Layer for TlsLayer {
 
     fn is_established(&self) -> bool {
         self.is_established
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
     fn unseal(
@@ -180,11 +172,6 @@ impl Layer for TlsLayer {
 }
 
 impl TlsLayer {
-    /// Whether this connection resumed an earlier session.
-    pub fn is_resumed(&self) -> bool {
-        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
-    }
-
     /// Handles all whole records.
     fn advance(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError> {
         let mut begin = 0;
@@ -298,55 +285,6 @@ fn explain(error: &rustls::Error) -> LayerError {
         _ => "",
     };
     LayerError(format!("TLS: {error}{hint}"))
-}
-
-/// Accepts every certificate; that the peer owns it is still checked.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 #[cfg(test)]

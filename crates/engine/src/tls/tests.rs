@@ -1,6 +1,7 @@
 //! Both ends in memory: our layer against a rustls server, in pieces of every size.
 
 use super::*;
+use prony_load::TlsChoices;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
@@ -38,6 +39,7 @@ fn tls(insecure: bool) -> Tls {
         server_name: "localhost".into(),
         insecure,
         cacert: None,
+        choices: TlsChoices::default(),
     }
 }
 
@@ -136,7 +138,8 @@ fn a_second_connection_resumes_the_first() {
 #[test]
 fn a_stranger_is_refused_unless_any_certificate_is_fine() {
     let Identity { server, .. } = identity(BOTH[1], &[b"h2"]);
-    let strict = TlsConfig::with_roots(&tls(false), Protocol::Http2, RootCertStore::empty());
+    let others = identity(BOTH[1], &[]).roots;
+    let strict = TlsConfig::with_roots(&tls(false), Protocol::Http2, others);
     let error = Pair::new(&strict.expect("a config"), &server, usize::MAX)
         .run()
         .expect_err("a stranger");
@@ -174,6 +177,51 @@ fn what_is_no_tls_is_told() {
         .unseal(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut plain, &mut wire)
         .expect_err("no TLS");
     assert!(error.0.contains("speak TLS"), "{error}");
+}
+
+/// What `openssl req -x509` writes: a certificate that signs itself and calls itself an authority.
+#[test]
+fn a_self_signed_certificate_that_the_job_brings_is_trusted_as_a_server_s() {
+    for (name, trusted) in [("localhost", true), ("elsewhere", false)] {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let mut params = rcgen::CertificateParams::new([name.to_owned()]).expect("a name");
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let cert = params.self_signed(&key).expect("a certificate");
+        let der = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+        let server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], der)
+            .expect("a certificate and its key");
+        let tls = Tls {
+            cacert: Some(cert.pem()),
+            ..tls(false)
+        };
+        let config = TlsConfig::new(&tls, Protocol::Http1).expect("a config");
+        let result = Pair::new(&config, &Arc::new(server), usize::MAX).run();
+        assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
+    }
+}
+
+#[test]
+fn one_version_alone_is_spoken_where_it_is_asked_for() {
+    for (version, both) in [
+        (TlsVersion::V1_2, [true, false]),
+        (TlsVersion::V1_3, [false, true]),
+    ] {
+        let mut tls = tls(true);
+        tls.choices.version = Some(version);
+        let config = TlsConfig::new(&tls, Protocol::Http2).expect("a config");
+        for (spoken, fits) in [&rustls::version::TLS12, &rustls::version::TLS13]
+            .into_iter()
+            .zip(both)
+        {
+            let Identity { server, .. } = identity(&[spoken], &[b"h2"]);
+            let result = Pair::new(&config, &server, usize::MAX).run();
+            assert_eq!(result.is_ok(), fits, "{version:?}: {result:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! epoll, edge-triggered: one `read` and one `write` a request, and no `epoll_ctl` after the connection is made.
 
-use super::socket::{self, KernelAddress};
-use super::{Event, Transport};
+use super::dial::{Dial, Network, Route};
+use super::{Event, Transport, socket};
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 /// Events that one wait takes; few enough that the clock is read again soon.
@@ -14,8 +13,8 @@ const BUFFER: usize = 64 * 1024;
 /// The transport over epoll.
 pub(crate) struct Epoll {
     poll: OwnedFd,
-    address: KernelAddress,
-    connections: Vec<Connection>,
+    dial: Dial,
+    wires: Vec<Wire>,
     ready: Vec<libc::epoll_event>,
     next: usize,
     buffer: Vec<u8>,
@@ -23,14 +22,29 @@ pub(crate) struct Epoll {
     exact: bool,
 }
 
+/// The socket of a connection.
 #[derive(Default)]
-struct Connection {
+struct Wire {
     socket: Option<OwnedFd>,
     connecting: bool,
     /// Counts the uses of this number, so that an event of an earlier use is known.
     generation: u32,
-    /// What the socket has not taken yet.
+    /// What the socket has not taken yet, from `sent` on.
     unsent: Vec<u8>,
+    sent: usize,
+}
+
+impl Wire {
+    /// Sends what waits, as far as the socket takes it.
+    fn send_rest(&mut self) {
+        let Some(socket) = &self.socket else { return };
+        self.sent += socket::send_now(socket, &self.unsent[self.sent..]);
+        if self.sent == self.unsent.len() {
+            // Its memory is not kept: few sockets are ever full, and what they leave may be large.
+            self.unsent = Vec::new();
+            self.sent = 0;
+        }
+    }
 }
 
 /// What one read gave.
@@ -42,7 +56,7 @@ enum Taken {
 
 impl Epoll {
     fn watch(&self, connection: u32, fd: RawFd) -> io::Result<()> {
-        let generation = self.connections[connection as usize].generation;
+        let generation = self.wires[connection as usize].generation;
         let mut event = libc::epoll_event {
             events: (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
             u64: u64::from(generation) << 32 | u64::from(connection),
@@ -112,33 +126,24 @@ impl Epoll {
 
     /// Finishes a connect; `None` while it is still under way.
     fn finish_connect(&mut self, number: u32, flags: i32) -> Option<Result<(), io::Error>> {
-        let connection = &mut self.connections[number as usize];
-        let socket = connection.socket.as_ref()?;
+        let wire = &mut self.wires[number as usize];
+        let socket = wire.socket.as_ref()?;
         if let Some(error) = socket::take_error(socket) {
             return Some(Err(error));
         }
         if flags & libc::EPOLLOUT == 0 || flags & libc::EPOLLHUP != 0 {
             return None;
         }
-        connection.connecting = false;
+        wire.connecting = false;
         Some(Ok(()))
     }
-}
-
-/// Writes to a socket; returns how much it took.
-fn write(fd: RawFd, bytes: &[u8]) -> usize {
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the bytes are valid for their length.
-    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) };
-    // A failure shows up on the reading side too, where it is told; a full socket becomes writable later.
-    usize::try_from(sent).unwrap_or(0)
 }
 
 impl Transport for Epoll {
     const NAME: &'static str = "epoll";
     const DEFERS: bool = false;
 
-    fn new(address: SocketAddr, connections: u32) -> io::Result<Self> {
+    fn new(route: &Route, connections: u32) -> io::Result<Self> {
         // SAFETY: no memory is involved.
         let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if poll < 0 {
@@ -147,8 +152,8 @@ impl Transport for Epoll {
         Ok(Self {
             // SAFETY: the kernel has just given us this descriptor.
             poll: unsafe { OwnedFd::from_raw_fd(poll) },
-            address: KernelAddress::new(address),
-            connections: (0..connections).map(|_| Connection::default()).collect(),
+            dial: Dial::new(route)?,
+            wires: (0..connections).map(|_| Wire::default()).collect(),
             ready: Vec::with_capacity(BATCH),
             next: 0,
             buffer: vec![0; BUFFER],
@@ -157,32 +162,38 @@ impl Transport for Epoll {
     }
 
     fn connect(&mut self, number: u32) -> io::Result<()> {
-        let socket = socket::open(&self.address)?;
-        let connection = &mut self.connections[number as usize];
-        connection.generation = connection.generation.wrapping_add(1);
-        connection.connecting = true;
-        connection.unsent.clear();
-        socket::begin_connect(&socket, &self.address)?;
+        let (socket, address) = self.dial.open()?;
+        let wire = &mut self.wires[number as usize];
+        wire.generation = wire.generation.wrapping_add(1);
+        wire.connecting = true;
+        wire.unsent.clear();
+        wire.sent = 0;
+        socket::begin_connect(&socket, address)?;
         self.watch(number, socket.as_raw_fd())?;
-        self.connections[number as usize].socket = Some(socket);
+        self.wires[number as usize].socket = Some(socket);
         Ok(())
     }
 
     fn send(&mut self, number: u32, bytes: &[u8]) {
-        let connection = &mut self.connections[number as usize];
-        let Some(socket) = &connection.socket else { return };
-        let sent = if connection.unsent.is_empty() {
-            write(socket.as_raw_fd(), bytes)
+        let wire = &mut self.wires[number as usize];
+        let Some(socket) = &wire.socket else { return };
+        let sent = if wire.unsent.is_empty() {
+            socket::send_now(socket, bytes)
         } else {
             0
         };
-        connection.unsent.extend_from_slice(&bytes[sent..]);
+        if sent < bytes.len() {
+            wire.unsent.extend_from_slice(&bytes[sent..]);
+        }
     }
 
     fn close(&mut self, number: u32) {
-        let connection = &mut self.connections[number as usize];
-        connection.socket = None;
-        connection.unsent = Vec::new();
+        let wire = &mut self.wires[number as usize];
+        if let Some(socket) = wire.socket.take() {
+            self.dial.over(&socket);
+        }
+        wire.unsent = Vec::new();
+        wire.sent = 0;
     }
 
     fn wait(&mut self, timeout_ns: u64) -> io::Result<()> {
@@ -213,14 +224,14 @@ impl Transport for Epoll {
         let (number, taken) = loop {
             let libc::epoll_event { events, u64: name } = *self.ready.get(self.next)?;
             let (number, flags) = (name as u32, events as i32);
-            let connection = &mut self.connections[number as usize];
-            let current = connection.generation == (name >> 32) as u32;
-            let Some(socket) = connection.socket.as_ref().filter(|_| current) else {
+            let wire = &mut self.wires[number as usize];
+            let current = wire.generation == (name >> 32) as u32;
+            let Some(socket) = wire.socket.as_ref().filter(|_| current) else {
                 self.next += 1;
                 continue;
             };
             let fd = socket.as_raw_fd();
-            if connection.connecting {
+            if wire.connecting {
                 match self.finish_connect(number, flags) {
                     // The same event may say that bytes came too: it is looked at again.
                     Some(Ok(())) => return Some(Event::Connected(number)),
@@ -234,9 +245,8 @@ impl Transport for Epoll {
                     }
                 }
             }
-            if flags & libc::EPOLLOUT != 0 && !connection.unsent.is_empty() {
-                let sent = write(fd, &connection.unsent);
-                connection.unsent.drain(..sent);
+            if flags & libc::EPOLLOUT != 0 && !wire.unsent.is_empty() {
+                wire.send_rest();
             }
             let end_flags = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
             if flags & (libc::EPOLLIN | end_flags) == 0 {
@@ -260,6 +270,11 @@ impl Transport for Epoll {
             Taken::Nothing => unreachable!("the loop goes on when nothing came"),
         })
     }
+
+    fn network(&self) -> Network {
+        self.dial
+            .network(self.wires.iter().filter_map(|wire| wire.socket.as_ref()))
+    }
 }
 
 #[cfg(test)]
@@ -272,7 +287,7 @@ mod tests {
     #[test]
     fn a_kernel_without_the_exact_wait_serves_too() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let mut epoll = Epoll::new(listener.local_addr().expect("an address"), 1).expect("epoll");
+        let mut epoll = Epoll::new(&Route::to(listener.local_addr().expect("an address")), 1).expect("epoll");
         epoll.exact = false;
         epoll.connect(0).expect("a connection");
         let (mut peer, _) = listener.accept().expect("the other side");

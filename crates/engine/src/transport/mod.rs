@@ -1,11 +1,13 @@
 //! Moves bytes. Knows sockets and the kernel, but neither protocols nor requests.
 
+mod dial;
 pub(crate) mod epoll;
 mod socket;
 pub(crate) mod uring;
 
+pub(crate) use dial::{Network, Peer, Route, is_own_shortage};
+
 use std::io;
-use std::net::SocketAddr;
 
 /// What happened on a connection. Connections have numbers, given by the worker, from 0 on.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) enum Event<'a> {
     Ended(u32, Option<io::Error>),
 }
 
-/// A way to move bytes for many connections to one address.
+/// A way to move bytes for many connections.
 pub(crate) trait Transport: Sized {
     /// The name in recordings.
     const NAME: &'static str;
@@ -29,8 +31,8 @@ pub(crate) trait Transport: Sized {
     /// sent and seen at its own moment.
     const DEFERS: bool;
 
-    /// Room for connections `0..connections`.
-    fn new(address: SocketAddr, connections: u32) -> io::Result<Self>;
+    /// Room for connections `0..connections`, each of which takes the next way of the route.
+    fn new(route: &Route, connections: u32) -> io::Result<Self>;
 
     /// Begins to connect. The connection must not be in use.
     fn connect(&mut self, connection: u32) -> io::Result<()>;
@@ -47,4 +49,7 @@ pub(crate) trait Transport: Sized {
 
     /// The next event of the last wait.
     fn next_event(&mut self) -> Option<Event<'_>>;
+
+    /// What the connections went through so far.
+    fn network(&self) -> Network;
 }

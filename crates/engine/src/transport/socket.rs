@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 /// An address in the kernel's form.
 #[derive(Clone, Copy)]
@@ -12,6 +14,33 @@ pub(super) struct KernelAddress {
 }
 
 impl KernelAddress {
+    /// Of a socket in the file system.
+    pub(super) fn in_file_system(path: &Path) -> io::Result<Self> {
+        let bytes = path.as_os_str().as_bytes();
+        // SAFETY: all-zero bytes are a valid sockaddr_un.
+        let mut form: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+        // One byte is left: the path ends with a zero.
+        if bytes.is_empty() || bytes.len() >= form.sun_path.len() || bytes.contains(&0) {
+            return Err(io::Error::other(format!(
+                "the path of a socket has 1 to {} bytes",
+                form.sun_path.len() - 1
+            )));
+        }
+        form.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        for (place, byte) in form.sun_path.iter_mut().zip(bytes) {
+            *place = *byte as libc::c_char;
+        }
+        // SAFETY: all-zero bytes are a valid sockaddr_storage.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        // SAFETY: sockaddr_storage is large enough and aligned for every address form.
+        unsafe { (&raw mut storage).cast::<libc::sockaddr_un>().write(form) };
+        Ok(Self {
+            storage,
+            length: size_of::<libc::sockaddr_un>() as libc::socklen_t,
+        })
+    }
+
+    /// Of an address and a port.
     pub(super) fn new(address: SocketAddr) -> Self {
         // SAFETY: all-zero bytes are a valid sockaddr_storage.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -60,7 +89,7 @@ impl KernelAddress {
     }
 }
 
-/// A non-blocking TCP socket without Nagle's delay.
+/// A non-blocking socket, of TCP without Nagle's delay.
 pub(super) fn open(address: &KernelAddress) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is involved.
@@ -70,18 +99,75 @@ pub(super) fn open(address: &KernelAddress) -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // A socket in the file system knows no such delay.
+    let _ = switch_on(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    Ok(socket)
+}
+
+fn switch_on(socket: &OwnedFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the option is one int.
-    unsafe {
+    let result = unsafe {
         libc::setsockopt(
-            fd,
-            libc::IPPROTO_TCP,
-            libc::TCP_NODELAY,
+            socket.as_raw_fd(),
+            level,
+            option,
             (&raw const on).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
-        );
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
-    Ok(socket)
+}
+
+/// Binds a socket to an address of this machine. The port is chosen when it connects: then a port may be in use towards
+/// other peers.
+pub(super) fn bind(socket: &OwnedFd, address: &KernelAddress) -> io::Result<()> {
+    // Without it the port is chosen here, and there are fewer of them.
+    let _ = switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+    // SAFETY: the address is valid for its length.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address.storage).cast(),
+            address.length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Segments that TCP has sent again on this socket; 0 where it is none of TCP.
+pub(super) fn retransmits(socket: &OwnedFd) -> u32 {
+    // SAFETY: all-zero bytes are a valid tcp_info.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: `info` and `length` are valid places for the answer.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { info.tcpi_total_retrans } else { 0 }
+}
+
+/// Sends as much as the socket takes now; returns how much that is.
+pub(super) fn send_now(socket: &OwnedFd, bytes: &[u8]) -> usize {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the bytes are valid for their length.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    // A failure shows up on the reading side too, where it is told; a full socket becomes writable later.
+    usize::try_from(sent).unwrap_or(0)
 }
 
 /// Begins to connect.

@@ -1,12 +1,11 @@
 //! Takes replies from a protocol, judges them, and records what became of each request.
 
 use super::sample::Sample;
-use super::slots::{BodyCheck, Kept, Slot, Slots};
+use super::slots::{BodyCheck, Kept, Ledger};
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
-use crate::recorder::{Finished, Recorder};
 use crate::workload::PreparedOperation;
-use prony_load::{Memory, Mismatch, Reply};
+use prony_load::{Bag, Memory, Mismatch, Reply};
 use prony_measurement::Outcome;
 
 /// How often a request is sent again that the peer leaves unprocessed.
@@ -15,39 +14,24 @@ const MOST_REFUSALS: u8 = 8;
 /// Bytes of a body that are kept to be shown where they are not needed for the verdict.
 const SHOWN: usize = 512;
 
+/// Most bytes of a body that are kept to be judged: a service that answers without end must not fill the memory.
+const MOST_KEPT: usize = 64 << 20;
+
 /// Takes the replies of one connection while it reads.
 pub(super) struct Sink<'a, P: Protocol> {
-    pub(super) slots: &'a mut Slots,
+    pub(super) ledger: &'a mut Ledger,
     pub(super) operations: &'a [PreparedOperation<P>],
     pub(super) parameters: &'a Parameters,
-    pub(super) recorder: &'a mut Recorder,
     pub(super) sample: &'a mut Sample,
     /// What each operation's expectation judges with.
     pub(super) memories: &'a mut [Memory],
-    /// Places whose request has its outcome, for the worker to use again.
-    pub(super) finished: &'a mut Vec<u32>,
+    /// What the sequence in each place has taken.
+    pub(super) bags: &'a mut [Bag],
     /// When the bytes were seen.
     pub(super) seen: u64,
 }
 
 impl<P: Protocol> Sink<'_, P> {
-    fn finish(&mut self, number: u32, outcome: Outcome, complete: bool) {
-        let slot = self.slots.get(number);
-        slot.went_well = outcome == Outcome::Valid;
-        let request = Finished {
-            epoch: slot.epoch,
-            operation: slot.operation,
-            intended: slot.intended,
-            sent: slot.sent,
-            first_byte: slot.first_byte,
-            end: self.seen,
-            outcome,
-        };
-        self.slots.deactivate(number);
-        self.recorder.finished(&request, complete);
-        self.finished.push(number);
-    }
-
     /// Keeps a wrong reply for the user, if the sample wants it.
     fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
         if let Some(key) = self.sample.draw() {
@@ -57,7 +41,7 @@ impl<P: Protocol> Sink<'_, P> {
 
     /// Judges the whole of what was kept.
     fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
-        let slot = self.slots.get(number);
+        let slot = self.ledger.slots.get(number);
         let operation = &self.operations[usize::from(slot.operation)];
         let none = Kept::default();
         let kept = slot.kept.as_deref().unwrap_or(&none);
@@ -73,16 +57,21 @@ impl<P: Protocol> Sink<'_, P> {
             headers: &headers,
             body,
         };
-        let values = self.parameters.values(slot.number);
+        let taken = self.bags.get(number as usize);
+        let values = self.parameters.values(slot.number).with_taken(taken);
         let memory = &mut self.memories[usize::from(slot.operation)];
         operation
             .expectation
-            .judge_with(memory, &reply, |index, out| values.append(index, out))
+            .judge_with(memory, &reply, |index, out| values.append(index, out))?;
+        if let Some(bag) = self.bags.get_mut(number as usize) {
+            operation.expectation.give(memory, bag);
+        }
+        Ok(())
     }
 
     /// Says what the service said about its `grpc-status`.
     fn add_grpc_message(&mut self, number: u32, mismatch: &mut Mismatch) {
-        let kept = self.slots.get(number).kept.as_deref();
+        let kept = self.ledger.slots.get(number).kept.as_deref();
         let text = kept.map_or(&[][..], |kept| kept.grpc_message.as_slice());
         if !text.is_empty() {
             let text = percent_decoded(text);
@@ -92,26 +81,24 @@ impl<P: Protocol> Sink<'_, P> {
 
     /// Leaves a request to be sent again, unless that was done often enough.
     fn try_again(&mut self, number: u32) -> bool {
-        let slot = self.slots.get(number);
+        let slot = self.ledger.slots.get(number);
         if slot.refusals == MOST_REFUSALS {
             return false;
         }
-        slot.refusals += 1;
-        slot.send_again = true;
-        slot.went_well = false;
-        self.slots.deactivate(number);
-        self.finished.push(number);
+        self.ledger.end_unprocessed(number, self.seen);
         true
     }
 
     /// Whether a gRPC reply holds as many messages as it must; records when those of a stream came.
     fn check_messages(&mut self, number: u32) -> bool {
-        let slot = self.slots.get(number);
+        let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
         if expectation.is_stream() && slot.messages > 0 {
             let first = slot.first_message.saturating_sub(slot.sent);
             let last = slot.last_message.saturating_sub(slot.sent);
-            self.recorder.messages(slot.epoch, slot.messages, first, last);
+            self.ledger
+                .recorder
+                .messages(slot.epoch, slot.messages, first, last);
         }
         match expectation.judge_messages(slot.messages) {
             Ok(()) => true,
@@ -124,7 +111,7 @@ impl<P: Protocol> Sink<'_, P> {
     }
 
     fn verdict(&mut self, number: u32, end: End) -> Outcome {
-        let slot = self.slots.get(number);
+        let slot = self.ledger.slots.get(number);
         let (index, check, headers) = (slot.operation, slot.check, slot.wants_headers);
         let operation = &self.operations[usize::from(index)];
         let wrong_grpc = end
@@ -154,7 +141,19 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Valid;
         }
         match self.judge(number, end.grpc_status) {
-            Ok(()) => Outcome::Valid,
+            Ok(()) if check != BodyCheck::Wrong => Outcome::Valid,
+            // Only its begin was kept, and that is right.
+            Ok(()) => {
+                let wrong = || {
+                    Mismatch::new(
+                        "body",
+                        "the expected one",
+                        "one that goes on differently, or is too long",
+                    )
+                };
+                self.show(index, wrong);
+                Outcome::WrongReply
+            }
             Err(mismatch) => {
                 self.show(index, || mismatch);
                 Outcome::WrongReply
@@ -166,12 +165,12 @@ impl<P: Protocol> Sink<'_, P> {
 impl<P: Protocol> ReplySink for Sink<'_, P> {
     #[inline]
     fn first_byte(&mut self, token: Token) {
-        self.slots.get(token.0).first_byte = self.seen;
+        self.ledger.slots.get(token.0).first_byte = self.seen;
     }
 
     #[inline]
     fn head(&mut self, token: Token, head: Head<'_>) {
-        let slot = self.slots.get(token.0);
+        let slot = self.ledger.slots.get(token.0);
         slot.status = head.status;
         if slot.wants_headers {
             let kept = slot.kept.get_or_insert_default();
@@ -187,7 +186,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
 
     #[inline]
     fn data(&mut self, token: Token, piece: &[u8]) {
-        let slot = self.slots.get(token.0);
+        let slot = self.ledger.slots.get(token.0);
+        slot.bytes += piece.len() as u64;
         match slot.check {
             BodyCheck::Ignore => {}
             BodyCheck::Compare { equal } => {
@@ -200,19 +200,28 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                         equal: equal + piece.len(),
                     };
                 } else {
-                    slot.check = BodyCheck::Keep;
+                    slot.check = BodyCheck::Wrong;
                     let kept = slot.kept.get_or_insert_default();
-                    kept.body.extend_from_slice(&constant[..equal]);
-                    kept.body.extend_from_slice(piece);
+                    kept.body.extend_from_slice(&constant[..equal.min(SHOWN)]);
+                    keep(kept, SHOWN, piece);
                 }
             }
-            BodyCheck::Keep => keep(slot, &self.operations[usize::from(slot.operation)], piece),
+            BodyCheck::Wrong => keep(slot.kept.get_or_insert_default(), SHOWN, piece),
+            BodyCheck::Keep => {
+                let operation = &self.operations[usize::from(slot.operation)];
+                let most = if operation.judges_body { MOST_KEPT } else { SHOWN };
+                let kept = slot.kept.get_or_insert_default();
+                if operation.judges_body && kept.body.len() + piece.len() > most {
+                    slot.check = BodyCheck::Wrong;
+                }
+                keep(kept, most, piece);
+            }
         }
     }
 
     #[inline]
     fn message(&mut self, token: Token) {
-        let slot = self.slots.get(token.0);
+        let slot = self.ledger.slots.get(token.0);
         if slot.messages == 0 {
             slot.first_message = self.seen;
         }
@@ -221,7 +230,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     }
 
     fn grpc_message(&mut self, token: Token, text: &[u8]) {
-        let slot = self.slots.get(token.0);
+        let slot = self.ledger.slots.get(token.0);
         let kept = slot.kept.get_or_insert_default();
         kept.grpc_message.clear();
         kept.grpc_message
@@ -230,11 +239,11 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
 
     #[inline]
     fn end(&mut self, token: Token, end: End) {
-        let slot = self.slots.get(token.0);
+        let slot = self.ledger.slots.get(token.0);
         let (epoch, status) = (slot.epoch, slot.status);
-        self.recorder.status(epoch, status, end.grpc_status);
+        self.ledger.recorder.status(epoch, status, end.grpc_status);
         let outcome = self.verdict(token.0, end);
-        self.finish(token.0, outcome, true);
+        self.ledger.end(token.0, outcome, true, self.seen);
     }
 
     fn failed(&mut self, token: Token, failure: Failure) {
@@ -242,19 +251,19 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
             Failure::Unprocessed if self.try_again(token.0) => return,
             Failure::Reset | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
-                let operation = self.slots.get(token.0).operation;
+                let operation = self.ledger.slots.get(token.0).operation;
                 self.show(operation, || {
                     Mismatch::new("reply", "a well-formed reply", reason)
                 });
                 Outcome::WrongReply
             }
         };
-        self.finish(token.0, outcome, false);
+        self.ledger.end(token.0, outcome, false, self.seen);
     }
 }
 
 /// Undoes the coding of `grpc-message`; what is no code stays as it is.
-fn percent_decoded(text: &[u8]) -> Vec<u8> {
+pub(crate) fn percent_decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
     let mut decoded = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -270,13 +279,8 @@ fn percent_decoded(text: &[u8]) -> Vec<u8> {
     decoded
 }
 
-fn keep<P: Protocol>(slot: &mut Slot, operation: &PreparedOperation<P>, piece: &[u8]) {
-    let needed = operation.judges_body || operation.constant_body.is_some();
-    let kept = slot.kept.get_or_insert_default();
-    let room = if needed {
-        piece.len()
-    } else {
-        SHOWN.saturating_sub(kept.body.len()).min(piece.len())
-    };
+/// Keeps what of a piece fits into the first `most` bytes of a body.
+fn keep(kept: &mut Kept, most: usize, piece: &[u8]) {
+    let room = most.saturating_sub(kept.body.len()).min(piece.len());
     kept.body.extend_from_slice(&piece[..room]);
 }

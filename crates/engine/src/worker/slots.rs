@@ -1,6 +1,42 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
-use crate::recorder::Epoch;
+use crate::recorder::{Epoch, Finished, Recorder};
+use prony_measurement::Outcome;
+use std::collections::VecDeque;
+
+/// A request that is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Due {
+    pub(super) operation: u16,
+    /// Step of its sequence.
+    pub(super) step: u16,
+    /// Number that decides the values of its parameters.
+    pub(super) number: u64,
+    pub(super) intended: u64,
+    /// How much later than that this thread noticed it: the generator's own delay.
+    pub(super) late: u64,
+    /// When the first request of its sequence was due.
+    pub(super) sequence_begin: u64,
+    /// Whether it is the first request of an arrival.
+    pub(super) opens: bool,
+    /// Where it was sent before and left unprocessed.
+    pub(super) again: Option<Again>,
+}
+
+/// What a request keeps when it is sent again: it is counted as sent once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Again {
+    pub(super) epoch: Epoch,
+    pub(super) refusals: u8,
+}
+
+/// The oldest comes first: else the same ones might stand at the end of one connection after the other, and be left
+/// unprocessed each time.
+pub(super) fn insert_by_age(queue: &mut VecDeque<Due>, due: Due) {
+    let age = |due: &Due| (due.intended, due.number);
+    let place = queue.partition_point(|other| age(other) <= age(&due));
+    queue.insert(place, due);
+}
 
 /// One place for a request under way.
 #[derive(Debug, Default)]
@@ -8,8 +44,10 @@ pub(super) struct Slot {
     /// When it was due; in a closed load when it was sent.
     pub(super) intended: u64,
     pub(super) sent: u64,
+    /// From when on nothing but the generator kept it from being sent, less what had been lost before.
+    pub(super) ready: u64,
     pub(super) first_byte: u64,
-    /// Number of the request in its thread: decides the values of its parameters.
+    /// Number of the request: decides the values of its parameters.
     pub(super) number: u64,
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
@@ -22,11 +60,17 @@ pub(super) struct Slot {
     /// Step of its sequence.
     pub(super) step: u16,
     pub(super) status: u16,
+    /// Of the reply's body so far.
+    pub(super) bytes: u64,
     /// How often the peer left it unprocessed so far.
     pub(super) refusals: u8,
     /// Whether the peer left it unprocessed just now, so that it is to be sent again.
     pub(super) send_again: bool,
     pub(super) active: bool,
+    /// Whether it pauses before its next request.
+    pub(super) asleep: bool,
+    /// Whether that is the next step of its sequence.
+    pub(super) goes_on: bool,
     /// Whether the last request in this place had a valid reply, so that its sequence goes on.
     pub(super) went_well: bool,
     pub(super) wants_headers: bool,
@@ -47,6 +91,8 @@ pub(super) enum BodyCheck {
     Compare { equal: usize },
     /// It is kept to be judged.
     Keep,
+    /// It is not the only right one; its begin is kept to be shown.
+    Wrong,
 }
 
 /// Parts of a reply that are judged when it is complete.
@@ -55,6 +101,14 @@ pub(super) struct Kept {
     pub(super) body: Vec<u8>,
     pub(super) grpc_message: Vec<u8>,
     pub(super) headers: KeptHeaders,
+}
+
+impl Kept {
+    pub(super) fn clear(&mut self) {
+        self.body.clear();
+        self.grpc_message.clear();
+        self.headers.clear();
+    }
 }
 
 /// The headers of a reply in two pieces of memory, which are used again.
@@ -96,6 +150,8 @@ pub(super) struct Slots {
     depth: u32,
     /// First free place of each connection.
     free: Vec<Option<u32>>,
+    /// Requests under way on each connection, and on all.
+    active_on: Vec<u32>,
     active: u32,
 }
 
@@ -107,6 +163,7 @@ impl Slots {
                 .collect(),
             depth,
             free: vec![None; connections as usize],
+            active_on: vec![0; connections as usize],
             active: 0,
         };
         for connection in 0..connections {
@@ -122,13 +179,18 @@ impl Slots {
         connection * self.depth..(connection + 1) * self.depth
     }
 
-    pub(super) fn has_free(&self, connection: u32) -> bool {
-        self.free[connection as usize].is_some()
+    /// The connection that a place belongs to.
+    pub(super) const fn connection_of(&self, place: u32) -> u32 {
+        place / self.depth
     }
 
-    /// Whether every place of a connection is taken.
-    pub(super) fn is_busy(&self, connection: u32) -> bool {
-        !self.has_free(connection)
+    /// How many places there are.
+    pub(super) const fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn has_free(&self, connection: u32) -> bool {
+        self.free[connection as usize].is_some()
     }
 
     /// Takes a free place of a connection.
@@ -151,17 +213,107 @@ impl Slots {
 
     pub(super) fn activate(&mut self, slot: u32) {
         self.all[slot as usize].active = true;
+        self.active_on[(slot / self.depth) as usize] += 1;
         self.active += 1;
     }
 
-    pub(super) fn deactivate(&mut self, slot: u32) {
+    fn deactivate(&mut self, slot: u32) {
         debug_assert!(self.all[slot as usize].active);
         self.all[slot as usize].active = false;
+        self.active_on[(slot / self.depth) as usize] -= 1;
         self.active -= 1;
+    }
+
+    /// Requests under way on a connection.
+    pub(super) fn active_on(&self, connection: u32) -> u32 {
+        self.active_on[connection as usize]
     }
 
     /// Requests under way.
     pub(super) const fn active(&self) -> u32 {
         self.active
+    }
+}
+
+/// The places and what becomes of the requests in them.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub(super) slots: Slots,
+    pub(super) recorder: Recorder,
+    /// Places whose request has ended and that were not given to another one yet.
+    pub(super) ended: VecDeque<u32>,
+    /// When the last request ended.
+    pub(super) last_end: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(slots: Slots, recorder: Recorder) -> Self {
+        Self {
+            ended: VecDeque::with_capacity(slots.len()),
+            slots,
+            recorder,
+            last_end: 0,
+        }
+    }
+
+    /// A request that was sent has its outcome. `complete`: a whole reply came. Every request ends here, and once.
+    #[inline]
+    pub(super) fn end(&mut self, place: u32, outcome: Outcome, complete: bool, now: u64) {
+        let slot = self.slots.get(place);
+        slot.went_well = outcome == Outcome::Valid;
+        let request = Finished {
+            epoch: slot.epoch,
+            operation: slot.operation,
+            intended: slot.intended,
+            ready: slot.ready,
+            sent: slot.sent,
+            first_byte: slot.first_byte,
+            end: now,
+            outcome,
+            status: slot.status,
+            bytes: slot.bytes,
+        };
+        self.recorder.finished(&request, complete);
+        self.leave(place, now);
+    }
+
+    /// A request is to be sent again: it has no outcome yet.
+    pub(super) fn end_unprocessed(&mut self, place: u32, now: u64) {
+        let slot = self.slots.get(place);
+        slot.refusals += 1;
+        slot.send_again = true;
+        slot.went_well = false;
+        self.leave(place, now);
+    }
+
+    fn leave(&mut self, place: u32, now: u64) {
+        self.slots.deactivate(place);
+        self.ended.push_back(place);
+        self.last_end = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_is_sent_first() {
+        let mut queue = VecDeque::new();
+        for (intended, number) in [(30, 3), (10, 2), (20, 9), (10, 1), (40, 4)] {
+            let due = Due {
+                operation: 0,
+                step: 0,
+                number,
+                intended,
+                late: 0,
+                sequence_begin: intended,
+                opens: false,
+                again: None,
+            };
+            insert_by_age(&mut queue, due);
+        }
+        let order: Vec<u64> = queue.iter().map(|due| due.number).collect();
+        assert_eq!(order, [1, 2, 9, 3, 4]);
     }
 }

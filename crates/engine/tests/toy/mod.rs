@@ -180,12 +180,10 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
+            reach: prony_load::Reach::default(),
         },
         protocol: Protocol::Http1,
-        load: Load::Closed {
-            connections: 4,
-            in_flight: 1,
-        },
+        load: Load::closed(4, 1),
         workload: Workload::of(operation("hello", Template::literal("/"), "hello")),
         phases: Phases {
             warm_up: WarmUp::FixedNs(0),
@@ -200,6 +198,8 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         interval_ns: 100 * MS,
         seed: 1,
         search: None,
+        limits: prony_load::Limits::default(),
+        log: None,
     }
 }
 

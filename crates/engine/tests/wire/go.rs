@@ -28,6 +28,11 @@ fn build() -> PathBuf {
             std::fs::copy(entry.path(), folder.join(entry.file_name())).expect("a copy");
         }
     }
+    // What the service shares with others: `copies` in its service.toml.
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/person");
+    for name in ["person.proto", "persons.json"] {
+        std::fs::copy(shared.join(name), folder.join(name)).expect("a copy");
+    }
     for step in ["sh generate.sh", "CGO_ENABLED=0 go build -o server ."] {
         let status = Command::new("sh")
             .args(["-c", step])

@@ -64,12 +64,10 @@ pub(crate) fn job(
             port,
             authority: format!("localhost:{port}"),
             tls: None,
+            reach: prony_load::Reach::default(),
         },
         protocol,
-        load: Load::Closed {
-            connections,
-            in_flight,
-        },
+        load: Load::closed(connections, in_flight),
         workload: Workload::of(operation),
         phases: Phases {
             warm_up: WarmUp::FixedNs(0),
@@ -84,6 +82,8 @@ pub(crate) fn job(
         interval_ns: 100_000_000,
         seed: 1,
         search: None,
+        limits: prony_load::Limits::default(),
+        log: None,
     }
 }
 
@@ -93,6 +93,7 @@ pub(crate) fn over_tls(mut job: Job) -> Job {
         server_name: "localhost".into(),
         insecure: true,
         cacert: None,
+        choices: prony_load::TlsChoices::default(),
     });
     job
 }

@@ -1,7 +1,7 @@
 //! One control group, with the same name in every hierarchy that there is.
 
 use super::discover::Hierarchies;
-use super::v2;
+use super::{v2, write};
 use crate::{Cpus, Limits};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Controllers of version 1 that are used.
-const CONTROLLERS: [&str; 6] = ["cpu", "cpuacct", "cpuset", "memory", "pids", "freezer"];
+const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
 /// Length of the period over which the CPU limit holds, µs. The kernel's own default.
 const PERIOD_US: u64 = 100_000;
 
@@ -34,15 +34,16 @@ pub(crate) struct Problem {
 }
 
 impl Group {
-    /// Makes the group wherever this process may. What cannot be had is in the problems; `None` if no group could be made.
-    pub(crate) fn make(hierarchies: &Hierarchies, name: &str) -> Option<Self> {
+    /// Makes the group wherever this process may, for the process that prony is. What cannot be had is in the problems; `None` if
+    /// no group could be made.
+    pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
         };
         if let Some(unified) = &hierarchies.unified
-            && let Some((folder, rules)) = v2::make(unified, name)
+            && let Some((folder, rules)) = v2::Place::of(unified, prony).make(name)
         {
             group.unified = Some(folder);
             group.unified_rules = rules;
@@ -95,7 +96,7 @@ impl Group {
             && let Err(error) = self.limit_memory(bytes)
         {
             problems.push(Problem::new(
-                &format!("the limit of {} of memory", crate::host::Size(bytes)),
+                &format!("the limit of {} of memory", crate::process::Size(bytes)),
                 &error,
             ));
         }
@@ -216,10 +217,7 @@ impl Drop for Group {
 
 impl Problem {
     fn new(what: &str, error: &io::Error) -> Self {
-        let text = format!(
-            "{what} is not in force: {error}; run as root, or in a scope of your own \
-             (`systemd-run --user --scope -p Delegate=yes prony …`)"
-        );
+        let text = format!("{what} is not in force: {error}; {}", super::REMEDY);
         Self { text }
     }
 
@@ -234,14 +232,10 @@ impl Problem {
             .map(|share| Self::new(&format!("the limit of {share} CPUs"), &error));
         let memory = limits.memory_bytes.map(|bytes| {
             Self::new(
-                &format!("the limit of {} of memory", crate::host::Size(bytes)),
+                &format!("the limit of {} of memory", crate::process::Size(bytes)),
                 &error,
             )
         });
         cpus.into_iter().chain(memory).collect()
     }
-}
-
-pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
-    fs::write(folder.join(file), value)
 }

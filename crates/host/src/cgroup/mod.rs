@@ -3,6 +3,7 @@
 
 mod discover;
 mod group;
+mod quota;
 mod read;
 mod sweep;
 #[cfg(test)]
@@ -11,11 +12,34 @@ mod v2;
 
 pub(crate) use discover::Hierarchies;
 pub(crate) use group::{Group, Problem};
+pub(crate) use quota::quota;
 pub(crate) use read::Peak;
-pub(crate) use sweep::{clear, name, sweep};
+pub(crate) use sweep::{clear, sweep};
 
-/// Whether this process may make a group with limits.
+use std::path::Path;
+use std::{fs, io};
+
+/// How a user who may not limit anything gets to do so.
+pub(crate) const REMEDY: &str = "run as root, or in a scope of your own (`systemd-run --user --scope -p Delegate=yes prony …`); in a \
+     container, first `mkdir /sys/fs/cgroup/shell && echo $$ >/sys/fs/cgroup/shell/cgroup.procs`";
+
+/// Whether this process may make a group with limits. No process is moved to find it out.
 pub(crate) fn may_limit() -> bool {
-    let name = format!("prony-probe-{}", std::process::id());
-    Group::make(&Hierarchies::of_this_process(), &name).is_some_and(|group| group.source().is_some())
+    let hierarchies = Hierarchies::of_this_process();
+    let prony = std::process::id() as i32;
+    let unified = hierarchies.unified.as_ref();
+    if unified.is_some_and(|unified| v2::Place::of(unified, prony).may_limit()) {
+        return true;
+    }
+    let v1 = Hierarchies {
+        unified: None,
+        ..hierarchies
+    };
+    let name = format!("prony-probe-{prony}");
+    Group::make(&v1, &name, prony).is_some_and(|group| group.source().is_some())
+}
+
+/// Writes a file of a group.
+fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
+    fs::write(folder.join(file), value)
 }

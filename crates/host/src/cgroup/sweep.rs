@@ -2,6 +2,7 @@
 
 use super::discover::Hierarchies;
 use super::group::Group;
+use crate::identity::Owners;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
@@ -13,36 +14,22 @@ use std::time::{Duration, Instant};
 /// Longest time for killed processes to go.
 const GOING: Duration = Duration::from_secs(5);
 
-/// The name of the group of a supervisor of a caller.
-pub(crate) fn name(caller: i32, supervisor: i32) -> String {
-    format!("prony-{caller}-{supervisor}")
-}
-
-/// Caller and supervisor of a group by its name.
-fn owners(name: &str) -> Option<(i32, i32)> {
-    let (caller, supervisor) = name.strip_prefix("prony-")?.split_once('-')?;
-    Some((caller.parse().ok()?, supervisor.parse().ok()?))
-}
-
 /// Clears every group that nobody looks after any more.
 pub(crate) fn sweep() {
     let hierarchies = Hierarchies::of_this_process();
-    let names: BTreeSet<String> = bases(&hierarchies)
-        .iter()
-        .flat_map(|base| groups_in(base))
-        .collect();
-    for name in names {
-        let gone = |pid: i32| !Path::new(&format!("/proc/{pid}")).exists();
-        if owners(&name).is_some_and(|(caller, supervisor)| gone(caller) && gone(supervisor)) {
-            clear(&name);
+    let bases = bases(&hierarchies);
+    let names: BTreeSet<String> = bases.iter().flat_map(|base| groups_in(base)).collect();
+    for owners in names.iter().filter_map(|name| name.parse::<Owners>().ok()) {
+        if owners.are_gone() {
+            clear(owners);
         }
     }
 }
 
 /// Kills what is in a group and removes it.
-pub(crate) fn clear(name: &str) {
+pub(crate) fn clear(owners: Owners) {
     let hierarchies = Hierarchies::of_this_process();
-    let group = Group::found(&hierarchies, name, &bases(&hierarchies));
+    let group = Group::found(&hierarchies, &owners.to_string(), &bases(&hierarchies));
     let deadline = Instant::now() + GOING;
     loop {
         let processes = group.processes();
@@ -74,19 +61,7 @@ fn bases(hierarchies: &Hierarchies) -> Vec<PathBuf> {
 
 fn groups_in(base: &Path) -> Vec<String> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| owners(name).is_some()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_groups_of_ours_are_swept() {
-        assert_eq!(owners(&name(12, 13)), Some((12, 13)));
-        for other in ["prony-12", "prony-probe-12", "system.slice", "prony-a-b"] {
-            assert_eq!(owners(other), None, "{other}");
-        }
-    }
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }

@@ -8,7 +8,7 @@ const BUSY: f64 = 0.5;
 const FILES: u64 = 8_192;
 
 /// All findings, the costliest first.
-pub(super) fn of(environment: &Environment, may_limit: bool) -> Vec<Finding> {
+pub(super) fn of(environment: &Environment, may_limit: bool, quota: Option<f64>) -> Vec<Finding> {
     let candidates = [
         few_cores(environment),
         busy(environment),
@@ -17,6 +17,7 @@ pub(super) fn of(environment: &Environment, may_limit: bool) -> Vec<Finding> {
         smt(environment),
         virtual_machine(environment),
         no_groups(environment, may_limit),
+        quota.and_then(quota_of),
         files(environment),
     ];
     candidates.into_iter().flatten().collect()
@@ -100,7 +101,16 @@ fn no_groups(environment: &Environment, may_limit: bool) -> Option<Finding> {
     let version = environment.cgroup.as_deref().unwrap_or("none");
     finding(
         format!("no control group can be made (version: {version}): CPU and memory limits are not in force"),
-        "run as root, or in a scope of your own: systemd-run --user --scope -p Delegate=yes prony …",
+        crate::cgroup::REMEDY,
+    )
+}
+
+fn quota_of(quota: f64) -> Option<Finding> {
+    finding(
+        format!(
+            "a quota of {quota:.1} CPUs holds for everything here: who uses it up stops generator and service together"
+        ),
+        "give whole CPUs instead of a quota (`--cpuset-cpus` for a container, AllowedCPUs= for a unit)",
     )
 }
 
@@ -132,12 +142,12 @@ mod tests {
             open_files_limit: Some(65_536),
             ..Environment::default()
         };
-        assert_eq!(of(&environment, true), []);
+        assert_eq!(of(&environment, true, None), []);
     }
 
     #[test]
     fn what_is_unknown_is_no_finding() {
-        assert_eq!(of(&Environment::default(), true), []);
+        assert_eq!(of(&Environment::default(), true, None), []);
     }
 
     #[test]
@@ -155,8 +165,8 @@ mod tests {
             open_files_limit: Some(1_024),
             ..Environment::default()
         };
-        let findings = of(&environment, false);
-        assert_eq!(findings.len(), 8);
+        let findings = of(&environment, false, Some(2.0));
+        assert_eq!(findings.len(), 9);
         assert!(findings.iter().all(|finding| !finding.remedy.is_empty()));
         assert!(
             findings

@@ -8,6 +8,11 @@ use crate::cgroup::Hierarchies;
 use nix::sys::resource::{Resource, getrlimit};
 use prony_measurement::Environment;
 
+/// Memory that new processes can have without others being pushed out, bytes.
+pub(crate) fn memory_available_bytes() -> Option<u64> {
+    machine::memory().1
+}
+
 /// This machine's. Version, commit and runtimes are the caller's to add.
 pub(crate) fn read(topology: &Topology) -> Environment {
     let memory = machine::memory();
@@ -24,6 +29,6 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         mitigations: machine::mitigations(),
         ..Environment::default()
     };
-    environment.findings = findings::of(&environment, crate::cgroup::may_limit());
+    environment.findings = findings::of(&environment, crate::cgroup::may_limit(), crate::cgroup::quota());
     environment
 }

@@ -1,5 +1,6 @@
 //! This machine.
 
+mod orphans;
 mod port;
 mod process;
 
@@ -26,7 +27,9 @@ impl Local {
     /// This machine. `supervisor` is the command (program and arguments) that ends up in [`crate::supervise`].
     /// Ends what a run that was killed together with its supervisors may have left.
     pub fn new(supervisor: Vec<OsString>) -> Self {
+        orphans::inherit();
         crate::cgroup::sweep();
+        orphans::sweep();
         Self {
             topology: Topology::of_this_machine(),
             supervisor,
@@ -59,11 +62,7 @@ impl Host for Local {
     }
 
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
-        Ok(Box::new(LocalProcess::start(
-            &self.supervisor,
-            self.groups,
-            spec,
-        )?))
+        Ok(Box::new(LocalProcess::start(self, spec)?))
     }
 
     fn environment(&self) -> Environment {
@@ -71,9 +70,13 @@ impl Host for Local {
     }
 
     fn watch(&self, window: Duration) -> Option<MachineUsage> {
-        let before = Machine::read()?;
+        let before = Machine::read(&self.topology.cpus())?;
         thread::sleep(window);
         before.since()
+    }
+
+    fn memory_available_bytes(&self) -> Option<u64> {
+        environment::memory_available_bytes()
     }
 
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {

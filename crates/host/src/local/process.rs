@@ -1,10 +1,12 @@
 //! A process on this machine, seen from prony: the other end of its supervisor's pipes.
 
+use super::{Local, orphans};
+use crate::identity::Owners;
 use crate::supervisor::{Notice, Order, Start};
 use crate::{Ending, HostError, Process, ProcessSpec, Stdio, Usage};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::unistd::pipe2;
-use prony_measurement::Warning;
+use prony_measurement::{Warning, WarningKind};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,7 +26,10 @@ const ENDING: Duration = Duration::from_secs(20);
 
 pub(super) struct LocalProcess {
     name: String,
+    tree: Owners,
     log: PathBuf,
+    /// Why the log is not whole.
+    log_lost: Option<String>,
     grace: Duration,
     pid: u32,
     started: Instant,
@@ -39,11 +44,7 @@ pub(super) struct LocalProcess {
 }
 
 impl LocalProcess {
-    pub(super) fn start(
-        supervisor: &[OsString],
-        groups: bool,
-        spec: &ProcessSpec,
-    ) -> Result<Self, HostError> {
+    pub(super) fn start(host: &Local, spec: &ProcessSpec) -> Result<Self, HostError> {
         if let Some(folder) = spec.log.parent() {
             let failed = |error| HostError::File {
                 what: "make",
@@ -54,13 +55,20 @@ impl LocalProcess {
         }
         let mut pipes =
             Pipes::make(spec.stdio).map_err(|error| lost(&spec.name, &format!("got no pipes: {error}")))?;
-        let mut child = spawn(supervisor, &pipes)?;
+        let mut child = orphans::supervisor(|| spawn(&host.supervisor, &pipes))?;
         let mut orders = child.stdin.take().expect("invariant: stdin is piped");
         let notices = listen(child.stdout.take().expect("invariant: stdout is piped"));
+        let Some(tree) = Owners::of_supervisor(child.id() as i32) else {
+            orphans::forget(child.id());
+            let _ = child.wait();
+            return Err(lost(&spec.name, "ended at once"));
+        };
         let start = Start {
             spec: spec.clone(),
             pipes: pipes.theirs(),
-            groups,
+            groups: host.groups,
+            tree,
+            machine: host.topology.cpus(),
         };
         let line = serde_json::to_string(&start).expect("invariant: a spec is plain data");
         let said =
@@ -68,7 +76,9 @@ impl LocalProcess {
         pipes.close_theirs();
         let mut process = Self {
             name: spec.name.clone(),
+            tree,
             log: spec.log.clone(),
+            log_lost: None,
             grace: spec.grace,
             pid: 0,
             started: Instant::now(),
@@ -134,12 +144,32 @@ impl LocalProcess {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.notices.recv_timeout(left) {
-                Ok(Notice::Ended(ending)) => self.ended = Some(ending),
-                Ok(notice) => return Ok(notice),
+                Ok(Notice::Failed { reason }) => {
+                    return Err(lost(&self.name, &format!("could not go on ({reason})")));
+                }
+                Ok(notice) => {
+                    if let Some(notice) = self.hear(notice) {
+                        return Ok(notice);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => return Err(lost(&self.name, "does not answer")),
                 Err(RecvTimeoutError::Disconnected) => return Err(lost(&self.name, "ended unexpectedly")),
             }
         }
+    }
+
+    /// Keeps what comes unasked, and hands on the rest.
+    fn hear(&mut self, notice: Notice) -> Option<Notice> {
+        match notice {
+            Notice::Ended(ending) => self.ended = Some(ending),
+            Notice::LogLost { reason } => {
+                let text = format!("the log {} is not whole: {reason}; make room", self.log.display());
+                self.warnings.push(Warning::new(WarningKind::Note, text));
+                self.log_lost = Some(reason);
+            }
+            other => return Some(other),
+        }
+        None
     }
 
     fn await_stop(&mut self) -> Result<Ending, HostError> {
@@ -177,9 +207,7 @@ impl Process for LocalProcess {
 
     fn ended(&mut self) -> Option<Ending> {
         while let Ok(notice) = self.notices.try_recv() {
-            if let Notice::Ended(ending) = notice {
-                self.ended = Some(ending);
-            }
+            self.hear(notice);
         }
         self.ended.clone()
     }
@@ -189,6 +217,22 @@ impl Process for LocalProcess {
         match self.next(ANSWER) {
             Ok(Notice::Memory { bytes }) => bytes,
             _ => None,
+        }
+    }
+
+    fn rest(&mut self) -> Result<(), HostError> {
+        self.say(Order::Rest)?;
+        match self.next(ANSWER)? {
+            Notice::Rests => Ok(()),
+            other => Err(lost(&self.name, &format!("said {other:?} when it was to rest"))),
+        }
+    }
+
+    fn wake(&mut self) -> Result<(), HostError> {
+        self.say(Order::Wake)?;
+        match self.next(ANSWER)? {
+            Notice::Wakes => Ok(()),
+            other => Err(lost(&self.name, &format!("said {other:?} when it was to go on"))),
         }
     }
 
@@ -219,12 +263,11 @@ impl Process for LocalProcess {
         if ending.is_err() {
             let _ = self.supervisor.kill();
         }
+        orphans::forget(self.supervisor.id());
         let _ = self.supervisor.wait();
         if ending.is_err() {
-            crate::cgroup::clear(&crate::cgroup::name(
-                std::process::id() as i32,
-                self.supervisor.id() as i32,
-            ));
+            crate::cgroup::clear(self.tree);
+            orphans::clear();
         }
         let ending = ending?;
         self.stopped = Some(ending.clone());
@@ -240,6 +283,9 @@ impl Process for LocalProcess {
                 tail.pop_front();
             }
             tail.push_back(line.chars().take(500).collect());
+        }
+        if let Some(reason) = &self.log_lost {
+            tail.push_back(format!("[the log ends here: {reason}]"));
         }
         tail.into()
     }

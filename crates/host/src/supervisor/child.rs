@@ -2,6 +2,7 @@
 
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
+use crate::identity::Owners;
 use crate::network::{Cable, enter};
 use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
@@ -18,6 +19,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// The variable that says whose tree a process was started in.
+pub(crate) const TREE: &str = "PRONY_TREE";
 /// Open files that a process may have unless it is told otherwise and the machine allows it.
 const ENOUGH_FILES: u64 = 65_536;
 
@@ -47,11 +50,7 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
     let pipes = start
         .pipes
         .map(|(input, output)| (inherited(input), inherited(output)));
-    let name = crate::cgroup::name(getppid().as_raw(), getpid().as_raw());
-    let mut group = start
-        .groups
-        .then(|| Group::make(&Hierarchies::of_this_process(), &name))
-        .flatten();
+    let mut group = start.groups.then(|| make_group(start.tree)).flatten();
     let problems = match &group {
         Some(group) => group.limit(&spec.limits, &spec.cpus),
         None => Problem::without_group(&spec.limits),
@@ -67,11 +66,11 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         reason,
         isolation: true,
     })?;
-    let spawned = match spawn(spec, doors, pipes.as_ref(), cable.as_ref()) {
+    let spawned = match spawn(start, doors, pipes.as_ref(), cable.as_ref()) {
         Err(error) if group.is_some() && is_denied(&error) => {
             group = None;
             warnings.extend(judge(Problem::without_group(&spec.limits), spec.isolation)?);
-            spawn(spec, Vec::new(), pipes.as_ref(), cable.as_ref())
+            spawn(start, Vec::new(), pipes.as_ref(), cable.as_ref())
         }
         spawned => spawned,
     };
@@ -87,6 +86,10 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         warnings,
         address: cable.map(|cable| cable.address.to_string()),
     })
+}
+
+fn make_group(tree: Owners) -> Option<Group> {
+    Group::make(&Hierarchies::of_this_process(), &tree.to_string(), tree.caller())
 }
 
 /// A descriptor that the caller handed down. The process gets a copy in its place, not this one besides.
@@ -129,11 +132,12 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
 type Spawned = (i32, Instant, OwnedFd);
 
 fn spawn(
-    spec: &ProcessSpec,
+    start: &Start,
     doors: Vec<File>,
     pipes: Option<&(OwnedFd, OwnedFd)>,
     cable: Option<&Cable>,
 ) -> io::Result<Spawned> {
+    let spec = &start.spec;
     let (program, arguments) = spec
         .command
         .split_first()
@@ -143,7 +147,8 @@ fn spawn(
     command
         .args(arguments)
         .current_dir(&spec.folder)
-        .envs(&spec.environment);
+        .envs(&spec.environment)
+        .env(TREE, start.tree.to_string());
     match pipes {
         Some((input, output)) => command.stdin(input.try_clone()?).stdout(output.try_clone()?),
         None => command.stdin(Stdio::null()).stdout(write.try_clone()?),

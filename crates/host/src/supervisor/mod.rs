@@ -9,11 +9,10 @@ mod orders;
 mod protocol;
 mod reaper;
 mod run;
-mod tree;
 mod usage;
 
+pub(crate) use child::TREE;
 pub(crate) use child::pin;
 pub(crate) use protocol::{Notice, Order, Start};
 pub use run::supervise;
-pub(crate) use tree::parent_of;
 pub(crate) use usage::Machine;

@@ -2,7 +2,8 @@
 //! standard input and notices on its standard output. The end of its input means [`Order::Stop`]: a supervisor whose
 //! caller is gone stops everything.
 
-use crate::{Ending, ProcessSpec, Usage};
+use crate::identity::Owners;
+use crate::{Cpus, Ending, ProcessSpec, Usage};
 use prony_measurement::Warning;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,10 @@ pub(crate) struct Start {
     pub(crate) pipes: Option<(i32, i32)>,
     /// Whether control groups are used.
     pub(crate) groups: bool,
+    /// Whose the tree is: the name of its group, and a variable of its environment.
+    pub(crate) tree: Owners,
+    /// The CPUs that count as the machine: those that the caller may use.
+    pub(crate) machine: Cpus,
 }
 
 /// What a supervisor is told then.
@@ -25,6 +30,10 @@ pub(crate) enum Order {
     Begin,
     /// It ends; answered by [`Notice::Window`].
     End,
+    /// Everything stands still; answered by [`Notice::Rests`].
+    Rest,
+    /// Everything goes on; answered by [`Notice::Wakes`].
+    Wake,
     /// Say how much memory there is; answered by [`Notice::Memory`].
     Memory,
     /// End everything; answered by [`Notice::Stopped`].
@@ -53,10 +62,19 @@ pub(crate) enum Notice {
         /// Whether required isolation is the reason.
         isolation: bool,
     },
+    /// Its log could not be written; it runs on without.
+    LogLost {
+        /// Why.
+        reason: String,
+    },
     /// The process ended by itself.
     Ended(Ending),
     /// The window began.
     Began,
+    /// Everything stands still.
+    Rests,
+    /// Everything goes on.
+    Wakes,
     /// What was used in the window.
     Window(Box<Usage>),
     /// Memory now.
@@ -66,4 +84,9 @@ pub(crate) enum Notice {
     },
     /// Everything is gone.
     Stopped(Ending),
+    /// The supervisor cannot go on; everything is gone.
+    Failed {
+        /// Why.
+        reason: String,
+    },
 }

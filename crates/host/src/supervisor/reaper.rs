@@ -1,16 +1,23 @@
 //! Ending a process tree, and waiting for what ended.
 
-use super::tree::{lives, signal};
 use super::usage::Probe;
+use crate::tree::{lives, signal};
 use crate::{Ending, Why};
+use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use std::collections::HashSet;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// A process that does not even end on KILL is stuck in the kernel; after this long it is left to it.
 const STUCK: Duration = Duration::from_secs(10);
+/// Looks at a tree that forks while it is killed, at once.
+const LOOKS: u32 = 20;
+/// Time between two tries to end a tree.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// How far the ending of a tree is.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +32,8 @@ impl Stopping {
     /// Sends TERM to all.
     pub(super) fn begin(probe: &Probe, grace: Duration) -> Self {
         signal(&probe.processes(), Signal::SIGTERM);
+        // What rests hears TERM when it goes on.
+        wake(probe);
         let kill_at = Instant::now() + grace;
         Self {
             kill_at,
@@ -33,25 +42,75 @@ impl Stopping {
         }
     }
 
-    /// Goes on; says whether all are gone.
-    pub(super) fn advance(&mut self, probe: &Probe) -> bool {
-        let living = living(probe);
+    /// Goes on; says whether all are gone. `childless`: nothing is below the supervisor any more, as the kernel says it; a look
+    /// at the processes one after the other misses those that fork meanwhile.
+    pub(super) fn advance(&mut self, probe: &Probe, childless: bool) -> bool {
         let now = Instant::now();
-        if living.is_empty() || now > self.give_up_at {
+        let gone = childless && (probe.group.is_none() || living(probe).is_empty());
+        if gone || now > self.give_up_at {
             return true;
         }
         if now >= self.kill_at {
             self.killed = true;
-            kill_all(probe, &living);
+            kill_all(probe);
         }
         false
     }
 }
 
+/// Most looks for processes that were started while their parents were being stopped.
+const MOST_LOOKS: usize = 8;
+
+/// Stops all processes of the tree (signal(7), SIGSTOP), until a look finds none that was not stopped before: one that
+/// starts another meanwhile is seen by the next look.
+pub(super) fn rest(probe: &Probe) {
+    let mut stopped: Vec<i32> = Vec::new();
+    for _ in 0..MOST_LOOKS {
+        let new: Vec<i32> = living(probe)
+            .into_iter()
+            .filter(|pid| !stopped.contains(pid))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        signal(&new, Signal::SIGSTOP);
+        stopped.extend(new);
+    }
+}
+
+/// Lets all go on.
+pub(super) fn wake(probe: &Probe) {
+    signal(&probe.processes(), Signal::SIGCONT);
+}
+
 /// Kills all that live.
-pub(super) fn kill_all(probe: &Probe, living: &[i32]) {
-    if !probe.group.as_ref().is_some_and(crate::cgroup::Group::kill) {
-        signal(living, Signal::SIGKILL);
+pub(super) fn kill_all(probe: &Probe) {
+    if probe.group.as_ref().is_some_and(crate::cgroup::Group::kill) {
+        return;
+    }
+    let mut killed = HashSet::new();
+    for _ in 0..LOOKS {
+        // What a process forked before it was killed shows at the next look.
+        let fresh: Vec<i32> = living(probe)
+            .into_iter()
+            .filter(|pid| killed.insert(*pid))
+            .collect();
+        if fresh.is_empty() {
+            return;
+        }
+        signal(&fresh, Signal::SIGKILL);
+    }
+}
+
+/// Kills all and waits until they are gone, without anything else: the way out when something has failed.
+pub(super) fn end_now(probe: &Probe, main: i32) {
+    let give_up_at = Instant::now() + STUCK;
+    loop {
+        kill_all(probe);
+        if reap(main).childless || Instant::now() > give_up_at {
+            return;
+        }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -60,24 +119,37 @@ pub(super) fn living(probe: &Probe) -> Vec<i32> {
     probe.processes().into_iter().filter(|&pid| lives(pid)).collect()
 }
 
-/// Waits for every process that has ended; says how `main` ended, where it is among them.
-pub(super) fn reap(main: i32) -> Option<Ending> {
-    let mut ending = None;
+/// What has ended.
+#[derive(Debug, Default)]
+pub(super) struct Reaped {
+    /// How the process itself ended, where it is among them.
+    pub(super) main: Option<Ending>,
+    /// Whether nothing is left below this process, which inherits every orphan.
+    pub(super) childless: bool,
+}
+
+/// Waits for every process that has ended.
+pub(super) fn reap(main: i32) -> Reaped {
+    let mut reaped = Reaped::default();
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::Exited(pid, code)) if pid.as_raw() == main => {
-                ending = Some(Ending {
+                reaped.main = Some(Ending {
                     code: Some(code),
                     ..Ending::default()
                 });
             }
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid.as_raw() == main => {
-                ending = Some(Ending {
+                reaped.main = Some(Ending {
                     signal: Some(signal as i32),
                     ..Ending::default()
                 });
             }
-            Ok(WaitStatus::StillAlive) | Err(_) => return ending,
+            Err(Errno::ECHILD) => {
+                reaped.childless = true;
+                return reaped;
+            }
+            Ok(WaitStatus::StillAlive) | Err(_) => return reaped,
             Ok(_) => {}
         }
     }

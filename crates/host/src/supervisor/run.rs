@@ -3,8 +3,10 @@
 use super::child::{self, Child, Refusal};
 use super::log::Log;
 use super::orders::Orders;
-use super::protocol::{Notice, Order};
-use super::reaper::{Stopping, kill_all, living, machine_oom_kills, out_of_memory, reap};
+use super::protocol::{Notice, Order, Start};
+use super::reaper::{
+    Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
+};
 use super::usage::Probe;
 use super::usage::Sampler;
 use crate::{Ending, ProcessSpec, Why};
@@ -42,16 +44,34 @@ pub fn supervise() -> io::Result<()> {
     let Some(start) = orders.first()? else {
         return Ok(());
     };
-    let child = match child::start(&start) {
-        Ok(child) => child,
+    let started = log_of(&start.spec).and_then(|log| Ok((log, child::start(&start)?)));
+    let (log, child) = match started {
+        Ok(started) => started,
         Err(Refusal { reason, isolation }) => {
             say(&Notice::NotStarted { reason, isolation });
             return Ok(());
         }
     };
     let _ = child::pin(&start.spec.supervisor_cpus);
-    let mut supervisor = Supervisor::new(start.spec, child)?;
-    supervisor.watch(&signals, &mut orders)
+    let mut supervisor = Supervisor::new(start, child, log);
+    if let Err(error) = supervisor.watch(&signals, &mut orders) {
+        // Ends what is below.
+        drop(supervisor);
+        let reason = error.to_string();
+        say(&Notice::Failed { reason });
+    }
+    Ok(())
+}
+
+/// The log, made before anything runs that would have to be ended without it.
+fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
+    Log::create(&spec.log, spec.log_bytes).map_err(|error| Refusal {
+        reason: format!(
+            "its log {} cannot be written: {error}; make room, or let this user write there",
+            spec.log.display()
+        ),
+        isolation: false,
+    })
 }
 
 /// Tells the caller. One that is gone is noticed at the input.
@@ -67,11 +87,13 @@ struct Supervisor {
     pid: i32,
     output: Option<OwnedFd>,
     probe: Probe,
-    log: Log,
+    log: Option<Log>,
     sampler: Sampler,
     ending: Option<Ending>,
     why: Option<Why>,
     stopping: Option<Stopping>,
+    /// Whether the kernel says that nothing is below.
+    childless: bool,
     next_sample: Option<Instant>,
     next_slow: Instant,
     flush_at: Option<Instant>,
@@ -80,8 +102,8 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(spec: ProcessSpec, child: Child) -> io::Result<Self> {
-        let log = Log::create(&spec.log, spec.log_bytes)?;
+    fn new(start: Start, child: Child, log: Log) -> Self {
+        let spec = start.spec;
         let now = Instant::now();
         say(&Notice::Started {
             pid: child.pid,
@@ -89,22 +111,23 @@ impl Supervisor {
             address: child.address,
             warnings: child.warnings,
         });
-        Ok(Self {
+        Self {
             next_sample: spec.sample_every.map(|every| now + every),
             next_slow: now + SLOW,
             flush_at: None,
             pid: child.pid,
             output: Some(child.output),
             probe: Probe::new(child.group),
-            log,
-            sampler: Sampler::default(),
+            log: Some(log),
+            sampler: Sampler::of(start.machine),
             ending: None,
             why: None,
             stopping: None,
+            childless: false,
             written: HashMap::new(),
             machine_oom_kills: machine_oom_kills(),
             spec,
-        })
+        }
     }
 
     /// Until all is gone.
@@ -129,11 +152,12 @@ impl Supervisor {
             if !orders.open {
                 self.stop();
             }
-            self.keep_time()?;
+            self.keep_time();
             if let Some(stopping) = &mut self.stopping
-                && stopping.advance(&self.probe)
+                && stopping.advance(&self.probe, self.childless)
             {
-                return self.finish();
+                self.finish();
+                return Ok(());
             }
         }
     }
@@ -176,7 +200,7 @@ impl Supervisor {
         match read(output, &mut buffer) {
             Ok(0) => self.output = None,
             Ok(length) => {
-                self.log.take(&buffer[..length])?;
+                self.write_log(|log| log.take(&buffer[..length]));
                 self.flush_at = Some(Instant::now() + QUIET);
             }
             Err(Errno::EINTR | Errno::EAGAIN) => {}
@@ -187,7 +211,9 @@ impl Supervisor {
 
     /// Waits for what has ended and tells the caller when it is the process itself.
     fn notice_ending(&mut self) {
-        let Some(mut ending) = reap(self.pid) else {
+        let reaped = reap(self.pid);
+        self.childless = reaped.childless;
+        let Some(mut ending) = reaped.main else {
             return;
         };
         if self.why.is_none() {
@@ -214,6 +240,17 @@ impl Supervisor {
             .or_else(|| disk.map(|limit_bytes| Why::DiskFull { limit_bytes }))
     }
 
+    /// A log that cannot be written, as on a full disk, is no reason to end a process: its output is read on and lost.
+    fn write_log(&mut self, write: impl FnOnce(&mut Log) -> io::Result<()>) {
+        if let Some(log) = &mut self.log
+            && let Err(error) = write(log)
+        {
+            self.log = None;
+            let reason = error.to_string();
+            say(&Notice::LogLost { reason });
+        }
+    }
+
     fn obey(&mut self, order: Order) {
         match order {
             Order::Begin => {
@@ -223,6 +260,14 @@ impl Supervisor {
             Order::End => {
                 let usage = self.sampler.end(&self.probe);
                 say(&Notice::Window(Box::new(usage)));
+            }
+            Order::Rest => {
+                rest(&self.probe);
+                say(&Notice::Rests);
+            }
+            Order::Wake => {
+                wake(&self.probe);
+                say(&Notice::Wakes);
             }
             Order::Memory => say(&Notice::Memory {
                 bytes: self.probe.held().memory,
@@ -238,11 +283,11 @@ impl Supervisor {
     }
 
     /// Does what is due by now.
-    fn keep_time(&mut self) -> io::Result<()> {
+    fn keep_time(&mut self) {
         let now = Instant::now();
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush_at = None;
-            self.log.flush()?;
+            self.write_log(Log::flush);
         }
         if let (Some(at), Some(every)) = (self.next_sample, self.spec.sample_every)
             && at <= now
@@ -258,7 +303,6 @@ impl Supervisor {
             }
             self.watch_disk();
         }
-        Ok(())
     }
 
     fn watch_disk(&mut self) {
@@ -268,21 +312,23 @@ impl Supervisor {
         self.written.extend(self.probe.written());
         if self.written.values().sum::<u64>() > limit_bytes && self.why.is_none() {
             self.why = Some(Why::DiskFull { limit_bytes });
-            kill_all(&self.probe, &living(&self.probe));
+            kill_all(&self.probe);
         }
     }
 
     /// All is gone: reads what is left of the output, and tells the caller.
-    fn finish(&mut self) -> io::Result<()> {
+    fn finish(&mut self) {
         self.notice_ending();
         while let Some(output) = &self.output {
             let mut fds = [PollFd::new(output.as_fd(), PollFlags::POLLIN)];
             if poll(&mut fds, PollTimeout::ZERO) != Ok(1) {
                 break;
             }
-            self.read_output()?;
+            if self.read_output().is_err() {
+                break;
+            }
         }
-        self.log.flush()?;
+        self.write_log(Log::flush);
         let mut ending = self.ending.clone().unwrap_or_default();
         ending.ignored_term = self.stopping.is_some_and(|stopping| stopping.killed);
         ending.why = self
@@ -290,8 +336,18 @@ impl Supervisor {
             .or_else(|| out_of_memory(&self.probe, self.spec.limits.memory_bytes));
         // Before the caller goes on, so that it finds nothing left.
         self.probe.group = None;
+        // What is stuck in the kernel is left to it.
+        self.childless = true;
         say(&Notice::Stopped(ending));
-        Ok(())
+    }
+}
+
+impl Drop for Supervisor {
+    /// However this ends, by an error or a panic too: nothing below goes on.
+    fn drop(&mut self) {
+        if !self.childless {
+            end_now(&self.probe, self.pid);
+        }
     }
 }
 

@@ -12,7 +12,11 @@ use std::path::{Path, PathBuf};
 const SYSTEM: &str = "/sys/devices/system";
 
 pub(super) fn read() -> Topology {
-    of(&allowed(), Path::new(SYSTEM))
+    let all = of(&allowed(), Path::new(SYSTEM));
+    match crate::cgroup::quota() {
+        Some(quota) => all.within(quota),
+        None => all,
+    }
 }
 
 /// CPUs that this process may use.
@@ -28,7 +32,7 @@ fn allowed() -> Cpus {
 /// A CPU about which the kernel says nothing counts as a core of its own.
 fn of(allowed: &Cpus, system: &Path) -> Topology {
     let nodes = nodes(system);
-    let mut cores: BTreeMap<(u32, u32, u32), Vec<usize>> = BTreeMap::new();
+    let mut cores: BTreeMap<(u32, u32, usize), Core> = BTreeMap::new();
     for &cpu in allowed.as_slice() {
         let topology = system.join(format!("cpu/cpu{cpu}/topology"));
         let package = number(topology.join("physical_package_id")).unwrap_or(0);
@@ -37,17 +41,26 @@ fn of(allowed: &Cpus, system: &Path) -> Topology {
             .iter()
             .find(|(_, cpus)| cpus.as_slice().contains(&cpu))
             .map_or(0, |(node, _)| *node);
-        cores.entry((node, package, core)).or_default().push(cpu);
+        let first = first_of_core(&topology).unwrap_or(core as usize);
+        let core = cores.entry((node, package, first)).or_insert(Core {
+            node,
+            package,
+            core,
+            cpus: Vec::new(),
+        });
+        core.cpus.push(cpu);
     }
-    let cores = cores.into_iter().map(|((node, package, core), cpus)| Core {
-        node,
-        package,
-        core,
-        cpus,
-    });
     Topology {
-        cores: cores.collect(),
+        cores: cores.into_values().collect(),
     }
+}
+
+/// The first CPU of the core that a CPU belongs to. `core_id` alone does not tell cores apart: some boards number them anew
+/// in each cluster. Kernels before 5.3 have the older name of the file.
+fn first_of_core(topology: &Path) -> Option<usize> {
+    let list = |name: &str| fs::read_to_string(topology.join(name)).ok()?.parse::<Cpus>().ok();
+    let siblings = list("core_cpus_list").or_else(|| list("thread_siblings_list"))?;
+    siblings.as_slice().first().copied()
 }
 
 fn nodes(system: &Path) -> Vec<(u32, Cpus)> {
@@ -86,6 +99,60 @@ mod tests {
         let topology = of(&Cpus::from(vec![0, 1, 2, 3]), folder.path());
         let cpus: Vec<&[usize]> = topology.cores.iter().map(|core| core.cpus.as_slice()).collect();
         assert_eq!(cpus, [&[0, 2], &[1, 3]]);
+    }
+
+    /// Four clusters of two cores, as on some ARM boards: `core_id` begins anew in each.
+    #[test]
+    fn cores_of_several_clusters_are_told_apart() {
+        for file in ["core_cpus_list", "thread_siblings_list"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            for cpu in 0..8 {
+                let topology = folder.path().join(format!("cpu/cpu{cpu}/topology"));
+                fs::create_dir_all(&topology).expect("made");
+                fs::write(topology.join("physical_package_id"), "0\n").expect("written");
+                fs::write(topology.join("core_id"), format!("{}\n", cpu % 2)).expect("written");
+                fs::write(topology.join(file), format!("{cpu}\n")).expect("written");
+            }
+            let topology = of(&(0..8).collect(), folder.path());
+            assert_eq!(topology.cores.len(), 8, "{file}");
+        }
+    }
+
+    #[test]
+    fn nodes_and_siblings_are_read_from_a_server_with_two_sockets() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for cpu in 0..8_usize {
+            let topology = folder.path().join(format!("cpu/cpu{cpu}/topology"));
+            fs::create_dir_all(&topology).expect("made");
+            let first = cpu % 4;
+            fs::write(topology.join("physical_package_id"), format!("{}\n", first / 2)).expect("written");
+            fs::write(topology.join("core_id"), format!("{}\n", first % 2)).expect("written");
+            fs::write(
+                topology.join("core_cpus_list"),
+                format!("{first},{}\n", first + 4),
+            )
+            .expect("written");
+        }
+        for (node, cpus) in [(0, "0-1,4-5"), (1, "2-3,6-7")] {
+            let node = folder.path().join(format!("node/node{node}"));
+            fs::create_dir_all(&node).expect("made");
+            fs::write(node.join("cpulist"), format!("{cpus}\n")).expect("written");
+        }
+        let topology = of(&(0..8).collect(), folder.path());
+        let cores: Vec<(u32, &[usize])> = topology
+            .cores
+            .iter()
+            .map(|core| (core.node, core.cpus.as_slice()))
+            .collect();
+        assert_eq!(
+            cores,
+            [(0, &[0, 4][..]), (0, &[1, 5]), (1, &[2, 6]), (1, &[3, 7])]
+        );
+        let split = topology.split(crate::Wants::default());
+        assert_eq!(
+            (split.generator.to_string(), split.service.to_string()),
+            ("0,4".into(), "2-3,6-7".into())
+        );
     }
 
     #[test]

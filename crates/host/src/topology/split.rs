@@ -3,7 +3,6 @@
 use super::{Core, Topology};
 use crate::Cpus;
 use prony_measurement::{Warning, WarningKind};
-use serde::{Deserialize, Serialize};
 
 /// What a trial wants of the CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,16 +14,16 @@ pub struct Wants {
 }
 
 /// Who gets which CPUs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Split {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Split {
     /// The service's.
-    pub service: Cpus,
+    pub(crate) service: Cpus,
     /// The generator's; everything of prony's own runs there, too.
-    pub generator: Cpus,
+    pub(crate) generator: Cpus,
     /// The backend's.
-    pub backend: Option<Cpus>,
+    pub(crate) backend: Option<Cpus>,
     /// What is not as it should be.
-    pub warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Topology {
@@ -32,11 +31,14 @@ impl Topology {
     /// share its execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than
     /// any service, but one that runs short spoils the measurement. The backend gets an eighth, rounded up, where there are
     /// three cores or more; with fewer it runs beside the generator.
-    pub fn split(&self, wants: Wants) -> Split {
+    ///
+    /// No role reaches over two memory nodes: a service has a node of its own, generator and backend have another. Where no other
+    /// node is half as large, all share the largest.
+    pub(crate) fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
             [] => Split::default(),
             [core] => one_core(core, wants),
-            cores => many_cores(cores, wants),
+            cores => many_cores(&Parts::of(cores, wants.backend), wants),
         }
     }
 }
@@ -61,28 +63,86 @@ fn one_core(core: &Core, wants: Wants) -> Split {
     }
 }
 
-fn many_cores(cores: &[Core], wants: Wants) -> Split {
-    // The nearest whole number to a third.
-    let low = (cores.len() + 1) / 3;
+/// The cores of each role.
+struct Parts<'a> {
+    generator: &'a [Core],
+    /// Empty: it runs beside the generator.
+    backend: &'a [Core],
+    service: &'a [Core],
+}
+
+impl<'a> Parts<'a> {
+    /// Cores come by node.
+    fn of(cores: &'a [Core], backend: bool) -> Self {
+        let nodes: Vec<&[Core]> = cores.chunk_by(|one, next| one.node == next.node).collect();
+        // The last of equals: interrupts and housekeeping prefer the first CPUs.
+        let largest = (0..nodes.len())
+            .max_by_key(|&node| nodes[node].len())
+            .unwrap_or(0);
+        let others = nodes.iter().enumerate().filter(|(node, _)| *node != largest);
+        let service = nodes[largest];
+        match others
+            .map(|(_, cores)| *cores)
+            .rev()
+            .max_by_key(|cores| cores.len())
+        {
+            Some(beside) if 2 * beside.len() >= service.len() => Self::beside(service, beside, backend),
+            _ => Self::within(service, backend),
+        }
+    }
+
+    /// All in one node.
+    fn within(cores: &'a [Core], backend: bool) -> Self {
+        // The nearest whole number to a third.
+        let (generator, rest) = cores.split_at((cores.len() + 1) / 3);
+        let eighth = if backend && cores.len() >= 3 {
+            cores.len().div_ceil(8)
+        } else {
+            0
+        };
+        let (backend, service) = rest.split_at(eighth);
+        Self {
+            generator,
+            backend,
+            service,
+        }
+    }
+
+    /// The service in a node of its own.
+    fn beside(service: &'a [Core], beside: &'a [Core], backend: bool) -> Self {
+        let eighth = if backend && beside.len() >= 2 {
+            beside.len().div_ceil(8)
+        } else {
+            0
+        };
+        let (backend, rest) = beside.split_at(eighth);
+        let half = service.len().div_ceil(2).min(rest.len());
+        Self {
+            generator: &rest[..half],
+            backend,
+            service,
+        }
+    }
+}
+
+fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
     let mut warnings = Vec::new();
-    let own_backend = wants.backend && cores.len() >= 3;
-    let backend = if own_backend { cores.len().div_ceil(8) } else { 0 };
-    let generator = set(&cores[..low]);
-    // Interrupts and housekeeping prefer the first CPUs, so the service gets the last ones.
-    let mut service = set(&cores[low + backend..]);
+    let generator = set(parts.generator);
+    let mut service = set(parts.service);
     if let Some(most) = wants.service_cpus {
         let last = service.len().saturating_sub(most.max(1));
         service = service.as_slice()[last..].iter().copied().collect();
     }
+    let own_backend = !parts.backend.is_empty();
     let backend = wants.backend.then(|| {
         if own_backend {
-            set(&cores[low..low + backend])
+            set(parts.backend)
         } else {
             generator.clone()
         }
     });
     if wants.backend && !own_backend {
-        let text = "backend and generator share their CPUs: there are only two cores";
+        let text = "backend and generator share their CPUs: there are too few cores for both";
         warnings.push(Warning::new(WarningKind::SharedCpus, text));
     }
     Split {

@@ -119,3 +119,83 @@ proptest! {
         prop_assert!(split.warnings.is_empty());
     }
 }
+
+/// `nodes` memory nodes of so many cores each, with two CPUs each.
+fn server(nodes: &[usize]) -> Topology {
+    let mut topology = machine(nodes.iter().sum(), 2);
+    let numbers = nodes
+        .iter()
+        .enumerate()
+        .flat_map(|(node, &cores)| vec![node as u32; cores]);
+    for (core, node) in topology.cores.iter_mut().zip(numbers) {
+        core.node = node;
+    }
+    topology
+}
+
+#[test]
+fn no_role_reaches_over_two_nodes() {
+    let wants = Wants {
+        backend: true,
+        service_cpus: None,
+    };
+    let split = server(&[4, 4]).split(wants);
+    assert_eq!(cpus(&split.service), "4-7,12-15");
+    assert_eq!(split.backend.as_ref().map(cpus), Some("0,8".into()));
+    assert_eq!(cpus(&split.generator), "1-2,9-10");
+    assert!(split.warnings.is_empty());
+}
+
+#[test]
+fn a_node_too_small_for_a_generator_stays_idle() {
+    let split = server(&[1, 6]).split(Wants::default());
+    assert_eq!(
+        (cpus(&split.generator), cpus(&split.service)),
+        ("1-2,8-9".into(), "3-6,10-13".into())
+    );
+}
+
+#[test]
+fn a_quota_of_two_of_sixteen_cpus_means_two() {
+    let cut = machine(8, 2).within(2.0);
+    assert_eq!(cpus(&cut.cpus()), "6-7");
+    let split = cut.split(Wants::default());
+    assert_eq!(
+        (cpus(&split.generator), cpus(&split.service)),
+        ("6".into(), "7".into())
+    );
+    assert_eq!(cpus(&machine(8, 2).within(1.9).cpus()), "7");
+    assert_eq!(cpus(&machine(8, 2).within(0.5).cpus()), "7");
+    assert_eq!(cpus(&machine(8, 2).within(10.0).cpus()), "0-7,14-15");
+    assert_eq!(machine(8, 2).within(16.0), machine(8, 2));
+    assert_eq!(machine(8, 2).within(64.0), machine(8, 2));
+}
+
+#[test]
+fn a_quota_stays_within_a_node_where_it_can() {
+    assert_eq!(cpus(&server(&[4, 4]).within(8.0).cpus()), "4-7,12-15");
+    assert_eq!(server(&[4, 4]).within(9.0).cpus().len(), 9);
+}
+
+proptest! {
+    #[test]
+    fn every_role_has_its_node(nodes in prop::collection::vec(1..20usize, 1..5), backend: bool, quota in 1.0..50.0_f64) {
+        let topology = server(&nodes).within(quota);
+        prop_assert!(topology.cpus().len() as f64 <= quota.floor().max(1.0));
+        let split = topology.split(Wants { backend, service_cpus: None });
+        let reaches = |set: &crate::Cpus| {
+            let holds = |core: &&Core| core.cpus.iter().any(|cpu| set.as_slice().contains(cpu));
+            let nodes: std::collections::BTreeSet<u32> = topology.cores.iter().filter(holds).map(|core| core.node).collect();
+            nodes.len()
+        };
+        prop_assert_eq!(reaches(&split.service), 1);
+        prop_assert_eq!(reaches(&split.generator), 1);
+        if topology.cpus().len() >= 2 {
+            prop_assert!(!split.service.overlaps(&split.generator));
+        }
+        if let Some(backend) = &split.backend {
+            prop_assert_eq!(reaches(backend), 1);
+            prop_assert!(topology.cpus().len() < 2 || !split.service.overlaps(backend));
+        }
+    }
+}

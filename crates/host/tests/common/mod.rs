@@ -15,8 +15,12 @@ pub(crate) struct Toy {
 
 impl Toy {
     pub(crate) fn new() -> Self {
+        Self::supervised_by(vec![TOY.into(), "supervise".into()])
+    }
+
+    pub(crate) fn supervised_by(supervisor: Vec<std::ffi::OsString>) -> Self {
         Self {
-            host: Local::new(vec![TOY.into(), "supervise".into()]),
+            host: Local::new(supervisor),
             folder: tempfile::tempdir().expect("a folder"),
         }
     }

@@ -1,7 +1,9 @@
 //! Rules for bodies.
 
-use super::compiled::regular_expression;
-use super::{BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, text};
+use super::schema::JsonSchema;
+use super::{
+    BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, regular_expression, text,
+};
 use crate::{Bytes, Part, Template};
 use prost_reflect::MessageDescriptor;
 use regex::bytes::Regex;
@@ -10,6 +12,7 @@ use regex::bytes::Regex;
 pub(super) enum CompiledRule {
     Exact(Template),
     Json(Template),
+    JsonSchema(JsonSchema),
     Matches(Regex),
     Contains(Template),
     HtmlLine(Template),
@@ -33,6 +36,7 @@ impl CompiledRule {
         Ok(match rule {
             BodyRule::Exact(template) => Self::Exact(template.clone()),
             BodyRule::Json(template) => Self::Json(template.clone()),
+            BodyRule::JsonSchema(schema) => Self::JsonSchema(JsonSchema::compile(schema)?),
             BodyRule::Matches(pattern) => Self::Matches(regular_expression(pattern)?),
             BodyRule::Contains(template) => Self::Contains(template.clone()),
             BodyRule::HtmlLine(template) => Self::HtmlLine(template.clone()),
@@ -88,6 +92,10 @@ impl CompiledRule {
                 memory.render(template, value);
                 judge_meaning((place, body), memory, json::equal)
             }
+            Self::JsonSchema(schema) => {
+                memory.wanted.clear();
+                judge_meaning((place, body), memory, |_, got| schema.judge(got))
+            }
             Self::Matches(pattern) if pattern.is_match(body) => Ok(()),
             Self::Matches(pattern) => Err(Mismatch::new(
                 "body",
@@ -133,7 +141,7 @@ fn judge_meaning(
     equal: impl FnOnce(&[u8], &[u8]) -> Result<(), Mismatch>,
 ) -> Result<(), Mismatch> {
     let wanted = memory.wanted.as_slice();
-    if wanted == body || memory.equal.holds(place, wanted, body) {
+    if (wanted == body && !body.is_empty()) || memory.equal.holds(place, wanted, body) {
         return Ok(());
     }
     equal(wanted, body)?;

@@ -1,9 +1,10 @@
 //! An expectation made ready: regular expressions and schemas compiled once, replies judged often.
 
 use super::body::CompiledRule;
+use super::decode::{self, Decoded};
 use super::header::CompiledValue;
+use super::take::{Bag, CompiledTake};
 use super::{Expectation, ExpectationError, Memory, MessageCount, Mismatch, Reply, excerpt};
-use regex::bytes::Regex;
 
 /// An [`Expectation`] with its regular expressions and schemas compiled.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct CompiledExpectation {
     headers: Vec<(String, CompiledValue)>,
     body: Vec<CompiledRule>,
     messages: Option<MessageCount>,
+    decode: bool,
+    take: Vec<CompiledTake>,
 }
 
 impl Expectation {
@@ -39,27 +42,19 @@ impl Expectation {
             headers,
             body,
             messages: self.messages,
+            decode: self.decode,
+            take: self
+                .take
+                .iter()
+                .map(CompiledTake::compile)
+                .collect::<Result<_, _>>()?,
         })
     }
 }
 
-/// A regular expression, or what is wrong with it.
-pub(super) fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
-    Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
-        pattern: pattern.to_owned(),
-        // The last line of the compiler's picture is the sentence.
-        reason: error
-            .to_string()
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .trim()
-            .replace("error: ", ""),
-    })
-}
-
 impl CompiledExpectation {
     /// Whether a status code is right.
+    #[inline]
     pub fn accepts_status(&self, status: u16) -> bool {
         if self.status.is_empty() {
             (200..300).contains(&status)
@@ -69,16 +64,19 @@ impl CompiledExpectation {
     }
 
     /// The `grpc-status` that is right.
+    #[inline]
     pub const fn grpc_status(&self) -> u32 {
         self.grpc_status
     }
 
     /// Whether the call streams: any number of messages may be right.
+    #[inline]
     pub const fn is_stream(&self) -> bool {
         self.messages.is_some()
     }
 
     /// Judges how many messages a gRPC reply with status 0 holds.
+    #[inline]
     pub fn judge_messages(&self, count: u32) -> Result<(), Mismatch> {
         let (at_least, at_most) = match self.messages {
             None => (1, Some(1)),
@@ -98,14 +96,44 @@ impl CompiledExpectation {
     /// The only body that is right, where there is just one whatever the parameters are.
     pub fn constant_body(&self) -> Option<&[u8]> {
         match self.body.as_slice() {
-            [rule] => rule.constant(),
+            [rule] if !self.decode && !self.takes_of_body() => rule.constant(),
             _ => None,
         }
     }
 
+    /// Whether the whole body is needed, for rules or to be decoded.
+    pub fn judges_body(&self) -> bool {
+        self.decode || !self.body.is_empty() || self.takes_of_body()
+    }
+
     /// Whether headers are looked at.
-    pub const fn checks_headers(&self) -> bool {
-        !self.headers.is_empty()
+    #[inline]
+    pub fn checks_headers(&self) -> bool {
+        self.decode || !self.headers.is_empty() || self.takes_of_head()
+    }
+
+    /// Whether later requests take something from the body of each reply.
+    pub fn takes_of_body(&self) -> bool {
+        self.take.iter().any(CompiledTake::reads_body)
+    }
+
+    /// Whether later requests take something from the headers of each reply.
+    pub fn takes_of_head(&self) -> bool {
+        self.take.iter().any(|take| !take.reads_body())
+            // The coding of a body stands in its headers.
+            || (self.decode && self.takes_of_body())
+    }
+
+    /// Whether later requests take something from each reply.
+    pub const fn takes(&self) -> bool {
+        !self.take.is_empty()
+    }
+
+    /// Gives a sequence what was taken from the reply that was last found right with this memory.
+    pub fn give(&self, memory: &Memory, bag: &mut Bag) {
+        if self.takes() {
+            memory.taken.give(bag);
+        }
     }
 
     /// Judges a whole reply. `value(i, out)` appends the value that parameter `i` had in the request.
@@ -128,10 +156,36 @@ impl CompiledExpectation {
         for (name, rule) in &self.headers {
             rule.judge(name, reply, memory, &mut value)?;
         }
-        for (place, rule) in self.body.iter().enumerate() {
-            rule.judge((place, reply.body), memory, &mut value)?;
+        if !self.decode {
+            return self.judge_body(reply, reply.body, memory, &mut value);
         }
-        Ok(())
+        let mut decoded = std::mem::take(&mut memory.decoded);
+        let result = decode::decode(reply.headers, reply.body, &mut decoded).and_then(|()| {
+            memory.sizes.merge(&Decoded {
+                replies: 1,
+                encoded_bytes: reply.body.len() as u64,
+                decoded_bytes: decoded.len() as u64,
+            });
+            self.judge_body(reply, &decoded, memory, &mut value)
+        });
+        memory.decoded = decoded;
+        result
+    }
+
+    fn judge_body(
+        &self,
+        reply: &Reply<'_>,
+        body: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        for (place, rule) in self.body.iter().enumerate() {
+            rule.judge((place, body), memory, value)?;
+        }
+        memory.taken.clear();
+        self.take
+            .iter()
+            .try_for_each(|take| take.take(reply, body, &mut memory.taken))
     }
 
     fn judge_status(&self, reply: &Reply<'_>) -> Result<(), Mismatch> {

@@ -1,7 +1,6 @@
 //! Rules for header values.
 
-use super::compiled::regular_expression;
-use super::{ExpectationError, HeaderValue, Memory, Mismatch, Reply, excerpt};
+use super::{ExpectationError, HeaderValue, Memory, Mismatch, Reply, excerpt, regular_expression};
 use crate::Template;
 use regex::bytes::Regex;
 use sha2::{Digest as _, Sha256};

@@ -9,24 +9,25 @@ pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
         return Ok(());
     }
     let whole = || format!("JSON equal to {}", excerpt(expected));
-    let got = match serde_json::from_slice::<Value>(body) {
-        Ok(got) => got,
-        Err(_) if body.is_empty() => return Err(Mismatch::new("body: empty", whole(), "")),
-        Err(_) if std::str::from_utf8(body).is_err() => {
-            return Err(Mismatch::new("body: not UTF-8", whole(), excerpt(body)));
-        }
-        Err(error) => {
-            return Err(Mismatch::new(
-                format!("body: no JSON ({error})"),
-                whole(),
-                excerpt(body),
-            ));
-        }
-    };
+    let got = parsed(body, whole)?;
     let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
         return Err(Mismatch::new("body", whole(), excerpt(body)));
     };
     equal_values(&wanted, &got)
+}
+
+/// The body as JSON; `wanted` says what should have come instead of what is none.
+pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, Mismatch> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = if body.is_empty() {
+            "body: empty".to_owned()
+        } else if std::str::from_utf8(body).is_err() {
+            "body: not UTF-8".to_owned()
+        } else {
+            format!("body: no JSON ({error})")
+        };
+        Mismatch::new(what, wanted(), excerpt(body))
+    })
 }
 
 /// Compares two values; the mismatch names the first member that differs.

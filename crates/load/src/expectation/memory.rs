@@ -1,5 +1,8 @@
 //! What judging keeps from one reply to the next, so that a running load allocates nothing for each.
 
+use super::Decoded;
+use super::take::Taken;
+
 /// Pairs of a wanted and a given body that are remembered.
 const PAIRS: usize = 16;
 /// Largest sum of both bodies of a pair, bytes.
@@ -15,9 +18,19 @@ pub struct Memory {
     /// Numbers under way, in limbs.
     pub(super) limbs: [Vec<u64>; 2],
     pub(super) equal: EqualPairs,
+    /// A body that was decoded.
+    pub(super) decoded: Vec<u8>,
+    pub(super) sizes: Decoded,
+    /// What later requests of the sequence use.
+    pub(super) taken: Taken,
 }
 
 impl Memory {
+    /// How much was decoded so far.
+    pub const fn sizes(&self) -> Decoded {
+        self.sizes
+    }
+
     /// Fills a template into `wanted`.
     pub(super) fn render(
         &mut self,

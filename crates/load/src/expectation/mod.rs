@@ -2,21 +2,27 @@
 
 mod body;
 mod compiled;
+mod decode;
 mod header;
 mod json;
 mod memory;
 mod protobuf;
+mod schema;
 mod series;
+mod take;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use compiled::CompiledExpectation;
+pub use decode::Decoded;
 pub use memory::Memory;
 pub use series::Series;
+pub use take::{Bag, LONGEST_TAKEN, Origin, Take};
 pub use text::excerpt;
 
 use crate::{Bytes, Template};
+use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
 /// What must come back.
@@ -38,6 +44,18 @@ pub struct Expectation {
     /// How many messages a gRPC reply must hold where its status is 0; absent: one, as of a unary call.
     #[serde(default)]
     pub messages: Option<MessageCount>,
+    /// Whether the body is judged when it is decoded, in the coding that `Content-Encoding` names. A body that does not
+    /// decode is wrong.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub decode: bool,
+    /// What later requests of the same sequence take from the reply. One in which it is missing is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub take: Vec<Take>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// How many messages a server-streaming call must give.
@@ -87,6 +105,8 @@ pub enum BodyRule {
     /// Equal as JSON: key order and white space are free, numbers compare as numbers, and a member that is `null` equals
     /// one that is absent.
     Json(Template),
+    /// JSON that this JSON Schema allows; draft 2020-12 unless its `$schema` says otherwise.
+    JsonSchema(serde_json::Value),
     /// A regular expression that is found in the body.
     Matches(String),
     /// Bytes that stand somewhere in the body.
@@ -169,6 +189,12 @@ pub enum ExpectationError {
         /// What the compiler says.
         reason: String,
     },
+    /// A JSON Schema that does not compile.
+    #[error("no JSON Schema: {reason}")]
+    JsonSchema {
+        /// What is wrong, and where in it.
+        reason: String,
+    },
     /// A schema without the message type, or no schema at all.
     #[error("no message type `{message}`: {reason}")]
     Schema {
@@ -177,4 +203,19 @@ pub enum ExpectationError {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// A regular expression, or what is wrong with it.
+fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
+    Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
+        pattern: pattern.to_owned(),
+        // The last line of the compiler's picture is the sentence.
+        reason: error
+            .to_string()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim()
+            .replace("error: ", ""),
+    })
 }

@@ -56,6 +56,77 @@ fn json_is_compared_as_json() {
 }
 
 #[test]
+fn a_json_schema_allows_shapes() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "required": ["id", "at"],
+        "properties": { "id": { "$ref": "#/$defs/id" }, "at": { "type": "string", "format": "date-time" } },
+        "additionalProperties": false,
+        "$defs": { "id": { "type": "integer", "minimum": 1 } },
+    });
+    let rule = || BodyRule::JsonSchema(schema.clone());
+    assert_eq!(judge(rule(), r#"{"at":"2026-01-02T03:04:05Z","id":7}"#), Ok(()));
+    for (body, what, expected) in [
+        (
+            r#"{"at":"2026-01-02T03:04:05Z","id":0}"#,
+            "body at /id",
+            "minimum",
+        ),
+        (r#"{"at":"soon","id":7}"#, "body at /at", "date-time"),
+        (r#"{"id":7}"#, "body", "required"),
+        (
+            r#"{"at":"2026-01-02T03:04:05Z","id":7,"x":1}"#,
+            "body",
+            "unexpected",
+        ),
+        ("", "body: empty", "the schema allows"),
+        (
+            "{",
+            "body: no JSON (EOF while parsing an object at line 1 column 1)",
+            "the schema allows",
+        ),
+    ] {
+        let told = judge(rule(), body).expect_err(body);
+        assert_eq!(told.what, what, "{body}");
+        assert!(told.expected.contains(expected), "{told:?}");
+    }
+    let broken = Expectation {
+        body: vec![BodyRule::JsonSchema(serde_json::json!({ "type": "objekt" }))],
+        ..Expectation::default()
+    };
+    let told = broken.compile().expect_err("no schema").to_string();
+    assert!(told.starts_with("no JSON Schema: /type: "), "{told}");
+}
+
+/// A load sees the same bytes again and again: they are judged once, and others are not taken for them.
+#[test]
+fn a_body_that_a_schema_allowed_is_known_again() {
+    let expectation = Expectation {
+        body: vec![
+            BodyRule::JsonSchema(serde_json::json!({ "type": "object", "required": ["a"] })),
+            BodyRule::JsonSchema(serde_json::json!({ "type": "object", "required": ["b"] })),
+        ],
+        ..Expectation::default()
+    }
+    .compile()
+    .expect("schemas");
+    let mut memory = Memory::default();
+    let mut judge = |body: &str| {
+        let reply = Reply {
+            status: 200,
+            grpc_status: None,
+            headers: &[],
+            body: body.as_bytes(),
+        };
+        expectation.judge_with(&mut memory, &reply, |_, _| {}).is_ok()
+    };
+    for _ in 0..3 {
+        assert!(judge(r#"{"a":1,"b":2}"#));
+        assert!(!judge(r#"{"a":1}"#) && !judge(r#"{"b":1}"#) && !judge(""));
+    }
+}
+
+#[test]
 fn a_table_gives_the_body_of_the_value() {
     let rule = || BodyRule::Table {
         parameter: 0,
@@ -293,6 +364,12 @@ fn an_expectation_travels_as_json() {
             },
         ],
         messages: None,
+        take: vec![Take {
+            name: "id".into(),
+            slot: 0,
+            from: Origin::Json("/id".into()),
+        }],
+        decode: true,
     };
     let json = serde_json::to_string(&expectation).expect("JSON");
     assert_eq!(

@@ -1,5 +1,6 @@
 //! A suite file: what to compare, under which load, for how long.
 
+mod design;
 mod written;
 
 use crate::error::known;
@@ -10,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
-use written::{Written, WrittenGroup, WrittenProfile};
+use written::{Written, WrittenDesign, WrittenGroup, WrittenProfile};
+
+pub use design::{Design, Starts};
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
@@ -33,6 +36,12 @@ pub struct Suite {
     pub budget: Option<Duration>,
     /// Relative difference that counts as none.
     pub tie: Option<f64>,
+    /// How the trials of a round follow each other.
+    pub design: Design,
+    /// The turns that its services take where turns are wished for.
+    pub turns: Design,
+    /// Which trials a process start serves.
+    pub starts: Starts,
     /// Whether a trial with any error counts as excluded.
     pub no_errors: bool,
     /// Limits of each service.
@@ -47,6 +56,17 @@ pub struct Suite {
     pub groups: Vec<SuiteGroup>,
     /// The file, for errors.
     pub path: PathBuf,
+}
+
+impl Suite {
+    /// Its design, or the one that is wished for: turns are as long and as many as the suite says.
+    pub(crate) fn design_for(&self, wished: Option<Design>) -> Design {
+        match wished {
+            Some(wished) if wished == Design::turns() => self.turns,
+            Some(wished) => wished,
+            None => self.design,
+        }
+    }
 }
 
 /// Services under one workload and one load.
@@ -152,6 +172,14 @@ impl Suite {
                 .map_or(DURATION, |duration| duration.0),
             timeout: written.timeout.map_or(TIMEOUT, |duration| duration.0),
         };
+        let design = written
+            .design
+            .map_or(Design::Sequence, |design| design.with(written.turns));
+        let starts = starts(
+            &source,
+            change.starts.as_ref().or(written.starts.as_ref()),
+            design,
+        )?;
         let groups = written
             .groups
             .iter()
@@ -169,6 +197,9 @@ impl Suite {
             precision: share(&source, "precision", written.precision.as_ref())?,
             tie: share(&source, "tie", written.tie.as_ref())?,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
+            design,
+            turns: WrittenDesign::Turns.with(written.turns),
+            starts,
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
             limit_lines: written.limits.lines(&source),
@@ -289,6 +320,16 @@ fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanEr
             Err(source.invalid(rounds.span(), "`rounds` is 0: give at least 1"))
         }
         other => Ok(other.map_or(ROUNDS, |rounds| *rounds.get_ref())),
+    }
+}
+
+fn starts(source: &Source, written: Option<&Spanned<Starts>>, design: Design) -> Result<Starts, PlanError> {
+    match written {
+        Some(starts) if *starts.get_ref() == Starts::Shared && design != Design::Sequence => {
+            let message = "`starts = \"shared\"` with `design = \"turns\"`: turns start all services of a group afresh; leave one of the two out";
+            Err(source.invalid(starts.span(), message))
+        }
+        other => Ok(other.map_or(Starts::Fresh, |starts| *starts.get_ref())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A suite as it is written.
 
-use super::{LimitLines, Limits, Network, WarmUpChoice};
+use super::{Design, LimitLines, Limits, Network, Starts, WarmUpChoice};
 use crate::read::Source;
 use crate::{Address, PlanError};
 use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration, WrittenLoad};
@@ -21,6 +21,10 @@ pub(super) struct Written {
     pub(super) confidence: Option<Spanned<f64>>,
     pub(super) tie: Option<Spanned<f64>>,
     pub(super) timeout: Option<WrittenDuration>,
+    pub(super) design: Option<WrittenDesign>,
+    #[serde(default)]
+    pub(super) turns: WrittenTurns,
+    pub(super) starts: Option<Spanned<Starts>>,
     #[serde(default)]
     pub(super) no_errors: bool,
     #[serde(default)]
@@ -34,6 +38,35 @@ pub(super) struct Written {
     pub(super) profile: BTreeMap<Spanned<String>, WrittenProfile>,
 }
 
+/// `"sequence"` or `"turns"`.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WrittenDesign {
+    Sequence,
+    Turns,
+}
+
+/// `{ window = "500ms", cycles = 20 }`
+#[derive(Deserialize, Clone, Copy, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenTurns {
+    window: Option<WrittenDuration>,
+    cycles: Option<u32>,
+}
+
+impl WrittenDesign {
+    /// The design, with what the suite says of turns.
+    pub(super) fn with(self, turns: WrittenTurns) -> Design {
+        match self {
+            Self::Sequence => Design::Sequence,
+            Self::Turns => Design::Turns {
+                window_ns: turns.window.map_or(Design::WINDOW, |window| window.0).as_nanos() as u64,
+                cycles: turns.cycles.unwrap_or(Design::CYCLES),
+            },
+        }
+    }
+}
+
 /// What a profile may change of the whole suite.
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
@@ -42,6 +75,7 @@ pub(super) struct WrittenProfile {
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
     pub(super) budget: Option<WrittenDuration>,
+    pub(super) starts: Option<Spanned<Starts>>,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use super::write;
 use crate::{GroupReport, Report, ReportError, Row};
 use prony_statistics::{Metric, Quantity};
 
-const HEAD: [&str; 22] = [
+const HEAD: [&str; 24] = [
     "run",
     "contract",
     "workload",
@@ -27,6 +27,8 @@ const HEAD: [&str; 22] = [
     "confidence",
     "trials",
     "generator_bound",
+    "rank_low",
+    "rank_high",
 ];
 
 pub(super) fn render(report: &Report) -> Result<String, ReportError> {
@@ -83,8 +85,14 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
     } else {
         known
     };
+    let rank = |end: Option<u32>| end.map(|end| end.to_string()).unwrap_or_default();
+    let last = vec![
+        summary.generator_bound.to_string(),
+        rank(summary.rank_low),
+        rank(summary.rank_high),
+    ];
     all.into_iter()
-        .map(|numbers| [about.clone(), numbers, vec![summary.generator_bound.to_string()]].concat())
+        .map(|numbers| [about.clone(), numbers, last.clone()].concat())
         .collect()
 }
 

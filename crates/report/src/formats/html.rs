@@ -11,15 +11,7 @@ const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 const SLOT: &str = "type=\"application/json\">null</script>";
 
 /// What an estimate says on the page; the rest is in the JSON.
-const SHOWN: [&str; 7] = [
-    "point",
-    "low",
-    "high",
-    "confidence",
-    "trials",
-    "methods_disagree",
-    "observed",
-];
+const SHOWN: [&str; 6] = ["point", "low", "high", "confidence", "trials", "observed"];
 /// Digits that a number keeps on its way to a chart.
 const DIGITS: i32 = 6;
 

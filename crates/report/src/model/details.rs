@@ -3,7 +3,8 @@
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    Classification, Histogram, Interval, Measurement, Outcomes, ResourceSample, TrialRecord,
+    Classification, Histogram, Interval, Measurement, Outcomes, ResourceSample, SharedStart, TrialRecord,
+    TurnWindow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -26,6 +27,9 @@ pub struct Details {
     pub points: Vec<Point>,
     /// The trial with the median throughput, over time.
     pub series: Option<Series>,
+    /// Its windows, where it took turns with others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
     /// CPUs of the service.
     pub service_cpus: Vec<usize>,
     /// CPUs of the generator.
@@ -62,8 +66,34 @@ pub struct Point {
     pub cpu_ns_per_request: Option<f64>,
     /// Peak memory, bytes.
     pub memory_bytes_peak: Option<f64>,
+    /// Place in the order of the whole run, from 0.
+    pub order: u32,
+    /// Which process start it had, where that one served other trials too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<SharedStart>,
+    /// Time that the hypervisor took from the machine in the measurement, ns.
+    pub steal_ns: Option<u64>,
+    /// CPU time of everything else on the machine in the measurement, ns.
+    pub other_cpu_ns: Option<u64>,
+    /// CPU time of the generator in the measurement, s.
+    pub generator_cpu_s: Option<f64>,
     /// Why it gave nothing.
     pub excluded: Option<String>,
+}
+
+/// A window of a service that took turns with others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Turn {
+    /// The round, from 0.
+    pub round: u32,
+    /// The cycle, from 0: windows of the same round and cycle lie within seconds of each other.
+    pub cycle: u32,
+    /// CPU time of the service per complete reply, ns.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Valid replies per second.
+    pub goodput_per_s: f64,
+    /// CPUs that neither the service nor the generator kept busy, the hypervisor's with them.
+    pub others_cpus: Option<f64>,
 }
 
 /// One trial over time. Times count from the begin of the measurement; those of the warm-up are negative.
@@ -137,6 +167,10 @@ pub(super) fn details(
         operations: operations(&measured).map_err(damaged)?,
         points: trials.iter().map(|trial| point(trial)).collect(),
         series: median.map(|(trial, measured)| series(trial, measured)),
+        turns: measured
+            .iter()
+            .flat_map(|(trial, one)| turns(trial, one))
+            .collect(),
         service_cpus: median
             .map(|(_, one)| one.service_cpus.clone())
             .unwrap_or_default(),
@@ -151,19 +185,12 @@ fn last_of_each_place<'a>(
     group: &Group,
     summary: &ServiceSummary,
 ) -> Vec<&'a TrialRecord> {
-    let mut kept: Vec<&TrialRecord> = Vec::new();
-    for trial in trials {
+    let of_service = |trial: &&TrialRecord| {
         let of_group =
             trial.contract == group.contract && trial.workload == group.workload && trial.load == group.load;
-        if !of_group || trial.service != summary.id {
-            continue;
-        }
-        match kept.iter_mut().find(|known| known.place == trial.place) {
-            Some(known) => *known = trial,
-            None => kept.push(trial),
-        }
-    }
-    kept
+        of_group && trial.service == summary.id
+    };
+    that_count(trials).into_iter().filter(of_service).collect()
 }
 
 fn median_trial<'a>(
@@ -219,7 +246,13 @@ fn point(trial: &TrialRecord) -> Point {
             .ok()
             .and_then(|measured| metric.of(measured))
     };
+    let measured = trial.result.as_ref().ok();
     Point {
+        order: trial.place,
+        start: trial.start,
+        steal_ns: measured.and_then(|measured| measured.steal_ns),
+        other_cpu_ns: measured.and_then(|measured| measured.other_cpu_ns),
+        generator_cpu_s: measured.map(|measured| measured.recording.generator.cpu_s),
         round: trial.round,
         started_at: trial.started_at.clone(),
         throughput_per_s: of(Metric::ThroughputPerS),
@@ -232,6 +265,18 @@ fn point(trial: &TrialRecord) -> Point {
             .err()
             .map(|exclusion| exclusion.reason.clone()),
     }
+}
+
+fn turns(trial: &TrialRecord, measured: &Measurement) -> Vec<Turn> {
+    let windows = measured.turns.iter().flat_map(|turns| &turns.windows);
+    let turn = |window: &TurnWindow| Turn {
+        round: trial.round,
+        cycle: window.cycle,
+        cpu_ns_per_request: window.cpu_ns_per_request().map(|ns| rounded(ns, 10.0)),
+        goodput_per_s: rounded(window.goodput_per_s(), 10.0),
+        others_cpus: window.others_cpus().map(|cpus| rounded(cpus, 1000.0)),
+    };
+    windows.map(turn).collect()
 }
 
 fn series(trial: &TrialRecord, measured: &Measurement) -> Series {

@@ -1,12 +1,14 @@
 //! The report: every number, word and picture's data that a format shows.
 
 mod details;
+mod group;
 mod published;
 mod report;
 mod shapes;
 mod words;
 
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
+pub use group::{GroupReport, Row};
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
-pub use report::{GroupReport, Report, Row, State};
+pub use report::{Report, State};
 pub use words::describe_load;

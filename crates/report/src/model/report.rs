@@ -1,22 +1,14 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
-use super::details::{Details, details};
+use super::group::{GroupReport, is_planned_as, planned};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use super::words;
 use crate::{Input, ReportError, ServiceInfo, names};
-use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning, WarningKind};
-use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
+use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
+use prony_statistics::Group;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// Warnings that speak of the machine more than of the service: where every service has one, the numbers in it matter little.
-const OF_THE_MACHINE: [WarningKind; 4] = [
-    WarningKind::ScheduleLag,
-    WarningKind::NotSteady,
-    WarningKind::Noise,
-    WarningKind::Repeated,
-];
 
 /// What the trials of a run say. Keys are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,110 +65,6 @@ pub enum State {
     Unfinished,
 }
 
-/// The services that did the same work under the same load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GroupReport {
-    /// The contract.
-    pub contract: String,
-    /// The workload.
-    pub workload: String,
-    /// The load, as the load crate writes it.
-    pub load: Value,
-    /// The load in words.
-    pub load_text: String,
-    /// Requests offered per second, where the load has one rate.
-    pub offered_per_s: Option<f64>,
-    /// The highest rate that any service can reach under this load, where a backend sets one.
-    pub ceiling_per_s: Option<f64>,
-    /// The ceiling and its reason in words.
-    pub ceiling_text: Option<String>,
-    /// What the services are ranked by.
-    pub ranked_by: Metric,
-    /// Confidence of the intervals, and of all comparisons together, 0 to 1.
-    pub confidence: f64,
-    /// Relative difference that counts as none.
-    pub tie_band: f64,
-    /// How the comparisons were adjusted for their number.
-    pub adjustment: Option<Adjustment>,
-    /// Rounds with a trial that gave numbers.
-    pub rounds: u32,
-    /// The result in a sentence.
-    pub finding: String,
-    /// Those that the generator kept from their rank first, then best first, excluded ones last.
-    pub services: Vec<Row>,
-    /// All pairs of ranked services.
-    pub pairs: Vec<Pair>,
-    /// Reasons to doubt the whole group.
-    pub warnings: Vec<Warning>,
-}
-
-/// A service in a group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
-    /// Rank, estimates, warnings, and the reason where it is excluded.
-    #[serde(flatten)]
-    pub summary: ServiceSummary,
-    /// Where the numbers come from; `None` where no trial gave any.
-    pub details: Option<Details>,
-}
-
-impl GroupReport {
-    /// What the summary alone says: without details, and with services called by their ids.
-    pub(crate) fn bare(group: &Group) -> Self {
-        let row = |summary: &ServiceSummary| Row {
-            summary: summary.clone(),
-            details: None,
-        };
-        Self {
-            contract: group.contract.clone(),
-            workload: group.workload.clone(),
-            load: group.load.clone(),
-            load_text: words::describe_load(&group.load),
-            offered_per_s: words::one_rate(&group.load),
-            ceiling_per_s: None,
-            ceiling_text: None,
-            ranked_by: group.ranked_by,
-            confidence: group.confidence,
-            tie_band: group.tie_band,
-            adjustment: group.adjustment,
-            rounds: group.rounds,
-            finding: words::finding(group, ToString::to_string),
-            services: group.services.iter().map(row).collect(),
-            pairs: group.pairs.clone(),
-            warnings: group.warnings.clone(),
-        }
-    }
-
-    /// Whether others have the rank of this row too.
-    pub(crate) fn shares_rank(&self, row: &Row) -> bool {
-        let rank = row.summary.rank;
-        rank.is_some()
-            && self
-                .services
-                .iter()
-                .filter(|other| other.summary.rank == rank)
-                .count()
-                > 1
-    }
-
-    /// Whether the group says what a row's warning says: that the generator was the limit, or what holds for all services.
-    pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
-        let says = |said: &Warning| {
-            said.kind == warning.kind
-                && (said.text.ends_with(&warning.text) || OF_THE_MACHINE.contains(&warning.kind))
-        };
-        match warning.kind {
-            WarningKind::GeneratorSaturated => row.summary.generator_bound,
-            _ => self.warnings.iter().any(says),
-        }
-    }
-
-    /// Whether requests arrive on their own (open, users) rather than after replies.
-    pub(crate) fn is_open(&self) -> bool {
-        self.load.get("kind").and_then(Value::as_str) != Some("closed")
-    }
-}
-
 impl Report {
     /// The report of a run, finished or not.
     pub fn new(input: &Input<'_>) -> Result<Self, ReportError> {
@@ -185,7 +73,7 @@ impl Report {
         in_order.sort_by_key(|group| place_in_plan(&run.plan, group));
         let groups = in_order
             .into_iter()
-            .map(|group| group_report(input, group))
+            .map(|group| GroupReport::of(input, group))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             schema: SCHEMA,
@@ -241,21 +129,6 @@ fn place_in_plan(plan: &Value, group: &Group) -> usize {
     found.unwrap_or(usize::MAX)
 }
 
-fn planned(plan: &Value) -> &[Value] {
-    plan.get("groups")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn is_planned_as(entry: &Value, group: &Group) -> bool {
-    // The load of a search is recorded as one of its own kind.
-    let searched =
-        group.load["kind"] == "capacity" && entry["search"]["objective"] == group.load["objective"];
-    entry["contract"] == group.contract.as_str()
-        && entry["workload"] == group.workload.as_str()
-        && (entry["load"] == group.load || searched)
-}
-
 /// Only what the report speaks of.
 fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
     let named = |info: &&ServiceInfo| {
@@ -270,52 +143,4 @@ fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
                 .any(|check| same(&check.service, &check.variant))
     };
     input.services.iter().filter(named).cloned().collect()
-}
-
-fn group_report(input: &Input<'_>, group: &Group) -> Result<GroupReport, ReportError> {
-    let mut report = GroupReport::bare(group);
-    for row in &mut report.services {
-        row.details = details(input.trials, group, &row.summary)?;
-    }
-    report.warnings.extend(warnings_of_all(&report.services, input));
-    report.finding = words::finding(group, |id| names::name(input.services, id));
-    let entry = planned(&input.run.plan)
-        .iter()
-        .find(|entry| is_planned_as(entry, group));
-    report.ceiling_per_s = entry.and_then(|entry| entry["ceiling_per_s"].as_f64());
-    report.ceiling_text = report
-        .ceiling_per_s
-        .map(|ceiling| words::ceiling(&group.load, ceiling));
-    Ok(report)
-}
-
-/// What every service that gave numbers is warned of, each kind once: a reader who meets it at every row reads none.
-fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
-    let measured: Vec<&Row> = rows.iter().filter(|row| row.summary.excluded.is_none()).collect();
-    let Some((first, others)) = measured.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Vec::new();
-    };
-    let said = |warning: &Warning| {
-        // Where the generator was the limit, the group says it with the consequences.
-        if warning.kind == WarningKind::GeneratorSaturated {
-            return None;
-        }
-        let fits = |other: &Warning| {
-            other.kind == warning.kind
-                && (other.text == warning.text || OF_THE_MACHINE.contains(&warning.kind))
-        };
-        let theirs: Option<Vec<&Warning>> = others
-            .iter()
-            .map(|row| row.summary.warnings.iter().find(|other| fits(other)))
-            .collect();
-        let alike = theirs?.iter().all(|other| other.text == warning.text);
-        let whose = if alike {
-            "for all services".to_owned()
-        } else {
-            let name = names::name(input.services, &first.summary.id);
-            format!("for all services (the numbers are those of {name})")
-        };
-        Some(Warning::new(warning.kind, format!("{whose}: {}", warning.text)))
-    };
-    first.summary.warnings.iter().filter_map(said).collect()
 }

@@ -2,10 +2,10 @@
 
 use crate::Input;
 use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
-use prony_measurement::{Measurement, ServiceId, TrialRecord};
-use prony_statistics::{Adjustment, Better, Group, Metric, ServiceSummary};
+use prony_measurement::{Measurement, ServiceId, that_count};
+use prony_statistics::{Better, Group, Metric, ServiceSummary};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A load, as the load crate writes it, in words.
 pub fn describe_load(load: &Value) -> String {
@@ -145,9 +145,10 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     };
     let best = name(&first.id);
     let value = value_in_words(group, first);
+    // Who is not proven worse than another one may be the best.
     let tied: Vec<String> = ranked[1..]
         .iter()
-        .filter(|row| row.rank == first.rank)
+        .filter(|row| row.rank_low <= first.rank_low)
         .map(|row| name(&row.id))
         .collect();
     if ranked.len() == 1 {
@@ -157,7 +158,7 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         let mut names = vec![best.clone()];
         names.extend(tied);
         return format!(
-            "{} share the first rank, because the data cannot tell them apart; {best} stands at {value}.",
+            "{} may each be the best, because the data proves none of them worse than another of them; {best} stands at {value}.",
             listed(&names)
         );
     }
@@ -248,10 +249,8 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
         "A service must fulfil its contract before it is loaded, and its replies are checked under load; one that breaks it is excluded, with the reason."
             .to_owned(),
     );
-    // Of a trial that was repeated the last one counts.
-    let places: BTreeMap<u32, &TrialRecord> = input.trials.iter().map(|trial| (trial.place, trial)).collect();
-    let measured: Vec<&Measurement> = places
-        .values()
+    let measured: Vec<&Measurement> = that_count(input.trials)
+        .into_iter()
         .filter_map(|trial| trial.result.as_ref().ok())
         .collect();
     said.extend(measuring(&measured));
@@ -260,20 +259,11 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
 
 fn comparing(groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
-    let adjustments: BTreeSet<&str> = groups
-        .iter()
-        .filter_map(|group| group.adjustment)
-        .map(|adjustment| match adjustment {
-            Adjustment::Tukey => "Tukey’s honest significant difference, with one variance for all services",
-            Adjustment::Holm => "Holm’s method, each service with a variance of its own, because they differ",
-        })
-        .collect();
-    if !adjustments.is_empty() {
-        let how: Vec<&str> = adjustments.into_iter().collect();
-        said.push(format!(
-            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs ({}). Those that cannot be told apart share a rank.",
-            how.join("; or ")
-        ));
+    if groups.iter().any(|group| group.adjustment.is_some()) {
+        said.push(
+            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Holm’s method). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
+                .to_owned(),
+        );
     }
     if let Some(band) = groups.iter().map(|group| group.tie_band).find(|&band| band > 0.0) {
         said.push(format!(

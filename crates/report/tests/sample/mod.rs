@@ -1,8 +1,8 @@
 //! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
 
 use prony_measurement::{
-    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Cpu, Environment, Exclusion, Finding,
-    Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording, Requests,
+    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Cpu, Environment, Exclusion, Fault,
+    Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording, Requests,
     ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp, Steadiness,
     TrialRecord, Warning, WarningKind,
 };
@@ -207,6 +207,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
             stage: Stage::Check,
             reason: "case `hello`: the body is one byte short".to_owned(),
             log_tail: vec!["listening".to_owned(), HOSTILE.to_owned()],
+            fault: Fault::Service,
         })
     } else {
         Ok(measurement(made, load, place, round))
@@ -215,6 +216,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
         place,
         round,
         build: None,
+        start: None,
         service: ServiceId {
             service: made.name.to_owned(),
             variant: "current".to_owned(),
@@ -270,6 +272,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
+        turns: None,
         warm_up_samples: (-4..0).map(sample).collect(),
         warnings: Vec::new(),
         recording,
@@ -299,6 +302,17 @@ fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     histogram
 }
 
+fn warnings_of(made: &Made) -> Vec<Warning> {
+    if made.name == "go-gorilla" {
+        vec![Warning::new(
+            WarningKind::MissingHeader,
+            format!("no Date header {HOSTILE}"),
+        )]
+    } else {
+        Vec::new()
+    }
+}
+
 fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
     let completed = (throughput * SECONDS as f64) as u64;
     let histogram = response_times(made, completed, wobble);
@@ -311,14 +325,6 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
     let outcomes = Outcomes {
         valid: completed,
         ..Outcomes::default()
-    };
-    let warnings = if made.name == "go-gorilla" {
-        vec![Warning::new(
-            WarningKind::MissingHeader,
-            format!("no Date header {HOSTILE}"),
-        )]
-    } else {
-        Vec::new()
     };
     Recording {
         schema: SCHEMA,
@@ -368,6 +374,10 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             .collect(),
         histogram: histogram.encode(),
         wrong_replies: Vec::new(),
-        warnings,
+        interrupted: false,
+        network: None,
+        log: None,
+        decoded: None,
+        warnings: warnings_of(made),
     }
 }

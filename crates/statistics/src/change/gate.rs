@@ -46,8 +46,18 @@ pub struct RunChange {
     pub groups: Vec<GroupChange>,
     /// What only one of the two has, or has numbers of.
     pub missing: Vec<String>,
+    /// Whether anything may fail: two runs that were made at different times gate only with the history of earlier ones.
+    #[serde(default)]
+    pub gates: bool,
     /// Whether a gated metric became worse by more than it may.
     pub regressed: bool,
+}
+
+impl RunChange {
+    pub(super) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Change> {
+        let services = self.groups.iter_mut().flat_map(|group| &mut group.services);
+        services.flat_map(|service| &mut service.changes)
+    }
 }
 
 /// What changed in a group.
@@ -81,9 +91,9 @@ pub struct Change {
     pub base: Estimate,
     /// What it is.
     pub new: Estimate,
-    /// New over base. All ratios of a comparison hold together with the stated confidence.
+    /// New over base. All ratios that may fail hold together with the stated confidence, and so do all others.
     pub ratio: Estimate,
-    /// p-value of "no change", adjusted for the number of ratios.
+    /// p-value of "no change", adjusted for the number of ratios that may fail, or of the others.
     pub p_adjusted: f64,
     /// What follows for the new: faster means better.
     pub verdict: Verdict,
@@ -101,7 +111,7 @@ pub(super) struct Raw {
 }
 
 /// Compares two runs that were made at different times: ratios by Welch's t on the log scale from the estimates of each,
-/// with their degrees of freedom; decisions by Holm, intervals by Bonferroni, over everything that is compared.
+/// with their degrees of freedom; decisions by Holm, intervals by Bonferroni, over what may fail and over the rest apart.
 pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result<RunChange, StatisticsError> {
     check(options)?;
     let mut missing = Vec::new();
@@ -122,6 +132,7 @@ pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result
     let mut change = RunChange {
         groups,
         missing,
+        gates: true,
         regressed: false,
     };
     adjust(&mut change, &raws, options);
@@ -218,7 +229,7 @@ fn service(
     changes
 }
 
-/// The estimate of a metric with its companions.
+/// The estimate of a metric with how it was found.
 pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&Estimated> {
     row.metrics.get(metric).and_then(Quantity::estimated)
 }
@@ -270,33 +281,45 @@ fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
     })
 }
 
-/// Intervals, p-values and verdicts, now that the number of comparisons is known.
+/// Intervals, p-values and verdicts, now that the number of comparisons is known. What may fail is corrected for the number
+/// of what may fail, and the rest for the rest: looking at more metrics does not blunt the gate.
 pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptions) {
-    let level = 1.0 - (1.0 - options.confidence) / raws.len().max(1) as f64;
-    let p_value = |raw: &Raw| no_difference(raw.point, raw.error, raw.freedom);
-    let adjusted = holm::adjust(&raws.iter().map(p_value).collect::<Vec<_>>());
-    let services = change.groups.iter_mut().flat_map(|group| &mut group.services);
-    let changes = services.flat_map(|service| &mut service.changes);
-    for ((found, raw), p_adjusted) in changes.zip(raws).zip(adjusted) {
-        let reach = if raw.error > 0.0 {
-            student_two_sided(level, raw.freedom) * raw.error
-        } else {
-            0.0
-        };
-        found.ratio = Estimate {
-            point: raw.point.exp(),
-            low: (raw.point - reach).exp(),
-            high: (raw.point + reach).exp(),
-            confidence: options.confidence,
-        };
-        found.p_adjusted = p_adjusted;
-        let differs = p_adjusted <= 1.0 - options.confidence;
-        found.verdict = judge(&found.ratio, differs, options.tie_band, found.metric.better());
-        found.regressed = found.gated
-            && found.verdict == Verdict::Slower
-            && loss(&found.ratio, found.metric.better()) > options.max_slowdown;
-        change.regressed |= found.regressed;
+    let gated: Vec<bool> = change.changes_mut().map(|found| found.gated).collect();
+    for family in [true, false] {
+        let members: Vec<usize> = (0..raws.len()).filter(|&index| gated[index] == family).collect();
+        let p_values: Vec<f64> = members
+            .iter()
+            .map(|&index| no_difference(raws[index].point, raws[index].error, raws[index].freedom))
+            .collect();
+        let level = 1.0 - (1.0 - options.confidence) / members.len().max(1) as f64;
+        let adjusted = holm::adjust(&p_values);
+        let changes = change.changes_mut().filter(|found| found.gated == family);
+        for ((found, &index), p_adjusted) in changes.zip(&members).zip(adjusted) {
+            conclude(found, &raws[index], (level, p_adjusted), options);
+        }
     }
+    let regressed = change.changes_mut().any(|found| found.regressed);
+    change.regressed = regressed;
+}
+
+fn conclude(found: &mut Change, raw: &Raw, (level, p_adjusted): (f64, f64), options: &ChangeOptions) {
+    let reach = if raw.error > 0.0 {
+        student_two_sided(level, raw.freedom) * raw.error
+    } else {
+        0.0
+    };
+    found.ratio = Estimate {
+        point: raw.point.exp(),
+        low: (raw.point - reach).exp(),
+        high: (raw.point + reach).exp(),
+        confidence: options.confidence,
+    };
+    found.p_adjusted = p_adjusted;
+    let differs = p_adjusted <= 1.0 - options.confidence;
+    found.verdict = judge(&found.ratio, differs, options.tie_band, found.metric.better());
+    found.regressed = found.gated
+        && found.verdict == Verdict::Slower
+        && loss(&found.ratio, found.metric.better()) > options.max_slowdown;
 }
 
 /// By how much the new is worse, as a share of the base.

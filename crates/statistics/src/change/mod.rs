@@ -1,11 +1,13 @@
 //! What changed: between two runs, and over a history of runs.
 
 mod circumstances;
+mod earlier;
 mod gate;
 mod points;
 mod within;
 
 pub use circumstances::{Circumstances, Mismatch, generators, mismatches};
+pub use earlier::Earlier;
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 pub use points::{ChangePoint, change_points};
 pub use within::compare_in_run;

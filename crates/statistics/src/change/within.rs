@@ -33,6 +33,7 @@ pub fn compare_in_run(
     let mut change = RunChange {
         groups: Vec::new(),
         missing: Vec::new(),
+        gates: true,
         regressed: false,
     };
     let mut raws = Vec::new();

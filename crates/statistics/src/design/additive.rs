@@ -3,9 +3,6 @@
 
 use super::matrix::Symmetric;
 
-/// Share of a service's variance from which the rounds alone set its degrees of freedom.
-const ROUNDS_DOMINATE: f64 = 0.6;
-
 /// Values by service and round.
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
@@ -28,11 +25,8 @@ pub(crate) struct Additive {
     pub(crate) rest_freedom: f64,
     /// Mean square of the rounds, adjusted for services.
     rounds_square: f64,
-    rounds_freedom: f64,
     /// Weight of the variance between rounds in that mean square.
     rounds_weight: f64,
-    /// Sum of squared weights of each adjusted mean.
-    mean_weights: Vec<f64>,
     inverse: Symmetric,
 }
 
@@ -106,9 +100,7 @@ impl Cells {
             rest_variance: rest / rest_freedom as f64,
             rest_freedom: rest_freedom as f64,
             rounds_square: (within - rest).max(0.0) / rounds_freedom,
-            rounds_freedom,
             rounds_weight: (self.count() - services) as f64 / rounds_freedom,
-            mean_weights: self.mean_weights(&inverse, &sizes),
             residuals,
             inverse,
         })
@@ -148,30 +140,6 @@ impl Cells {
         };
         self.services.iter().map(total).collect()
     }
-
-    /// An adjusted mean is a weighted sum of all cells; its sum of squared weights.
-    fn mean_weights(&self, inverse: &Symmetric, sizes: &[f64]) -> Vec<f64> {
-        let rounds = self.rounds as f64;
-        let share: Vec<f64> = self
-            .services
-            .iter()
-            .map(|cells| cells.iter().map(|&(round, _)| 1.0 / sizes[round]).sum::<f64>() / rounds)
-            .collect();
-        let of_service = |service: usize| {
-            let wanted = |other: usize| f64::from(u8::from(other == service)) - share[other];
-            let wanted: Vec<f64> = (0..self.services.len()).map(wanted).collect();
-            let weights = inverse.times(&wanted);
-            let in_round = self.per_round(|other, _| weights[other]);
-            let cells = self.services.iter().enumerate();
-            cells
-                .flat_map(|(other, cells)| cells.iter().map(move |&(round, _)| (other, round)))
-                .map(|(other, round)| {
-                    (weights[other] + (1.0 / rounds - in_round[round]) / sizes[round]).powi(2)
-                })
-                .sum()
-        };
-        (0..self.services.len()).map(of_service).collect()
-    }
 }
 
 fn squares_of(cells: &[(usize, f64)]) -> f64 {
@@ -180,32 +148,11 @@ fn squares_of(cells: &[(usize, f64)]) -> f64 {
 }
 
 impl Additive {
-    /// Standard error of a service's adjusted mean with its degrees of freedom, rounds taken as a random sample of the
-    /// states of the machine: (between rounds)/R + (rest)·Σw², both from their mean squares, the degrees of freedom by
-    /// Satterthwaite (1946). Without missing cells the variance is that within services, pooled.
-    pub(crate) fn mean_error(&self, service: usize) -> (f64, f64) {
-        let rounds = self.rounds_freedom + 1.0;
-        let of_rounds = self.rounds_square / (self.rounds_weight * rounds);
-        let of_rest = self.rest_variance * (self.mean_weights[service] - 1.0 / (self.rounds_weight * rounds));
-        let variance = of_rounds + of_rest;
-        if variance <= 0.0 {
-            return (0.0, self.rest_freedom);
-        }
-        let satterthwaite = variance.powi(2)
-            / (of_rounds.powi(2) / self.rounds_freedom + of_rest.powi(2) / self.rest_freedom);
-        let dominated = of_rounds > ROUNDS_DOMINATE * variance;
-        let freedom = if dominated {
-            self.rounds_freedom
-        } else {
-            satterthwaite
-        };
-        (variance.sqrt(), freedom)
-    }
-
-    /// Standard error of the difference of two services with the pooled variance; its degrees of freedom are
-    /// [`Self::rest_freedom`].
-    pub(crate) fn difference_error(&self, left: usize, right: usize) -> f64 {
-        (self.rest_variance * self.difference_factor(left, right)).sqrt()
+    /// The share of a trial's variance that rounds make up, 0 to 1, from the mean squares of rounds and rest.
+    pub(crate) fn rounds_share(&self) -> f64 {
+        let between = ((self.rounds_square - self.rest_variance) / self.rounds_weight).max(0.0);
+        let all = between + self.rest_variance;
+        if all > 0.0 { between / all } else { 0.0 }
     }
 
     /// What the variance of a trial is multiplied by in the variance of a difference: 2/r where no cell is missing.

@@ -2,14 +2,12 @@
 
 mod additive;
 mod matrix;
+mod means;
 mod moderated;
-mod pooling;
-mod spread;
 
 pub(crate) use additive::{Additive, Cells};
-pub(crate) use moderated::moderated;
-pub(crate) use pooling::{one_variance, pooled_means};
-pub(crate) use spread::{brown_forsythe, larger_than_the_rest};
+pub(crate) use means::means;
+pub(crate) use moderated::{Variance, of_residuals};
 
 /// Values service by service, each with its round.
 pub(crate) type Table = Vec<Vec<(u32, f64)>>;

@@ -1,15 +1,20 @@
 //! A variance for each service that borrows from the others: what few trials cannot say alone.
 
-use super::Additive;
+use super::{Additive, Table, values};
 use crate::distribution::{digamma, trigamma, trigamma_inverse};
+use crate::interval::mean::{mean, squares};
 
 /// A variance of nothing at all is a coincidence of few trials: none is taken for smaller than this share of the mean one
 /// while the spread of the variances is estimated.
 const LEAST_SHARE: f64 = 1e-5;
+/// Degrees of freedom that a service borrows at most. Few trials cannot show that all services vary alike, and where they
+/// do not, whoever borrows more is too sure of the loud ones. Chosen by simulation: `docs/method-notes.md`.
+const MOST_BORROWED: f64 = 2.0;
 
-/// The variance of a trial of each service, and its degrees of freedom.
-pub(crate) struct Variances {
-    pub(crate) values: Vec<f64>,
+/// A variance of one trial and its degrees of freedom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Variance {
+    pub(crate) value: f64,
     pub(crate) freedom: f64,
 }
 
@@ -19,74 +24,102 @@ struct Prior {
     variance: f64,
 }
 
-/// Empirical Bayes (Smyth 2004): s̃² = (d₀s₀² + d·s²)/(d₀ + d) with d₀ + d degrees of freedom, d₀ and s₀² from the spread of
-/// the services' own residual variances. A service whose own variance is the larger one keeps it: a single loud one among
-/// quiet ones is not what that model has in mind (Phipson and others 2016).
-pub(crate) fn moderated(model: &Additive) -> Variances {
+/// The variance of a service's trials as they are, rounds included: for intervals of single services. `None` for a service
+/// with fewer than two.
+///
+/// What rounds do to all services alike cannot be learnt from another service of the same rounds: of the degrees of freedom
+/// that a service may borrow, only the share counts that rounds do not explain.
+pub(crate) fn of_trials(table: &Table, rounds_share: f64) -> Vec<Option<Variance>> {
+    let usable = |row: &&Vec<(u32, f64)>| row.len() >= 2;
+    let own: Vec<Variance> = table
+        .iter()
+        .filter(usable)
+        .map(|row| {
+            let freedom = row.len() as f64 - 1.0;
+            Variance {
+                value: squares(&values(row)) / freedom,
+                freedom,
+            }
+        })
+        .collect();
+    let mean_variance = if own.is_empty() {
+        0.0
+    } else {
+        mean(&own.iter().map(|own| own.value).collect::<Vec<_>>())
+    };
+    let mut moderated = moderate(&own, mean_variance, 1.0 - rounds_share).into_iter();
+    table
+        .iter()
+        .map(|row| (row.len() >= 2).then(|| moderated.next()).flatten())
+        .collect()
+}
+
+/// The variance of a service's trials around their rounds: for comparisons within rounds.
+pub(crate) fn of_residuals(model: &Additive) -> Vec<Variance> {
     let cells: usize = model.residuals.iter().map(Vec::len).sum();
     // Of each cell's degree of freedom the fit of services and rounds has used up the same share.
     let share = model.rest_freedom / cells as f64;
-    let own: Vec<(f64, f64)> = model
+    let own: Vec<Variance> = model
         .residuals
         .iter()
         .map(|residuals| {
             let squares: f64 = residuals.iter().map(|value| value * value).sum();
             let count = residuals.len() as f64;
-            (
-                squares / (count * share).max(f64::MIN_POSITIVE),
-                (count - 1.0).max(0.0),
-            )
+            Variance {
+                value: squares / (count * share).max(f64::MIN_POSITIVE),
+                freedom: (count - 1.0).max(0.0),
+            }
         })
         .collect();
-    let prior = prior(&own, model.rest_variance);
-    let moderate = |&(variance, freedom): &(f64, f64)| {
-        let borrowed = if prior.freedom.is_finite() {
-            (prior.freedom * prior.variance + freedom * variance) / (prior.freedom + freedom)
-        } else {
-            model.rest_variance
-        };
-        borrowed.max(variance)
-    };
-    let least = own
-        .iter()
-        .map(|&(_, freedom)| freedom)
-        .fold(f64::INFINITY, f64::min);
-    Variances {
-        values: own.iter().map(moderate).collect(),
-        freedom: (prior.freedom + least).min(model.rest_freedom),
-    }
+    moderate(&own, model.rest_variance, 1.0)
+}
+
+/// Empirical Bayes (Smyth 2004): s̃² = (d₀s₀² + d·s²)/(d₀ + d) with d₀ + d degrees of freedom, d₀ and s₀² from the spread of
+/// the services' own variances. d₀ is held down to [`MOST_BORROWED`], of which only (k − 2)/k counts among k services, and of
+/// that only the share `lent`: a service's own part is in what is common, and one loud service among few is much of it.
+fn moderate(own: &[Variance], mean_variance: f64, lent: f64) -> Vec<Variance> {
+    let count = own.len().max(1) as f64;
+    let prior = prior(own, mean_variance);
+    let borrowed = prior.freedom.min(MOST_BORROWED * (count - 2.0).max(0.0) / count) * lent;
+    own.iter()
+        .map(|own| {
+            let freedom = borrowed + own.freedom;
+            if freedom <= 0.0 {
+                return Variance {
+                    value: prior.variance,
+                    freedom: 1.0,
+                };
+            }
+            Variance {
+                value: (borrowed * prior.variance + own.freedom * own.value) / freedom,
+                freedom,
+            }
+        })
+        .collect()
 }
 
 /// By the moments of ln s², whose mean is ln s₀² + ψ(d/2) − ln(d/2) − ψ(d₀/2) + ln(d₀/2) and whose variance is
 /// ψ′(d/2) + ψ′(d₀/2).
-fn prior(own: &[(f64, f64)], mean_variance: f64) -> Prior {
+fn prior(own: &[Variance], mean_variance: f64) -> Prior {
     let none = Prior {
         freedom: f64::INFINITY,
         variance: mean_variance,
     };
-    let known: Vec<(f64, f64)> = own
-        .iter()
-        .copied()
-        .filter(|&(_, freedom)| freedom > 0.0)
-        .collect();
+    let known: Vec<&Variance> = own.iter().filter(|own| own.freedom > 0.0).collect();
     if known.len() < 2 || mean_variance <= 0.0 {
         return none;
     }
     let count = known.len() as f64;
     let centred: Vec<f64> = known
         .iter()
-        .map(|&(variance, freedom)| {
-            let half = freedom / 2.0;
-            variance.max(LEAST_SHARE * mean_variance).ln() - digamma(half) + half.ln()
+        .map(|own| {
+            let half = own.freedom / 2.0;
+            own.value.max(LEAST_SHARE * mean_variance).ln() - digamma(half) + half.ln()
         })
         .collect();
-    let level = centred.iter().sum::<f64>() / count;
-    let spread = centred.iter().map(|value| (value - level).powi(2)).sum::<f64>() / (count - 1.0);
-    let by_chance = known
-        .iter()
-        .map(|&(_, freedom)| trigamma(freedom / 2.0))
-        .sum::<f64>()
-        / count;
+    let level = mean(&centred);
+    let spread = squares(&centred) / (count - 1.0);
+    let by_chance = known.iter().map(|own| trigamma(own.freedom / 2.0)).sum::<f64>() / count;
     if spread <= by_chance {
         return none;
     }
@@ -94,5 +127,50 @@ fn prior(own: &[(f64, f64)], mean_variance: f64) -> Prior {
     Prior {
         freedom: 2.0 * half,
         variance: (level + digamma(half) - half.ln()).exp(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(of: &[&[f64]]) -> Table {
+        let row = |values: &&[f64]| (0u32..).zip(values.iter().copied()).collect();
+        of.iter().map(row).collect()
+    }
+
+    #[test]
+    fn a_service_alone_has_its_own() {
+        let found = of_trials(&rows(&[&[1.0, 2.0, 3.0]]), 0.0);
+        assert_eq!(
+            found[0],
+            Some(Variance {
+                value: 1.0,
+                freedom: 2.0
+            })
+        );
+        assert_eq!(of_trials(&rows(&[&[1.0]]), 0.0), [None]);
+    }
+
+    #[test]
+    fn the_loud_lends_to_the_quiet_and_keeps_most_of_its_own() {
+        let quiet: &[f64] = &[1.0, 1.1, 0.9];
+        let loud: &[f64] = &[1.0, 3.0, -1.0];
+        let found = of_trials(&rows(&[quiet, quiet, quiet, loud]), 0.0);
+        let value = |service: usize| found[service].expect("three trials").value;
+        assert!(value(0) > 0.01 && value(0) < value(3), "{found:?}");
+        assert!(value(3) > 0.5 * 4.0, "{found:?}");
+        assert!(found[0].expect("three trials").freedom <= 2.0 + 1.5);
+    }
+
+    #[test]
+    fn nothing_is_borrowed_where_rounds_explain_all() {
+        let found = of_trials(&rows(&[&[1.0, 2.0, 3.0], &[1.1, 2.1, 3.2]]), 1.0);
+        assert!(
+            found
+                .iter()
+                .flatten()
+                .all(|variance| (variance.freedom - 2.0).abs() < 1e-12)
+        );
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn no_difference(difference: f64, error: f64, freedom: f64) -> f64 {
 }
 
 /// Whether a difference of logarithms is none but for rounding.
-pub(crate) fn is_rounding(difference: f64) -> bool {
+fn is_rounding(difference: f64) -> bool {
     difference.abs() <= ROUNDING
 }
 

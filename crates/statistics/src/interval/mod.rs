@@ -1,5 +1,4 @@
-//! Intervals from one sample: the mean by Student's t, by the bootstrap, and the median by order statistics.
+//! What one sample says: its mean with an interval, its median.
 
-pub(crate) mod bootstrap;
 pub(crate) mod mean;
 pub(crate) mod median;

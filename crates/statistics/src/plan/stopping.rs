@@ -54,6 +54,10 @@ pub enum StopReason {
     NothingLeft,
 }
 
+/// A service is left out when its differences would hold at this part of the error: a false one that is found in one of many
+/// looks would never be looked at again.
+pub(crate) const LOOKS: f64 = 5.0;
+
 /// Decides after a round, from the groups of [`summarise`](crate::summarise) so far.
 ///
 /// Precision alone ends a run, never a difference that was found: looking for significance after each round would find it
@@ -134,9 +138,14 @@ fn narrow(group: &Group, row: &ServiceSummary, precision: f64) -> bool {
     estimate.is_some_and(|estimate| estimate.half_width() <= precision)
 }
 
-/// Whether no pair with this service is undecided: each differs or is practically the same.
+/// Whether no pair with this service is undecided: each surely differs or is practically the same.
 fn rank_proven(group: &Group, row: &ServiceSummary) -> bool {
     let name = row.id.to_string();
     let mut own = group.pairs.iter().filter(|pair| pair.a == name || pair.b == name);
-    own.all(|pair| pair.verdict != Verdict::CannotTell)
+    let sure = (1.0 - group.confidence) / LOOKS;
+    own.all(|pair| match pair.verdict {
+        Verdict::Same => true,
+        Verdict::CannotTell => false,
+        Verdict::Faster | Verdict::Slower => pair.p_adjusted <= sure,
+    })
 }

@@ -2,10 +2,10 @@
 
 use super::{Adjustment, holm};
 use crate::Estimate;
-use crate::design::{Additive, Cells, Table, moderated, one_variance};
-use crate::distribution::{StudentizedRange, is_rounding, no_difference, student_two_sided};
+use crate::design::{Cells, Table, Variance, of_residuals};
+use crate::distribution::{no_difference, student_two_sided};
+use crate::interval::mean::within;
 use std::collections::BTreeMap;
-use std::f64::consts::SQRT_2;
 
 /// The difference of two services on the log scale: its interval and p-value, both for all pairs together.
 pub(crate) struct Difference {
@@ -15,68 +15,65 @@ pub(crate) struct Difference {
     pub(crate) p_adjusted: f64,
 }
 
+/// A pair before the number of pairs is known.
+pub(crate) struct Raw {
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+    pub(crate) point: f64,
+    pub(crate) error: f64,
+    pub(crate) freedom: f64,
+}
+
 /// All pairs of services; none where no model can be fitted (fewer than two rounds, or no round in common).
 ///
-/// Each pair by the services' moderated variances, decisions by Holm, intervals by Bonferroni. Where the services can have one
-/// variance, by Tukey's honest significant difference as well, and then the larger p-value and the hull of both intervals
-/// count: few rounds cannot tell whether all services vary alike, and where they do not, the pooled variance is too small
-/// for the loud ones.
+/// Each pair by the moderated variances of its two services; decisions by Holm, intervals by Bonferroni.
 pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec<Difference>) {
-    let Some(model) = Cells::new(logs).fit() else {
-        return (Adjustment::Holm, Vec::new());
-    };
-    let mut differences = each_with_its_variance(&model, confidence);
-    if !one_variance(&model) {
-        return (Adjustment::Holm, differences);
-    }
-    let range = StudentizedRange::new(model.means.len(), model.rest_freedom);
-    let reach = range.quantile(confidence) / SQRT_2;
-    for difference in &mut differences {
-        let point = difference.interval.point;
-        let error = model.difference_error(difference.left, difference.right);
-        if !is_rounding(point) {
-            let p_value = range.beyond(point.abs() / error * SQRT_2);
-            difference.p_adjusted = difference.p_adjusted.max(p_value);
+    let raws = raw_differences(logs);
+    let mut quantiles = Quantiles::new(1.0 - (1.0 - confidence) / raws.len().max(1) as f64);
+    let p_values: Vec<f64> = raws
+        .iter()
+        .map(|raw| no_difference(raw.point, raw.error, raw.freedom))
+        .collect();
+    let found = raws.iter().zip(holm::adjust(&p_values)).map(|(raw, p_adjusted)| {
+        let reach = quantiles.of(raw.freedom) * raw.error;
+        Difference {
+            left: raw.left,
+            right: raw.right,
+            interval: within(raw.point, reach, confidence),
+            p_adjusted,
         }
-        let tukey = within(point, reach * error, confidence);
-        difference.interval.low = difference.interval.low.min(tukey.low);
-        difference.interval.high = difference.interval.high.max(tukey.high);
-    }
-    (Adjustment::Tukey, differences)
+    });
+    (Adjustment::Holm, found.collect())
 }
 
-fn each_with_its_variance(model: &Additive, confidence: f64) -> Vec<Difference> {
-    let variances = moderated(model);
-    let count = all(model.means.len()).count() as f64;
-    let mut quantiles = Quantiles::new(1.0 - (1.0 - confidence) / count);
-    let mut found: Vec<Difference> = all(model.means.len())
+/// Each pair with its standard error and degrees of freedom.
+pub(crate) fn raw_differences(logs: &Table) -> Vec<Raw> {
+    let Some(model) = Cells::new(logs).fit() else {
+        return Vec::new();
+    };
+    let variances = of_residuals(&model);
+    all(model.means.len())
         .map(|(left, right)| {
-            let point = model.means[left] - model.means[right];
-            let (a, b) = (variances.values[left], variances.values[right]);
-            let error = (f64::midpoint(a, b) * model.difference_factor(left, right)).sqrt();
-            let freedom = satterthwaite(a, b, variances.freedom).min(model.rest_freedom);
-            Difference {
+            let (a, b) = (variances[left], variances[right]);
+            let variance = f64::midpoint(a.value, b.value) * model.difference_factor(left, right);
+            Raw {
                 left,
                 right,
-                interval: within(point, quantiles.of(freedom) * error, confidence),
-                p_adjusted: no_difference(point, error, freedom),
+                point: model.means[left] - model.means[right],
+                error: variance.sqrt(),
+                freedom: satterthwaite(a, b).min(model.rest_freedom),
             }
         })
-        .collect();
-    let p_values: Vec<f64> = found.iter().map(|difference| difference.p_adjusted).collect();
-    for (difference, p_adjusted) in found.iter_mut().zip(holm::adjust(&p_values)) {
-        difference.p_adjusted = p_adjusted;
-    }
-    found
+        .collect()
 }
 
-/// Degrees of freedom of the sum of two variances that have `freedom` each (Satterthwaite 1946).
-fn satterthwaite(a: f64, b: f64, freedom: f64) -> f64 {
-    let squares = a * a + b * b;
+/// Degrees of freedom of the sum of two variances (Satterthwaite 1946).
+fn satterthwaite(a: Variance, b: Variance) -> f64 {
+    let squares = a.value * a.value / a.freedom + b.value * b.value / b.freedom;
     if squares <= 0.0 {
-        return freedom;
+        return a.freedom.min(b.freedom);
     }
-    freedom * (a + b).powi(2) / squares
+    (a.value + b.value).powi(2) / squares
 }
 
 /// Student's quantiles of one level, each computed once, at degrees of freedom rounded down to a half.
@@ -105,13 +102,4 @@ impl Quantiles {
 
 fn all(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |left| (left + 1..count).map(move |right| (left, right)))
-}
-
-fn within(point: f64, reach: f64, confidence: f64) -> Estimate {
-    Estimate {
-        point,
-        low: point - reach,
-        high: point + reach,
-        confidence,
-    }
 }

@@ -2,11 +2,11 @@
 
 mod difference;
 pub(crate) mod holm;
-pub(crate) mod letters;
 mod pair;
 pub(crate) mod place;
 
+#[cfg(test)]
+pub(crate) use difference::raw_differences;
 pub(crate) use difference::{Difference, all_differences};
 pub(crate) use pair::judge;
 pub use pair::{Adjustment, Pair, Verdict};
-pub use place::RankInterval;

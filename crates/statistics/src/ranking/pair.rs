@@ -49,9 +49,8 @@ pub(crate) fn judge(ratio: &Estimate, differs: bool, band: f64, better: Better) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjustment {
-    /// Tukey's honest significant difference, with the variance pooled over all services, and no less than [`Self::Holm`].
-    Tukey,
-    /// Each service with its moderated variance; decisions by Holm, intervals by Bonferroni.
+    /// Each service with its moderated variance; decisions by Holm, intervals by Bonferroni. Older reports may say `tukey`.
+    #[serde(alias = "tukey")]
     Holm,
 }
 

@@ -1,7 +1,6 @@
 //! How often a board of services says something false, and how often it sees what is there.
 
-use super::{Board, Noise, Source};
-use crate::Adjustment;
+use super::{Board, Noise, Source, one_loud, slack, spread};
 use crate::ranking::all_differences;
 
 const CONFIDENCE: f64 = 0.95;
@@ -14,8 +13,6 @@ struct Found {
     first_two: f64,
     /// Had an interval that misses the truth.
     missed: f64,
-    /// Used Tukey's method.
-    tukey: f64,
 }
 
 fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
@@ -24,11 +21,10 @@ fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
         any: 0.0,
         first_two: 0.0,
         missed: 0.0,
-        tukey: 0.0,
     };
     let share = 1.0 / boards as f64;
     for _ in 0..boards {
-        let (adjustment, differences) = all_differences(&source.board(board, noise), CONFIDENCE);
+        let (_, differences) = all_differences(&source.board(board, noise), CONFIDENCE);
         let declared = |p_adjusted: f64| p_adjusted <= 1.0 - CONFIDENCE;
         let truth = |left: usize, right: usize| board.means[left] - board.means[right];
         if differences
@@ -49,58 +45,37 @@ fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
         {
             found.missed += share;
         }
-        if adjustment == Adjustment::Tukey {
-            found.tukey += share;
-        }
     }
     found
 }
 
-/// Three standard errors of a share of `boards`.
-fn slack(share: f64, boards: usize) -> f64 {
-    3.0 * (share * (1.0 - share) / boards as f64).sqrt()
+/// Boards of services that are all equally fast, with every kind of noise.
+fn equals() -> Vec<(&'static str, Vec<f64>, Noise)> {
+    let equal = vec![1.0; 24];
+    vec![
+        ("24, normal", equal.clone(), Noise::Normal),
+        ("24, skewed", equal.clone(), Noise::Skewed),
+        ("24, heavy-tailed", equal, Noise::HeavyTailed),
+        ("24, one 5×", one_loud(24, 5.0), Noise::Normal),
+        (
+            "24, half 3×",
+            [vec![1.0; 12], vec![3.0; 12]].concat(),
+            Noise::Normal,
+        ),
+        ("24, spread 4×", spread(24), Noise::Normal),
+        ("8, one 2×", one_loud(8, 2.0), Noise::Normal),
+        ("8, one 5×", one_loud(8, 5.0), Noise::Normal),
+        ("8, spread 4×", spread(8), Noise::Normal),
+        ("4, one 5×", one_loud(4, 5.0), Noise::Normal),
+    ]
 }
 
+/// Boards of equal services on which a difference is declared: at most 5 % at five rounds or more. At three rounds noise that
+/// differs between services may add to it; `docs/METHOD.md` says by how much.
 #[test]
 fn equal_services_are_rarely_told_apart() {
-    let boards = 2_000;
-    for noise in super::NOISES {
-        for rounds in [3, 5, 10] {
-            let board = Board {
-                round_deviation: 1.0,
-                ..Board::equal(24, rounds)
-            };
-            let found = simulate(&board, noise, boards, 21);
-            println!(
-                "24 equal, {noise:?}, {rounds} rounds: {:.2} % false, {:.0} % Tukey",
-                100.0 * found.any,
-                100.0 * found.tukey
-            );
-            assert!(
-                found.any < 0.05 + slack(0.05, boards),
-                "{noise:?} {rounds}: {}",
-                found.any
-            );
-        }
-    }
-}
-
-#[test]
-fn unequal_variances_raise_no_more_false_differences() {
     let boards = 1_000;
-    let spread = |count: u32| -> Vec<f64> {
-        (0..count)
-            .map(|service| (f64::from(service) / f64::from(count - 1) * 1.4 - 0.7).exp())
-            .collect()
-    };
-    let one = |count: usize, loud: f64| [vec![1.0; count - 1], vec![loud]].concat();
-    for (name, deviations) in [
-        ("8, one 2×", one(8, 2.0)),
-        ("8, one 5×", one(8, 5.0)),
-        ("8, spread 4×", spread(8)),
-        ("24, one 5×", one(24, 5.0)),
-        ("24, spread 4×", spread(24)),
-    ] {
+    for (name, deviations, noise) in equals() {
         for rounds in [3, 5, 10] {
             let board = Board {
                 means: vec![0.0; deviations.len()],
@@ -108,14 +83,11 @@ fn unequal_variances_raise_no_more_false_differences() {
                 round_deviation: 1.0,
                 ..Board::equal(1, rounds)
             };
-            let found = simulate(&board, Noise::Normal, boards, 22);
-            println!(
-                "{name}, {rounds} rounds: {:.2} % false, {:.0} % Tukey",
-                100.0 * found.any,
-                100.0 * found.tukey
-            );
+            let found = simulate(&board, noise, boards, 22);
+            println!("{name}, {rounds} rounds: {:.1} % false", 100.0 * found.any);
+            let most = if rounds == 3 { 0.06 } else { 0.05 };
             assert!(
-                found.any < 0.05 + slack(0.05, boards),
+                found.any < most + slack(most, boards),
                 "{name} {rounds}: {}",
                 found.any
             );
@@ -125,7 +97,7 @@ fn unequal_variances_raise_no_more_false_differences() {
 
 #[test]
 fn intervals_of_ratios_hold_together() {
-    let boards = 2_000;
+    let boards = 1_000;
     for rounds in [3, 5, 10] {
         let means = (0..8).map(f64::from).collect();
         let board = Board {
@@ -145,7 +117,7 @@ fn intervals_of_ratios_hold_together() {
 /// Of eight services one is better by the difference; trials vary by 1 % or 2 %.
 #[test]
 fn power_grows_with_rounds() {
-    let boards = 1_000;
+    let boards = 500;
     for deviation_percent in [1.0, 2.0] {
         for percent in [2.0, 5.0] {
             let mut last = 0.0;

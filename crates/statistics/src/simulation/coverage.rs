@@ -1,24 +1,22 @@
 //! How often intervals hold the truth.
 
-use super::{Board, NOISES, Noise, Source, Tally};
+use super::{Board, NOISES, Noise, Source, Tally, one_loud, spread};
 use crate::Estimate;
-use crate::design::{Table, pooled_means, values};
-use crate::interval::{bootstrap, mean, median};
+use crate::design::{Table, means};
 
 const LEVELS: [f64; 3] = [0.95, 0.99, 0.999];
 const ROUNDS: [u32; 4] = [3, 5, 10, 30];
-const BOARDS: usize = 2_000;
-/// Most by which coverage may fall short where trials are not normal.
-const SHORT: f64 = 0.015;
+const BOARDS: usize = 1_000;
+/// Most by which a kind of board may fall short.
+const SHORT: f64 = 0.02;
 /// Standard errors of the simulation that count as its own error.
 const ERRORS: f64 = 3.5;
 
 /// The intervals that a report shows, on the log scale.
 pub(super) fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
-    let pooled = pooled_means(board, confidence);
-    let alone = |row| mean::skewed_interval(&values(row), confidence).expect("two values or more");
-    let rows = board.iter().zip(pooled);
-    rows.map(|(row, pooled)| pooled.map_or_else(|| alone(row), |(estimate, _)| estimate))
+    let found = means(board, confidence).into_iter();
+    found
+        .map(|estimate| estimate.expect("two values or more").0)
         .collect()
 }
 
@@ -67,26 +65,62 @@ fn holds(found: &[(Tally, Vec<f64>)]) {
     }
 }
 
+/// The kinds of boards over which the intervals must keep their level together.
+fn kinds(rounds: u32) -> Vec<(&'static str, Board, Noise)> {
+    let equal = |services| Board::equal(services, rounds);
+    let unequal = |deviations: Vec<f64>| Board {
+        means: vec![0.0; deviations.len()],
+        deviations,
+        ..equal(1)
+    };
+    let moving = |round_deviation| Board {
+        round_deviation,
+        ..equal(8)
+    };
+    vec![
+        ("8 equal, normal", equal(8), Noise::Normal),
+        ("8 equal, skewed", equal(8), Noise::Skewed),
+        ("8 equal, heavy-tailed", equal(8), Noise::HeavyTailed),
+        ("24 equal, normal", equal(24), Noise::Normal),
+        ("rounds vary by half", moving(0.5), Noise::Normal),
+        ("rounds vary as much", moving(1.0), Noise::Normal),
+        ("rounds vary by three", moving(3.0), Noise::Normal),
+        ("one of 8 twice", unequal(one_loud(8, 2.0)), Noise::Normal),
+        ("one of 8 three times", unequal(one_loud(8, 3.0)), Noise::Normal),
+        ("one of 8 five times", unequal(one_loud(8, 5.0)), Noise::Normal),
+        ("two of 4 twice", unequal(vec![1.0, 1.0, 2.0, 2.0]), Noise::Normal),
+        ("24 spread over 4", unequal(spread(24)), Noise::Normal),
+        ("two, one three times", unequal(vec![1.0, 3.0]), Noise::Normal),
+    ]
+}
+
+/// The promise: over all services of all kinds of boards the level holds within half a point below and one and a half above,
+/// no kind falls short by two points or more, and the loudest service among eight or more keeps 84 % at three rounds.
 #[test]
 fn intervals_hold_the_truth() {
-    for noise in NOISES {
-        for rounds in ROUNDS {
-            let found = coverage(&Board::equal(8, rounds), noise, BOARDS, 11);
-            tell(&format!("{noise:?}"), rounds, &found);
-            for (level, (tally, _)) in LEVELS.into_iter().zip(&found) {
-                if noise == Noise::Normal {
-                    assert!(
-                        (tally.share() - level).abs() < ERRORS * tally.error() + 0.002,
-                        "{rounds} {level}"
-                    );
-                } else {
-                    assert!(
-                        tally.share() > level - SHORT - ERRORS * tally.error(),
-                        "{noise:?} {rounds} {level}"
-                    );
-                }
+    for rounds in ROUNDS {
+        let mut sums = [0.0; LEVELS.len()];
+        let kinds = kinds(rounds);
+        for (name, board, noise) in &kinds {
+            let found = coverage(board, *noise, BOARDS, 11);
+            tell(name, rounds, &found);
+            holds(&found);
+            for (sum, (tally, _)) in sums.iter_mut().zip(&found) {
+                *sum += tally.share() / kinds.len() as f64;
+            }
+            let loudest = found[0].1.last().copied().unwrap_or_default();
+            if board.deviations.len() >= 8 {
+                assert!(loudest >= 0.84, "{name} {rounds}: the loudest {loudest}");
             }
         }
+        let [all, ..] = sums;
+        println!(
+            "{rounds} rounds, over all: {:.2} %, {:.2} %, {:.2} %",
+            100.0 * all,
+            100.0 * sums[1],
+            100.0 * sums[2]
+        );
+        assert!((0.945..=0.965).contains(&all), "{rounds} rounds: {all}");
     }
 }
 
@@ -94,7 +128,7 @@ fn intervals_hold_the_truth() {
 fn a_single_service_keeps_its_level() {
     for noise in NOISES {
         for rounds in ROUNDS {
-            let found = coverage(&Board::equal(1, rounds), noise, 8 * BOARDS, 12);
+            let found = coverage(&Board::equal(1, rounds), noise, 4 * BOARDS, 12);
             tell(&format!("{noise:?}, alone"), rounds, &found);
             for (level, (tally, _)) in LEVELS.into_iter().zip(&found) {
                 let short = if noise == Noise::Normal { 0.0 } else { SHORT };
@@ -110,15 +144,6 @@ fn a_single_service_keeps_its_level() {
 #[test]
 fn a_drifting_machine_does_not_fool_them() {
     for rounds in ROUNDS {
-        for deviation in [0.5, 1.0, 3.0] {
-            let board = Board {
-                round_deviation: deviation,
-                ..Board::equal(8, rounds)
-            };
-            let found = coverage(&board, Noise::Normal, BOARDS, 13);
-            tell(&format!("rounds vary by {deviation}"), rounds, &found);
-            holds(&found);
-        }
         let board = Board {
             slope: 1.0,
             ..Board::equal(8, rounds)
@@ -126,88 +151,5 @@ fn a_drifting_machine_does_not_fool_them() {
         let found = coverage(&board, Noise::Normal, BOARDS, 14);
         tell("steady drift", rounds, &found);
         holds(&found);
-    }
-}
-
-#[test]
-fn unequal_variances_are_found_or_bounded() {
-    let wide: Vec<f64> = (0..24)
-        .map(|service| (f64::from(service) / 23.0 * 1.4 - 0.7).exp())
-        .collect();
-    let one = |loud: f64| [vec![1.0; 7], vec![loud]].concat();
-    for rounds in ROUNDS {
-        for (name, deviations) in [
-            ("one 2×", one(2.0)),
-            ("one 3×", one(3.0)),
-            ("one 5×", one(5.0)),
-            ("two of four 2×", vec![1.0, 1.0, 2.0, 2.0]),
-            ("24 spread 4×", wide.clone()),
-        ] {
-            let board = Board {
-                means: vec![0.0; deviations.len()],
-                deviations,
-                ..Board::equal(1, rounds)
-            };
-            let found = coverage(&board, Noise::Normal, BOARDS, 15);
-            tell(name, rounds, &found);
-            holds(&found);
-        }
-    }
-}
-
-/// Coverage of a companion for one service's own trials.
-fn companion(
-    noise: Noise,
-    count: usize,
-    samples: usize,
-    interval: impl Fn(&[f64], u64) -> Option<Estimate>,
-) -> Option<Tally> {
-    let mut source = Source::new(16);
-    let mut tally = Tally::default();
-    for sample in 0..samples {
-        let drawn: Vec<f64> = (0..count).map(|_| source.draw(noise)).collect();
-        let found = interval(&drawn, sample as u64)?;
-        tally.add(usize::from(found.contains(0.0)), 1);
-    }
-    Some(tally)
-}
-
-#[test]
-fn the_bootstrap_is_given_only_where_it_holds() {
-    for noise in NOISES {
-        for (level, samples) in [(0.95, 2_000), (0.99, 1_000), (0.999, 300)] {
-            for count in [3, 5, 10, 15, 30] {
-                let Some(tally) = companion(noise, count, samples, |drawn, seed| {
-                    bootstrap::mean_interval(drawn, level, seed)
-                }) else {
-                    continue;
-                };
-                println!(
-                    "bootstrap {noise:?} {count} values {level}: {:.4} ± {:.4}",
-                    tally.share(),
-                    tally.error()
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn the_median_between_order_statistics_never_falls_short() {
-    for noise in [Noise::Normal, Noise::HeavyTailed] {
-        for level in LEVELS {
-            for count in [3, 5, 6, 8, 11, 15, 30] {
-                let Some(tally) = companion(noise, count, 20_000, |drawn, _| {
-                    median::median_interval(drawn, level)
-                }) else {
-                    continue;
-                };
-                assert!(
-                    tally.share() > level - ERRORS * tally.error(),
-                    "{noise:?} {count} {level}: {}",
-                    tally.share()
-                );
-            }
-        }
     }
 }

@@ -1,10 +1,14 @@
 //! Seeded simulations: what the intervals and decisions are worth when the truth is known. `docs/METHOD.md` cites what they
 //! print (`cargo test -p prony-statistics simulation -- --nocapture`).
 
+mod adjustments;
 mod boards;
 mod changes;
 mod coverage;
+mod results;
 mod sequential;
+mod starts;
+mod studentized_range;
 
 use crate::design::Table;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
@@ -91,6 +95,24 @@ impl Board {
             slope: 0.0,
         }
     }
+}
+
+/// Deviations of which the last is louder than the others.
+fn one_loud(services: usize, times: f64) -> Vec<f64> {
+    let mut deviations = vec![1.0; services];
+    deviations[services - 1] = times;
+    deviations
+}
+
+/// Deviations that rise by a factor of four.
+fn spread(services: u32) -> Vec<f64> {
+    let step = |service: u32| f64::from(service) / f64::from(services - 1) * 1.4 - 0.7;
+    (0..services).map(|service| step(service).exp()).collect()
+}
+
+/// Three standard errors of a share of `boards`.
+fn slack(share: f64, boards: usize) -> f64 {
+    3.0 * (share * (1.0 - share) / boards as f64).sqrt()
 }
 
 /// Hits out of independent repetitions of several dependent tries, with a standard error that respects the dependence.

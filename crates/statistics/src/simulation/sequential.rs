@@ -3,7 +3,7 @@
 use super::coverage::shown;
 use super::{Board, Noise, Source};
 use crate::design::Table;
-use crate::plan::going_on;
+use crate::plan::{LOOKS, going_on};
 use crate::ranking::all_differences;
 use crate::{DuetRound, consecutive, duet};
 
@@ -28,7 +28,7 @@ fn until_narrow(source: &mut Source, services: usize, fewest: usize, precision: 
 
 #[test]
 fn stopping_for_precision_keeps_the_confidence_nearly() {
-    let runs = 1_500;
+    let runs = 1_000;
     for services in [1, 2, 8] {
         for precision in [1.0, 0.6] {
             let mut source = Source::new(31);
@@ -62,9 +62,9 @@ struct Ended {
 fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> Ended {
     const FEWEST: usize = 5;
     let mut table: Table = whole.iter().map(|row| row[..FEWEST].to_vec()).collect();
-    let differ = |table: &Table| -> Vec<(usize, usize)> {
+    let differ = |table: &Table, error: f64| -> Vec<(usize, usize)> {
         let found = all_differences(table, 0.95).1;
-        let proven = found.into_iter().filter(|pair| pair.p_adjusted <= 0.05);
+        let proven = found.into_iter().filter(|pair| pair.p_adjusted <= error);
         proven.map(|pair| (pair.left, pair.right)).collect()
     };
     let mut round = FEWEST;
@@ -78,7 +78,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         if !wide.contains(&true) {
             break;
         }
-        let proven = differ(&table);
+        let proven = differ(&table, 0.05 / LOOKS);
         let decided = |service: usize| {
             let own = proven
                 .iter()
@@ -101,7 +101,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         .count();
     Ended {
         held: held as f64 / means.len() as f64,
-        false_difference: differ(&table)
+        false_difference: differ(&table, 0.05)
             .iter()
             .any(|&(left, right)| (means[left] - means[right]).abs() < f64::EPSILON),
         trials: table.iter().map(Vec::len).sum(),
@@ -110,7 +110,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
 
 #[test]
 fn leaving_settled_services_out_keeps_what_the_run_claims() {
-    let runs = 1_500;
+    let runs = 1_000;
     // Means and deviations: equal ones among far ones, quiet ones among loud ones.
     let boards: [(&str, Vec<f64>, Vec<f64>); 4] = [
         ("8 equal", vec![0.0; 8], vec![1.0; 8]),

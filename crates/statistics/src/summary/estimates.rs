@@ -2,15 +2,19 @@
 
 use super::Options;
 use super::sample::ServiceSample;
-use crate::design::{Table, pooled_means, values};
-use crate::interval::{bootstrap, mean, median};
+use super::turns;
+use crate::design::{Table, means, values};
+use crate::interval::mean;
 use crate::{Estimate, Estimated, Method, Metric, Quantity, Score, StatisticsError, TooFewTrials};
 
 /// Confidence of the score and error that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
 
-/// What the trials gave of a metric; trials that cannot tell are left out.
+/// What the trials gave of a metric; trials that cannot tell are left out. Where services took turns, their windows say.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
+    if let Some(table) = turns::table(metric, services) {
+        return Ok(table);
+    }
     let rows = services.iter().map(|service| {
         let values = service
             .measured
@@ -50,10 +54,9 @@ pub(crate) fn logarithms(table: &Table) -> Table {
 
 /// The metric of each service; `None` where no trial tells.
 pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
-    let logs = logarithms(table);
-    let pooled = pooled_means(&logs, options.confidence);
-    let rows = table.iter().zip(&logs).zip(pooled).enumerate();
-    rows.map(|(index, ((row, logs), pooled))| {
+    let means = means(&logarithms(table), options.confidence);
+    let rows = table.iter().zip(means);
+    rows.map(|(row, on_logs)| {
         let raw = values(row);
         match raw.len() {
             0 => None,
@@ -61,53 +64,27 @@ pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
                 observed: raw,
                 trials_needed: 2,
             })),
-            _ => Some(estimated(&raw, &values(logs), pooled, options, index as u64)),
+            _ => Some(estimated(&raw, on_logs, options.confidence)),
         }
     })
     .collect()
 }
 
-/// A service's estimate and its companions; on the log scale where it exists.
-fn estimated(
-    raw: &[f64],
-    logs: &[f64],
-    pooled: Option<(Estimate, f64)>,
-    options: &Options,
-    index: u64,
-) -> Quantity {
-    let confidence = options.confidence;
-    let linear = logs.is_empty();
-    let scaled = if linear { raw } else { logs };
-    let own = mean::skewed_interval(scaled, confidence).expect("invariant: two values or more");
-    let bootstrap = bootstrap::mean_interval(scaled, confidence, options.seed.wrapping_add(index));
-    let median = median::median_interval(scaled, confidence);
-    let (estimate, degrees_of_freedom) = pooled.unwrap_or((own, raw.len() as f64 - 1.0));
-    let companions = [bootstrap, median];
-    let back = |estimate: Estimate| if linear { estimate } else { estimate.map(f64::exp) };
+/// A service's estimate: on the log scale, or where some value is zero on that of the values.
+fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> Quantity {
+    let (method, estimate, degrees_of_freedom) = if let Some((estimate, freedom)) = on_logs {
+        (Method::Moderated, estimate.map(f64::exp), freedom)
+    } else {
+        let estimate = mean::mean_interval(raw, confidence).expect("invariant: two values or more");
+        (Method::Linear, estimate, raw.len() as f64 - 1.0)
+    };
     Quantity::Estimated(Box::new(Estimated {
-        estimate: back(estimate),
+        estimate,
         trials: raw.len() as u32,
-        method: match (linear, pooled.is_some()) {
-            (true, _) => Method::Linear,
-            (false, true) => Method::Pooled,
-            (false, false) => Method::PerService,
-        },
+        method,
         degrees_of_freedom,
-        median: median.map(back),
-        bootstrap: bootstrap.map(back),
-        methods_disagree: companions
-            .iter()
-            .flatten()
-            .any(|other| contradict(&estimate, other)),
         jmh: score(raw),
     }))
-}
-
-/// Whether a companion contradicts: it does not hold the point, or reaches beyond the interval on one side by more than
-/// the interval is wide.
-fn contradict(estimate: &Estimate, other: &Estimate) -> bool {
-    let width = estimate.high - estimate.low;
-    !other.contains(estimate.point) || estimate.low - other.low > width || other.high - estimate.high > width
 }
 
 fn score(raw: &[f64]) -> Option<Score> {

@@ -3,8 +3,9 @@
 use super::compare::{self, Comparisons};
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
+use super::turns::took_turns;
 use super::{Group, Options, ServiceSummary, estimates, service};
-use crate::ranking::{letters, place};
+use crate::ranking::place;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
 use prony_measurement::{Warning, WarningKind};
 use std::collections::BTreeSet;
@@ -48,10 +49,13 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     })
 }
 
-/// Under a closed load the service sets the pace; where requests arrive on their own, response time tells services apart.
+/// In turns the CPU time per request is compared. Under a closed load the service sets the pace; where requests arrive on their own, response time tells services apart.
 fn usual_metric(group: &GroupSample<'_>) -> Metric {
     let mut measured = group.services.iter().flat_map(|service| &service.measured);
-    if group.first.load["kind"] == "capacity" {
+    if measured.clone().any(|(_, measured)| took_turns(measured)) {
+        // The CPU time of a request is what neighbours on the machine change least.
+        Metric::CpuNsPerRequest
+    } else if group.first.load["kind"] == "capacity" {
         // Each service was offered the highest rate that it carries.
         Metric::GoodputPerS
     } else if is_open(&group.first.load) {
@@ -103,19 +107,18 @@ fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons,
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
     let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
-    let intervals = place::intervals(order.len(), verdict);
-    let ranks = place::ranks(&intervals);
+    let ranges = place::ranges(order.len(), verdict);
+    let ranks = place::ranks(&ranges);
     let ranked: Vec<usize> = (0..order.len()).filter(|&position| !bounds[position]).collect();
-    let letters = letters::display(ranked.len(), |left, right| differ(ranked[left], ranked[right]));
-    for (&position, letters) in ranked.iter().zip(letters) {
+    for &position in &ranked {
         let row = &mut rows[order[position]];
         let tied = ranked
             .iter()
             .filter(|&&other| other != position && !differ(position, other));
         row.tied_with = tied.map(|&other| names[other].clone()).collect();
         row.rank = Some(ranks[position]);
-        row.rank_interval = Some(intervals[position]);
-        row.letters = Some(letters);
+        row.rank_low = Some(ranges[position].low);
+        row.rank_high = Some(ranges[position].high);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Trials, sorted into groups and services.
 
-use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord};
+use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord, that_count};
 
 /// The trials of one contract × workload × load.
 pub(crate) struct GroupSample<'a> {
@@ -19,10 +19,10 @@ pub(crate) struct ServiceSample<'a> {
     pub(crate) failed: Vec<&'a Exclusion>,
 }
 
-/// Groups and services in the order of the plan, each trial once: the last one of its place.
+/// Groups and services in the order of the plan, each place once.
 pub(crate) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
     let mut groups: Vec<GroupSample<'_>> = Vec::new();
-    for trial in last_of_each_place(trials) {
+    for trial in that_count(trials) {
         let position = groups.iter().position(|group| same_group(group.first, trial));
         let index = position.unwrap_or_else(|| {
             groups.push(GroupSample {
@@ -38,14 +38,6 @@ pub(crate) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
 
 fn same_group(one: &TrialRecord, other: &TrialRecord) -> bool {
     one.contract == other.contract && one.workload == other.workload && one.load == other.load
-}
-
-fn last_of_each_place(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
-    let mut last = std::collections::BTreeMap::new();
-    for trial in trials {
-        last.insert(trial.place, trial);
-    }
-    last.into_values().collect()
 }
 
 impl<'a> GroupSample<'a> {

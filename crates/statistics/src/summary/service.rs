@@ -5,7 +5,7 @@ use super::shape::is_open;
 use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
-use prony_measurement::{Classification, Exclusion, Histogram, Outcomes, Stage, Warning, WarningKind};
+use prony_measurement::{Classification, Exclusion, Fault, Histogram, Outcomes, Stage, Warning, WarningKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A service's row, not yet ranked.
@@ -30,9 +30,9 @@ pub(super) fn summarise(
         id: service.id.clone(),
         rank: None,
         generator_bound: generator_bound(service),
-        rank_interval: None,
+        rank_low: None,
+        rank_high: None,
         tied_with: Vec::new(),
-        letters: None,
         metrics,
         bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),
         error_share: (offered > 0).then(|| 1.0 - valid.min(offered) as f64 / offered as f64),
@@ -102,6 +102,7 @@ fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
 fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
     let worst_last = [
         Classification::Fixed,
+        Classification::Short,
         Classification::Flat,
         Classification::WarmedUp,
         Classification::SlowingDown,
@@ -124,18 +125,32 @@ fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
 
 /// A service that broke its contract once does other work than the rest; one that never gave a number has none to rank.
 fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
-    let broke = |failed: &&&Exclusion| matches!(failed.stage, Stage::Check | Stage::Recheck);
+    let own = |failed: &&&Exclusion| failed.fault == Fault::Service;
+    let broke = |failed: &&&Exclusion| own(failed) && matches!(failed.stage, Stage::Check | Stage::Recheck);
     if let Some(failed) = service.failed.iter().find(broke) {
         return Some((*failed).clone());
     }
     if service.measured.is_empty() {
-        return service.failed.first().map(|&failed| failed.clone());
+        let first = service.failed.iter().find(own).map(|&failed| failed.clone());
+        return first.or_else(|| service.failed.first().map(|&failed| not_measured(failed)));
     }
     (valid == 0).then(|| Exclusion {
         stage: Stage::Measure,
         reason: "not one reply of the measurement was valid".to_owned(),
         log_tail: Vec::new(),
+        fault: Fault::Service,
     })
+}
+
+/// Every trial was void: there is no number, and the service has no part in that.
+fn not_measured(failed: &Exclusion) -> Exclusion {
+    Exclusion {
+        reason: format!(
+            "not measured, by a fault of the bench and not its own: {}",
+            failed.reason
+        ),
+        ..failed.clone()
+    }
 }
 
 /// Each kind of warning once, with the number of trials that have it.

@@ -1,6 +1,6 @@
 //! What a summary holds: the `groups` of `prony run --json`.
 
-use crate::{Adjustment, Metric, Metrics, Pair, RankInterval, StatisticsError, Variation};
+use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
 use prony_measurement::{Classification, Exclusion, Latency, Outcomes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,6 @@ pub struct Options {
     /// What to rank by. Unless told: goodput under a closed load (sequences where the workload is one), the 99th percentile
     /// of the response time where requests arrive on their own.
     pub rank_by: Option<Metric>,
-    /// Seed of the bootstrap.
-    pub seed: u64,
     /// Half-width of an interval that is wished for, 0.02 is ±2 %: for the number of trials that it would take.
     pub precision: f64,
 }
@@ -26,7 +24,6 @@ impl Default for Options {
             confidence: 0.95,
             tie_band: 0.01,
             rank_by: None,
-            seed: 1,
             precision: 0.02,
         }
     }
@@ -89,18 +86,21 @@ pub struct ServiceSummary {
     /// Service and variant.
     #[serde(flatten)]
     pub id: ServiceId,
-    /// 1 + the services proven better (more where a service with a better point has more); `None` where not ranked.
+    /// One number for sorting: `rank_low`, but never better than that of a service with a better point; `None` where not
+    /// ranked. What the data says is the range from `rank_low` to `rank_high`.
     pub rank: Option<u32>,
     /// Whether the generator, not the service, was the limit in half of its trials or more under a closed load: its rates
     /// are then lower bounds, by which it is not ranked.
     #[serde(default)]
     pub generator_bound: bool,
-    /// The ranks that the data allows.
-    pub rank_interval: Option<RankInterval>,
+    /// The best rank that the data allows: 1 + the services proven better.
+    #[serde(default)]
+    pub rank_low: Option<u32>,
+    /// The worst rank that the data allows: all ranked services − those proven worse.
+    #[serde(default)]
+    pub rank_high: Option<u32>,
     /// `service/variant` of those it cannot be told apart from.
     pub tied_with: Vec<String>,
-    /// Services that share a letter cannot be told apart.
-    pub letters: Option<String>,
     /// The estimates.
     #[serde(flatten)]
     pub metrics: Metrics,

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_measurement::{
-    BytesMoved, Connections, Exclusion, Generator, Histogram, Measurement, Outcomes, Recording, Requests,
-    Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
+    BytesMoved, Connections, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes, Recording,
+    Requests, Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
 };
 use std::collections::BTreeMap;
 
@@ -65,6 +65,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 place: records.len() as u32,
                 round: round as u32,
                 build: None,
+                start: None,
                 service: ServiceId {
                     service: spec.service.to_owned(),
                     variant: "current".to_owned(),
@@ -80,6 +81,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                         stage: *stage,
                         reason: "made to fail".to_owned(),
                         log_tail: vec![],
+                        fault: Fault::Service,
                     }),
                 },
             });
@@ -110,6 +112,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
+        turns: None,
         warm_up_samples: vec![],
         warnings: vec![],
     }
@@ -167,6 +170,10 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         intervals: vec![],
         histogram: times.encode(),
         wrong_replies: vec![],
+        interrupted: false,
+        network: None,
+        log: None,
+        decoded: None,
         warnings: vec![],
     }
 }

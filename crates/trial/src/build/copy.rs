@@ -21,6 +21,12 @@ pub(super) fn is_left_behind(name: &str) -> bool {
     LEFT_BEHIND.contains(&name)
 }
 
+/// Copies one file, into a folder that need not be there yet.
+pub(super) fn file(from: &Path, to: &Path) -> io::Result<()> {
+    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::copy(from, to).map(|_| ())
+}
+
 /// Copies all but what a build left behind. Permissions come along; symbolic links stay links.
 pub(super) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;

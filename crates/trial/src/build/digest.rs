@@ -1,5 +1,5 @@
-//! What makes two builds equal: the service's files, its commands and environment, the scripts that services share, and
-//! the versions of its toolchains.
+//! What makes two builds equal: the service's files and those that it copies, its commands and environment, the scripts that
+//! services share, the versions of its toolchains, and what of the caller's environment changes how compilers work.
 
 use super::{Folders, Tools};
 use prony_plan::Service;
@@ -8,16 +8,40 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+/// What a caller may set that makes another program of the same source: cargo's profiles, and flags of compilers.
+const CALLERS: [&str; 6] = [
+    "CARGO_PROFILE_",
+    "RUSTFLAGS",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "CGO_CFLAGS",
+];
 /// Hexadecimal digits that are used: a collision within one checkout is out of the question.
 const DIGITS: usize = 12;
 
 pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders) -> String {
+    let text = |part: std::ffi::OsString| part.to_string_lossy().into_owned();
+    let callers: Vec<(String, String)> = std::env::vars_os()
+        .map(|(name, value)| (text(name), text(value)))
+        .filter(|(name, _)| changes_builds(name))
+        .collect();
+    with(service, tools, folders, &callers)
+}
+
+/// Whether a variable of the caller's environment, which builds inherit, changes what is built.
+fn changes_builds(name: &str) -> bool {
+    CALLERS.iter().any(|begin| name.starts_with(begin))
+}
+
+/// The same, with what the caller has set.
+fn with(service: &Service, tools: &Tools, folders: &Folders, callers: &[(String, String)]) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text.as_bytes());
     };
-    for command in &service.build {
+    for command in service.build.iter().chain(&service.version_from) {
         add(command);
     }
     for (name, value) in service
@@ -29,7 +53,16 @@ pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders) -> String 
         add(name);
         add(value);
     }
+    let mut callers: Vec<&(String, String)> = callers.iter().collect();
+    callers.sort();
+    for (name, value) in callers {
+        add(name);
+        add(value);
+    }
     add_tree(&mut digest, &service.folder, true);
+    for (destination, source) in &service.copies {
+        add_file(&mut digest, &destination.to_string_lossy(), source);
+    }
     // A shared script may change what a build does; a neighbouring service may not.
     add_tree(&mut digest, &folders.services, false);
     let bytes = digest.finalize();
@@ -64,9 +97,13 @@ fn add_tree(digest: &mut Sha256, folder: &Path, deep: bool) {
             }
             continue;
         }
-        let Ok(content) = fs::read(&path) else { continue };
-        let executable = fs::metadata(&path).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
-        digest.update(format!("file {name} {executable} {}\n", content.len()));
-        digest.update(&content);
+        add_file(digest, &name, &path);
     }
+}
+
+fn add_file(digest: &mut Sha256, name: &str, path: &Path) {
+    let Ok(content) = fs::read(path) else { return };
+    let executable = fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+    digest.update(format!("file {name} {executable} {}\n", content.len()));
+    digest.update(&content);
 }

@@ -3,6 +3,7 @@
 mod cache;
 mod copy;
 mod digest;
+mod room;
 mod steps;
 mod toolchain;
 
@@ -17,7 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use toolchain::{Found, probe};
+pub use cache::InUse;
+pub use room::{builds_at_once, room_for};
+pub use toolchain::{Found, probe, system};
 
 /// Builds services of a checkout.
 pub struct Builder<'a> {
@@ -56,12 +59,18 @@ pub struct Built {
     pub folder: PathBuf,
     /// What its toolchains add to its environment.
     pub environment: BTreeMap<String, String>,
+    /// What makes it equal to another build, and another to it.
+    pub digest: String,
     /// Versions of its toolchains, by their titles.
     pub versions: BTreeMap<String, String>,
+    /// The service's own version, where its `version_from` tells it.
+    pub version: Option<String>,
     /// Whether an equal one was already there.
     pub cached: bool,
     /// How long it took.
     pub took: Duration,
+    /// Keeps the folder as it is.
+    pub in_use: InUse,
 }
 
 /// Written into a build folder when the build is complete.
@@ -112,54 +121,81 @@ impl<'a> Builder<'a> {
 
     /// Builds a service unless an equal one is there.
     pub fn build(&self, service: &Service) -> Result<Built, Exclusion> {
+        self.build_watched(service, &|_| {})
+    }
+
+    /// The same; says when it waits for somebody else who builds it.
+    pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
         let began = Instant::now();
         let tools = self
             .tools(service)
             .map_err(|failure| failure.with_log(Vec::new()))?;
-        let mut name = format!("{}-{}", service.name, digest::of(service, &tools, &self.folders));
+        let digest = digest::of(service, &tools, &self.folders);
+        let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
         }
-        let entry = cache::Entry::lock(&self.folders.builds, &name)
-            .map_err(|error| Failure::new(Stage::Build, error).with_log(Vec::new()))?;
-        let cached = entry.is_complete() && !self.repetition.is_some_and(|repetition| repetition.fresh);
-        if !cached {
-            entry
-                .renew(&service.folder)
-                .map_err(|error| Failure::new(Stage::Build, error).with_log(Vec::new()))?;
-            steps::run(self, service, &tools, entry.folder())?;
-            entry
-                .complete()
-                .map_err(|error| Failure::new(Stage::Build, error).with_log(Vec::new()))?;
-        }
+        let without_log = |failure: Failure| failure.with_log(Vec::new());
+        let wanted = cache::Wanted {
+            builds: &self.folders.builds,
+            name: &name,
+            fresh: self.repetition.is_some_and(|repetition| repetition.fresh),
+            cancel: self.cancel,
+            waits: &|by| {
+                watch(Progress::AwaitsBuild {
+                    service: id_of(service),
+                    by,
+                });
+            },
+        };
+        let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
+            cache::Found::Complete(folder, in_use) => (true, (folder, in_use)),
+            cache::Found::Empty(entry) => {
+                entry.renew(service).map_err(without_log)?;
+                steps::run(self, service, &tools, entry.folder())?;
+                let version = steps::version(self, service, &tools, entry.folder())?;
+                (false, entry.complete(version.as_deref()).map_err(without_log)?)
+            }
+        };
+        let version = cache::version(&folder);
+        is_the_written(service, version.as_deref())?;
         Ok(Built {
-            folder: entry.folder().to_owned(),
-            environment: tools.environment,
+            folder,
+            environment: tools.environment(),
+            digest,
             versions: tools.versions,
+            version,
             cached,
             took: began.elapsed(),
+            in_use,
         })
     }
 
-    /// Builds several, `at_once` at a time, in their order. Variants that build the same share one build.
+    /// What makes the build of a service equal to another: it stands in the name of its folder. `None` where the machine
+    /// lacks a toolchain.
+    pub fn digest(&self, service: &Service) -> Option<String> {
+        let tools = self.tools(service).ok()?;
+        Some(digest::of(service, &tools, &self.folders))
+    }
+
+    /// Builds several, `at_once` at a time. Variants that build the same share one build.
     pub fn build_all(
         &self,
         services: &[&Service],
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
     ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+        // Builds of one toolchain wait for each other's locks: those side by side had better be of two.
+        let services = in_turn(services, toolchain_of);
         let next = AtomicUsize::new(0);
         let results = Mutex::new(BTreeMap::new());
         thread::scope(|scope| {
             for _ in 0..at_once.clamp(1, services.len().max(1)) {
                 scope.spawn(|| {
                     while let Some(service) = services.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let id = ServiceId {
-                            service: service.name.clone(),
-                            variant: service.variant.clone(),
-                        };
+                        let id = id_of(service);
                         watch(Progress::Building(id.clone()));
-                        let result = self.build(service);
+                        let result = self.build_watched(service, &|progress| watch(progress));
                         watch(match &result {
                             Ok(built) => Progress::Built {
                                 service: id.clone(),
@@ -190,11 +226,9 @@ impl<'a> Builder<'a> {
                 return Err(Failure::new(Stage::Toolchain, text));
             };
             let found = self.probed(toolchain);
-            let lacking = |what: String| {
-                let text = format!("{what}; {}", toolchain.how_to_install());
-                Failure::new(Stage::Toolchain, text)
-            };
-            let found = found.map_err(lacking)?;
+            let lacking =
+                |what: String, remedy: String| Failure::new(Stage::Toolchain, format!("{what}; {remedy}"));
+            let found = found.map_err(|what| lacking(what, toolchain.how_to_install(system())))?;
             if let Some(minimum) = requirement
                 .minimum
                 .as_ref()
@@ -204,12 +238,13 @@ impl<'a> Builder<'a> {
                     "{} {} is too old: {minimum} is needed",
                     toolchain.title, found.version
                 );
-                return Err(lacking(text));
+                return Err(lacking(text, toolchain.how_to_renew(minimum)));
             }
             tools
                 .versions
                 .insert(toolchain.title.clone(), found.version.to_string());
             tools.environment.extend(found.located);
+            tools.path.extend(found.path);
         }
         Ok(tools)
     }
@@ -219,18 +254,84 @@ impl<'a> Builder<'a> {
         let mut found = lock(&self.found);
         found
             .entry(toolchain.name.clone())
-            .or_insert_with(|| probe(toolchain))
+            .or_insert_with(|| probe(toolchain, &self.folders.cache))
             .clone()
+    }
+}
+
+/// A version that is written beside the command that tells it must be the same: what a page says has been built.
+fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion> {
+    match (service.written_version(), told) {
+        (Some(written), Some(told)) if written != told => {
+            let text = format!(
+                "`version` of {} is `{written}`, and what was built is `{told}`: write that one, or leave `version` out",
+                service.label()
+            );
+            Err(Failure::new(Stage::Build, text).with_log(Vec::new()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One of each kind in turn, in the order that they have.
+fn in_turn<'a, T: Copy>(all: &[T], kind: impl Fn(T) -> &'a str) -> Vec<T> {
+    let mut of_each: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut placed: Vec<(u32, T)> = Vec::new();
+    for one in all {
+        let turn = of_each.entry(kind(*one)).or_default();
+        placed.push((*turn, *one));
+        *turn += 1;
+    }
+    placed.sort_by_key(|(turn, _)| *turn);
+    placed.into_iter().map(|(_, one)| one).collect()
+}
+
+/// The toolchain that builds a service: the first that it asks for.
+fn toolchain_of(service: &Service) -> &str {
+    let first = service.toolchains.first();
+    first.map_or("", |needed| needed.toolchain.as_str())
+}
+
+fn id_of(service: &Service) -> ServiceId {
+    ServiceId {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
     }
 }
 
 /// What the machine has for a service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Tools {
+    /// Where they are.
     environment: BTreeMap<String, String>,
     versions: BTreeMap<String, String>,
+    /// Folders that come first on the PATH.
+    path: Vec<PathBuf>,
+}
+
+impl Tools {
+    /// What they add to the environment of builds and runs.
+    fn environment(&self) -> BTreeMap<String, String> {
+        let mut environment = self.environment.clone();
+        if !self.path.is_empty() {
+            environment.insert("PATH".to_owned(), toolchain::before_path(&self.path));
+        }
+        environment
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds_side_by_side_are_of_several_toolchains() {
+        let all = ["go-1", "go-2", "go-3", "jdk-1", "jdk-2", "rust-1"];
+        let order = in_turn(&all, |name| name.split('-').next().unwrap_or_default());
+        assert_eq!(order, ["go-1", "jdk-1", "rust-1", "go-2", "jdk-2", "go-3"]);
+    }
 }

@@ -20,49 +20,117 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the log of a build.
 const LOG_BYTES: u64 = 4 << 20;
 
+/// Maven lives for seconds: it has no use for what a JVM does for hours.
+const BRIEF_JVM: &str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+/// A build asks its registry for no news and no advice.
+const CLIENTS: &[(&str, &str)] = &[
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("npm_config_audit", "false"),
+    ("npm_config_fund", "false"),
+    ("npm_config_update_notifier", "false"),
+];
+
 pub(super) fn run(
     builder: &Builder<'_>,
     service: &Service,
     tools: &Tools,
     folder: &Path,
 ) -> Result<(), Exclusion> {
-    let environment = environment(builder, service, tools).map_err(|failure| failure.with_log(Vec::new()))?;
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let step = Step::new(builder, service, tools, folder)?;
     for (number, command) in (1..).zip(&service.build) {
-        let spec = ProcessSpec {
-            name: format!("the build of {}", service.label()),
+        step.run(command, &number.to_string())?;
+    }
+    Ok(())
+}
+
+/// The last line that the service's `version_from` prints; `None` where the service has none.
+pub(super) fn version(
+    builder: &Builder<'_>,
+    service: &Service,
+    tools: &Tools,
+    folder: &Path,
+) -> Result<Option<String>, Exclusion> {
+    let Some(command) = &service.version_from else {
+        return Ok(None);
+    };
+    let printed = Step::new(builder, service, tools, folder)?.run(command, "version")?;
+    let version = printed.last().map_or("", |line| line.trim());
+    if version.starts_with(|first: char| first.is_ascii_digit()) && !version.contains(char::is_whitespace) {
+        return Ok(Some(version.to_owned()));
+    }
+    let text =
+        format!("`version_from`: `{command}` printed `{version}`: its last line must be the version alone");
+    Err(Failure::new(Stage::Build, text).with_log(printed))
+}
+
+/// Where and with what the commands of one build run.
+struct Step<'a> {
+    builder: &'a Builder<'a>,
+    service: &'a Service,
+    folder: &'a Path,
+    environment: BTreeMap<String, String>,
+}
+
+impl<'a> Step<'a> {
+    fn new(
+        builder: &'a Builder<'a>,
+        service: &'a Service,
+        tools: &Tools,
+        folder: &'a Path,
+    ) -> Result<Self, Exclusion> {
+        let environment =
+            environment(builder, service, tools).map_err(|failure| failure.with_log(Vec::new()))?;
+        Ok(Self {
+            builder,
+            service,
+            folder,
+            environment,
+        })
+    }
+
+    /// Runs a command to its end; gives the last lines that it printed.
+    fn run(&self, command: &str, log: &str) -> Result<Vec<String>, Exclusion> {
+        let spec = self.spec(command, log);
+        let mut process = self
+            .builder
+            .host
+            .start(&spec)
+            .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
+        let ended = wait(self.builder, &mut *process);
+        // A compiler server that stays behind ends with its build.
+        let _ = process.stop();
+        let printed = process.log_tail(LOG_LINES);
+        let Err(reason) = judge(ended) else {
+            return Ok(printed);
+        };
+        let hint = self
+            .service
+            .unavailable_hint
+            .as_ref()
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
+        Err(Failure::new(Stage::Build, format!("`{command}` {reason}{hint}")).with_log(printed))
+    }
+
+    fn spec(&self, command: &str, log: &str) -> ProcessSpec {
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        ProcessSpec {
+            name: format!("the build of {}", self.service.label()),
             command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
-            folder: folder.to_owned(),
-            environment: environment.clone(),
+            folder: self.folder.to_owned(),
+            environment: self.environment.clone(),
             cpus: Cpus::default(),
             supervisor_cpus: Cpus::default(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             network: None,
             stdio: Stdio::Logged,
-            log: builder.folders.logs.join(format!("build-{name}.{number}.log")),
+            log: self.builder.folders.logs.join(format!("build-{name}.{log}.log")),
             log_bytes: LOG_BYTES,
             grace: GRACE,
             sample_every: None,
-        };
-        let mut process = builder
-            .host
-            .start(&spec)
-            .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
-        let ended = wait(builder, &mut *process);
-        // A compiler server that stays behind ends with its build.
-        let _ = process.stop();
-        if let Err(reason) = judge(ended) {
-            let hint = service
-                .unavailable_hint
-                .as_ref()
-                .map(|hint| format!(" ({hint})"))
-                .unwrap_or_default();
-            let failure = Failure::new(Stage::Build, format!("`{command}` {reason}{hint}"));
-            return Err(failure.with_log(process.log_tail(LOG_LINES)));
         }
     }
-    Ok(())
 }
 
 enum Ended {
@@ -125,6 +193,15 @@ fn environment(
         })?;
         environment.insert(variable.to_owned(), folder.display().to_string());
     }
+    for (variable, value) in CLIENTS {
+        environment.insert((*variable).to_owned(), (*value).to_owned());
+    }
+    // A machine may need options of its own, for its proxy.
+    let own = std::env::var("MAVEN_OPTS").unwrap_or_default();
+    environment.insert(
+        "MAVEN_OPTS".to_owned(),
+        format!("{BRIEF_JVM} {own}").trim().to_owned(),
+    );
     // Go writes its modules read-only, which keeps `rm -r` from removing them.
     environment.insert("GOFLAGS".to_owned(), "-modcacherw".to_owned());
     environment.insert(
@@ -132,6 +209,6 @@ fn environment(
         builder.folders.services.display().to_string(),
     );
     environment.extend(service.env.clone());
-    environment.extend(tools.environment.clone());
+    environment.extend(tools.environment());
     Ok(environment)
 }

@@ -1,7 +1,8 @@
 //! Whether the machine has a toolchain.
 
-use prony_plan::{Toolchain, Version};
+use prony_plan::{System, Toolchain, Version};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A toolchain that is there.
@@ -11,15 +12,26 @@ pub struct Found {
     pub version: Version,
     /// The variable that tells builds and runs where it is, where it has one.
     pub located: Option<(String, String)>,
+    /// The folder that comes first on the PATH of builds and runs, where it has one.
+    pub path: Option<PathBuf>,
 }
 
-/// Asks the machine. The error says what is missing, in a sentence without a remedy.
-pub fn probe(toolchain: &Toolchain) -> Result<Found, String> {
+/// The system whose package manager this machine has.
+pub fn system() -> Option<System> {
+    let path = std::env::var_os("PATH")?;
+    let has =
+        |system: &System| std::env::split_paths(&path).any(|folder| folder.join(system.manager()).is_file());
+    System::ALL.into_iter().find(has)
+}
+
+/// Asks the machine; `cache` is where what was installed by package name lies. The error says what is missing, in a
+/// sentence without a remedy.
+pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
     let missing = || format!("{} is not on this machine", toolchain.title);
     let located = match &toolchain.locate {
         None => None,
         Some((command, variable)) => {
-            let folder = text(&shell(command, None).map_err(|_| missing())?);
+            let folder = text(&command_line(command, cache).output().map_err(|_| missing())?);
             let folder = folder
                 .lines()
                 .last()
@@ -29,10 +41,28 @@ pub fn probe(toolchain: &Toolchain) -> Result<Found, String> {
             Some((variable.clone(), folder.ok_or_else(missing)?))
         }
     };
-    let output = shell(&toolchain.probe, located.as_ref()).map_err(|_| missing())?;
+    let folder = located.as_ref().map(|(_, folder)| Path::new(folder));
+    let path = folder
+        .zip(toolchain.path.as_ref())
+        .map(|(folder, below)| folder.join(below));
+    let output = probed(toolchain, cache, located.as_ref(), path.as_deref()).map_err(|_| missing())?;
     let printed = text(&output);
     match toolchain.version_in(&printed) {
-        Some(version) => Ok(Found { version, located }),
+        // A probe that prints a version and fails has tried what a build needs, in vain.
+        Some(version) if !output.status.success() => {
+            let reason = String::from_utf8_lossy(&output.stderr);
+            let reason = reason.lines().map(str::trim).rfind(|line| !line.is_empty());
+            Err(format!(
+                "{} {version} is here, but not all of it{}",
+                toolchain.title,
+                reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
+            ))
+        }
+        Some(version) => Ok(Found {
+            version,
+            located,
+            path,
+        }),
         None if output.status.success() => Err(format!(
             "nobody can tell the version of {} from what `{}` prints: {}",
             toolchain.title,
@@ -43,13 +73,39 @@ pub fn probe(toolchain: &Toolchain) -> Result<Found, String> {
     }
 }
 
-fn shell(command: &str, variable: Option<&(String, String)>) -> io::Result<Output> {
+fn probed(
+    toolchain: &Toolchain,
+    cache: &Path,
+    variable: Option<&(String, String)>,
+    path: Option<&Path>,
+) -> io::Result<Output> {
+    let mut command = command_line(&toolchain.probe, cache);
+    command.envs(variable.map(|(name, value)| (name, value)));
+    if let Some(path) = path {
+        command.env("PATH", before_path(&[path.to_owned()]));
+    }
+    command.output()
+}
+
+/// The PATH of this process with these folders before it, but for those that are on it: what they hold was found there, and
+/// the order of the others stays.
+pub(super) fn before_path(folders: &[PathBuf]) -> String {
+    let inherited = std::env::var("PATH").unwrap_or_default();
+    let is_new = |folder: &&PathBuf| !std::env::split_paths(&inherited).any(|known| known == **folder);
+    let new = folders
+        .iter()
+        .filter(is_new)
+        .map(|folder| folder.display().to_string());
+    new.chain([inherited.clone()]).collect::<Vec<_>>().join(":")
+}
+
+fn command_line(command: &str, cache: &Path) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", command])
         .stdin(Stdio::null())
-        .envs(variable.map(|(name, value)| (name, value)));
-    shell.output()
+        .env("PRONY_CACHE", cache);
+    shell
 }
 
 fn text(output: &Output) -> String {
@@ -60,6 +116,10 @@ fn text(output: &Output) -> String {
 mod tests {
     use super::*;
 
+    fn probe(toolchain: &Toolchain) -> Result<Found, String> {
+        super::probe(toolchain, Path::new("/no/cache"))
+    }
+
     fn toolchain(probe: &str, locate: Option<&str>) -> Toolchain {
         Toolchain {
             name: "toy".to_owned(),
@@ -67,8 +127,10 @@ mod tests {
             locate: locate.map(|command| (command.to_owned(), "TOY".to_owned())),
             probe: probe.to_owned(),
             version: regex::Regex::new(r"toy (\d+(?:\.\d+)*)").expect("a regex"),
-            debian: vec!["toy".to_owned()],
+            path: None,
+            packages: std::collections::BTreeMap::new(),
             install: None,
+            needs: Vec::new(),
         }
     }
 
@@ -97,5 +159,29 @@ mod tests {
         let found = probe(&toolchain("echo toy $TOY", Some("printf '4\\n5\\n'"))).expect("there");
         assert_eq!(found.version, Version(vec![5]));
         assert_eq!(found.located, Some(("TOY".to_owned(), "5".to_owned())));
+    }
+
+    #[test]
+    fn a_probe_that_fails_after_the_version_names_what_it_tried() {
+        let error =
+            probe(&toolchain("echo toy 3.1; echo 'no toy box' >&2; exit 1", None)).expect_err("not all");
+        assert_eq!(error, "Toy 3.1 is here, but not all of it (no toy box)");
+    }
+
+    #[test]
+    fn what_was_installed_into_the_cache_is_found_on_the_path() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let bin = cache.path().join("toy/bin");
+        std::fs::create_dir_all(&bin).expect("made");
+        std::fs::write(bin.join("toy"), "#!/bin/sh\necho toy 7\n").expect("written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join("toy"), mode).expect("executable");
+        let toy = Toolchain {
+            path: Some("bin".to_owned()),
+            ..toolchain("toy", Some("ls -d \"$PRONY_CACHE/toy\""))
+        };
+        let found = super::probe(&toy, cache.path()).expect("there");
+        assert_eq!((found.version, found.path), (Version(vec![7]), Some(bin)));
+        super::probe(&toy, Path::new("/no/cache")).expect_err("missing");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::exchange::{Answer, Fault, judge};
 use super::report::Failure;
-use super::runner::Tally;
+use super::tally::Tally;
 use super::traits::Traits;
 use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2};
 use prony_contract::{Case, Delivery, Exchange};

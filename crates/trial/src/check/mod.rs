@@ -11,12 +11,11 @@ mod http1;
 mod http2;
 mod report;
 mod runner;
-mod service;
+mod tally;
 mod traits;
 
 pub use call::{CallReply, call};
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
-pub use service::{ServiceRequest, check_service, with_service};
 
 use prony_contract::Contract;
 use prony_load::{Protocol, Target};

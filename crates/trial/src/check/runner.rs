@@ -1,9 +1,10 @@
 //! Runs cases: side by side where their order is free, those that disturb others alone.
 
 use super::client::Client;
-use super::report::{CaseReport, Failure};
+use super::report::CaseReport;
+use super::tally::Tally;
 use super::traits::Traits;
-use prony_contract::{Case, Exchange};
+use prony_contract::Case;
 use prony_load::{Protocol, Target};
 use prony_measurement::Warning;
 use std::sync::Arc;
@@ -16,8 +17,6 @@ const SIDE_BY_SIDE: usize = 8;
 const TRIES: u32 = 3;
 /// The case with more headers than some servers take.
 const MANY_HEADERS: &str = "100 headers";
-/// Failures of a case that are kept.
-const KEPT: usize = 3;
 
 pub(super) async fn run(
     target: &Target,
@@ -68,47 +67,5 @@ async fn alone(target: &Target, protocol: Protocol, case: &Case) -> Tally {
             return tally;
         }
         tries += 1;
-    }
-}
-
-/// What came of some exchanges.
-#[derive(Default)]
-pub(super) struct Tally {
-    sent: usize,
-    failed: usize,
-    failures: Vec<Failure>,
-    pub(super) traits: Traits,
-}
-
-impl Tally {
-    pub(super) fn merge(&mut self, other: Self) {
-        self.sent += other.sent;
-        self.failed += other.failed;
-        self.failures.extend(other.failures);
-        self.failures.truncate(KEPT);
-        self.traits.merge(&other.traits);
-    }
-
-    /// A server may refuse more headers than it likes, if it says so with the status made for that (RFC 6585, section 5).
-    fn forgive_refused_headers(&mut self) {
-        let refused = |failure: &Failure| failure.what == "status" && failure.got.starts_with("431");
-        if self.failed > 0 && self.failed == self.failures.len() && self.failures.iter().all(refused) {
-            self.traits.too_many_headers += self.failed;
-            self.failed = 0;
-            self.failures.clear();
-        }
-    }
-
-    pub(super) fn record(&mut self, exchange: &Exchange, result: Result<(), Failure>) {
-        self.sent += 1;
-        if let Err(failure) = result {
-            self.failed += 1;
-            if self.failures.len() < KEPT {
-                self.failures.push(Failure {
-                    request: exchange.label.clone(),
-                    ..failure
-                });
-            }
-        }
     }
 }

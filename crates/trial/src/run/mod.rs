@@ -1,18 +1,18 @@
 //! A run: the trials of a plan, round by round.
 
-mod noise;
+mod shared;
+mod turns;
 
 use crate::Progress;
 use crate::build::Built;
-use crate::trial::{Bench, Trial, run_trial};
-use noise::Repeats;
-use prony_host::Wants;
-use prony_measurement::{Exclusion, ServiceId, Stage, TrialRecord};
-use prony_plan::{Catalogue, Entry, Plan, PlannedTrial, Service};
+use crate::noise::Repeats;
+use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use prony_host::{Placement, Wants};
+use prony_measurement::{Exclusion, Fault, ServiceId, Stage, TrialRecord};
+use prony_plan::{Catalogue, Design, Entry, Plan, PlannedTrial, Service, Starts};
+use shared::Shared;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
-
-pub use noise::{NoiseLimits, idle};
 
 /// All that a run needs.
 pub struct Run<'a> {
@@ -64,16 +64,18 @@ pub enum RunEnd {
     Interrupted,
 }
 
-/// Trials of one entry that may fail in the same way before the rest of them is not tried any more.
-const TRIES: u32 = 2;
+/// Repeats of a trial in which the bench failed.
+const VOID_REPEATS: u32 = 2;
+/// Places in a row that were void in spite of repeats, after which nothing is repeated any more: what fails is there to stay.
+const HOPELESS: u32 = 2;
 
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
     let topology = run.bench.host.topology();
-    let generator = topology.split(Wants::default()).generator;
+    let load = Placement::on(run.bench.host, Wants::default()).load;
     // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
     // allowed it may be, and the noise shows.
-    let _ = run.bench.host.pin_self(&generator);
+    let _ = run.bench.host.pin_self(&load.cpus);
     let end = all_rounds(run, watcher);
     let _ = run.bench.host.pin_self(&topology.cpus());
     end
@@ -85,16 +87,18 @@ fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String
         if state.is_over_budget() {
             return Ok(RunEnd::BudgetSpent);
         }
-        for planned in run.plan.round(round) {
-            if run.done.contains(&planned.place) || !state.takes_part(planned.entry) {
-                continue;
+        let goes_on = match run.plan.design {
+            Design::Sequence if run.plan.starts == Starts::Shared => {
+                state.in_shared_starts(round, watcher)?
             }
-            if run.bench.cancel.is_asked() {
-                return Ok(RunEnd::Interrupted);
+            Design::Sequence => state.in_sequence(round, watcher)?,
+            Design::Turns { window_ns, cycles } => {
+                let window = Duration::from_nanos(window_ns);
+                state.in_turns(round, TurnsOf { window, cycles }, watcher)?
             }
-            if !state.one(planned, watcher)? {
-                return Ok(RunEnd::Interrupted);
-            }
+        };
+        if !goes_on {
+            return Ok(RunEnd::Interrupted);
         }
         watcher.saw(Progress::Round { round });
         if round + 1 < run.plan.rounds {
@@ -112,10 +116,14 @@ struct State<'a> {
     run: &'a Run<'a>,
     began: Instant,
     repeats: Repeats,
-    /// By entry: how its last trials failed, and how many of them in a row.
-    failures: BTreeMap<usize, (Exclusion, u32)>,
+    /// By entry: how it failed by a fault of its own. It is not started again.
+    failures: BTreeMap<usize, Exclusion>,
+    /// The start that serves the trials, where they share one.
+    shared: Option<Shared>,
     /// The entries that the round holds; `None`: all.
     only: Option<BTreeSet<usize>>,
+    /// Places in a row whose trials were all void.
+    void_places: u32,
 }
 
 impl<'a> State<'a> {
@@ -126,8 +134,23 @@ impl<'a> State<'a> {
             began: Instant::now(),
             repeats,
             failures: BTreeMap::new(),
+            shared: None,
             only: None,
+            void_places: 0,
         }
+    }
+
+    /// The trials of a round, one after the other; says whether to go on.
+    fn in_sequence(&mut self, round: u32, watcher: &mut dyn Watcher) -> Result<bool, String> {
+        for planned in self.run.plan.round(round) {
+            if self.run.done.contains(&planned.place) || !self.takes_part(planned.entry) {
+                continue;
+            }
+            if self.run.bench.cancel.is_asked() || !self.one(planned, watcher)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn takes_part(&self, entry: usize) -> bool {
@@ -164,11 +187,12 @@ impl<'a> State<'a> {
     fn one(&mut self, planned: PlannedTrial, watcher: &mut dyn Watcher) -> Result<bool, String> {
         let entry = &self.run.plan.entries[planned.entry];
         watcher.saw(self.begins(planned, entry));
-        let Some(record) = self.attempt(planned, entry, watcher) else {
+        if self.skip(planned, watcher)? {
+            return Ok(true);
+        }
+        let Some(record) = self.attempt_until_it_counts(planned, entry, watcher)? else {
             return Ok(false);
         };
-        watcher.append(&record)?;
-        watcher.saw(Progress::Ended(Box::new(record.clone())));
         self.remember(planned.entry, &record);
         let Some(reason) = self
             .repeats
@@ -194,53 +218,87 @@ impl<'a> State<'a> {
         Ok(true)
     }
 
+    /// Tries until it is not the bench that fails, a few times. `None`: the user asked to stop now.
+    fn attempt_until_it_counts(
+        &mut self,
+        planned: PlannedTrial,
+        entry: &Entry,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<TrialRecord>, String> {
+        let mut repeats = 0;
+        loop {
+            let Some(record) = self.attempt(planned, entry, watcher) else {
+                return Ok(None);
+            };
+            watcher.append(&record)?;
+            watcher.saw(Progress::Ended(Box::new(record.clone())));
+            let Some(excluded) = void(&record) else {
+                self.void_places = 0;
+                return Ok(Some(record));
+            };
+            let hopeless =
+                self.void_places >= HOPELESS || matches!(excluded.stage, Stage::Toolchain | Stage::Build);
+            if repeats == VOID_REPEATS || hopeless || self.run.bench.cancel.is_asked() {
+                self.void_places += 1;
+                return Ok(Some(record));
+            }
+            repeats += 1;
+            watcher.saw(Progress::Repeats {
+                reason: format!("the bench failed, not the service: {}", excluded.reason),
+            });
+        }
+    }
+
     fn attempt(
-        &self,
+        &mut self,
         planned: PlannedTrial,
         entry: &Entry,
         watcher: &mut dyn Watcher,
     ) -> Option<TrialRecord> {
-        let (service, contract) = match self.parts(entry) {
-            Ok(parts) => parts,
-            Err(reason) => return Some(self.without_service(planned, entry, reason)),
-        };
+        match self.trial(planned, entry) {
+            Ok(trial) => {
+                let watch = &mut |progress| watcher.saw(progress);
+                match &mut self.shared {
+                    None => run_trial(&self.run.bench, &trial, watch),
+                    Some(shared) => shared.attempt(&self.run.bench, &trial, watch),
+                }
+            }
+            Err(excluded) => Some(self.without_service(planned, entry, excluded)),
+        }
+    }
+
+    /// What the trial needs; why there is none where the service was not built or has failed.
+    fn trial(&self, planned: PlannedTrial, entry: &Entry) -> Result<Trial<'a>, Exclusion> {
+        let (service, contract) = self.parts(entry)?;
         let number = self.run.plan.build_of(planned.round) as usize;
         let services = self.run.built.get(number);
         let built = match services.and_then(|services| services.get(&id_of(entry))) {
-            Some(Ok(built)) => built,
-            Some(Err(excluded)) => return Some(self.without_service(planned, entry, excluded.clone())),
+            Some(built) => built.as_ref().map_err(Clone::clone)?,
             None => {
-                let reason = "it was not built".to_owned();
-                let excluded = Exclusion {
+                return Err(Exclusion {
                     stage: Stage::Build,
-                    reason,
+                    reason: "it was not built".to_owned(),
                     log_tail: Vec::new(),
-                };
-                return Some(self.without_service(planned, entry, excluded));
+                    fault: Fault::Service,
+                });
             }
         };
-        if let Some((excluded, TRIES..)) = self.failures.get(&planned.entry) {
-            let reason = format!(
-                "not tried again after {TRIES} failures in a row: {}",
-                excluded.reason
-            );
-            return Some(self.without_service(
-                planned,
-                entry,
-                Exclusion {
-                    reason,
-                    ..excluded.clone()
-                },
-            ));
+        if let Some(excluded) = self.failures.get(&planned.entry) {
+            return Err(Exclusion {
+                reason: format!(
+                    "not started again after a failure of its own: {}",
+                    excluded.reason
+                ),
+                ..excluded.clone()
+            });
         }
-        let trial = Trial {
+        Ok(Trial {
             plan: self.run.plan,
             planned,
             service,
             built,
             contract,
-        };
-        run_trial(&self.run.bench, &trial, &mut |progress| watcher.saw(progress))
+        })
     }
 
     fn parts(&self, entry: &Entry) -> Result<(&'a Service, &'a prony_contract::Contract), Exclusion> {
@@ -249,6 +307,7 @@ impl<'a> State<'a> {
             stage: Stage::Build,
             reason: format!("{what} is no longer in this checkout"),
             log_tail: Vec::new(),
+            fault: Fault::Service,
         };
         let group = self.run.plan.group_of(entry);
         let contract = catalogue
@@ -269,6 +328,7 @@ impl<'a> State<'a> {
             place: planned.place,
             round: planned.round,
             build: self.run.plan.build_number(planned.round),
+            start: None,
             service: id_of(entry),
             contract: group.contract.clone(),
             workload: group.workload.clone(),
@@ -279,21 +339,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A service that fails its check or does not start will do so again; one that failed under load may be unlucky.
+    /// A service that failed by a fault of its own is not started again: what the bench does wrong is repeated at once.
     fn remember(&mut self, entry: usize, record: &TrialRecord) {
-        match &record.result {
-            Ok(_) => {
-                self.failures.remove(&entry);
-            }
-            Err(excluded) => {
-                let known = self
-                    .failures
-                    .get(&entry)
-                    .filter(|(before, _)| before.stage == excluded.stage);
-                let count = known.map_or(0, |(_, count)| *count);
-                let first = known.map_or_else(|| excluded.clone(), |(before, _)| before.clone());
-                self.failures.insert(entry, (first, count + 1));
-            }
+        if let Err(excluded) = &record.result
+            && excluded.fault == Fault::Service
+        {
+            self.failures.entry(entry).or_insert_with(|| excluded.clone());
         }
     }
 
@@ -312,6 +363,12 @@ impl<'a> State<'a> {
                 .sum(),
         }
     }
+}
+
+/// Why a trial is void: the bench failed in it, not the service.
+fn void(record: &TrialRecord) -> Option<&Exclusion> {
+    let failed = record.result.as_ref().err();
+    failed.filter(|excluded| excluded.fault == Fault::Lab)
 }
 
 fn id_of(entry: &Entry) -> ServiceId {

@@ -126,7 +126,7 @@ fn an_interval_that_was_cut_short_changes_nothing() {
         completed: 3,
         ..detector.intervals[0]
     });
-    assert_eq!(cut.finish().classification, Classification::Flat);
+    assert_eq!(cut.finish().classification, Classification::Short);
     let mut alone = series(30, 0.01, 2, |_| 50_000.0);
     alone.push(Interval {
         start_s: 3.0,
@@ -147,6 +147,20 @@ fn few_replies_have_no_percentile() {
 }
 
 #[test]
+fn a_long_warm_up_without_a_change_is_flat() {
+    let second = Duration::from_secs(1);
+    let mut detector = Detector::new(Bounds {
+        least: 4 * second,
+        most: 9 * second,
+    });
+    for interval in series(45, 0.01, 3, |_| 50_000.0) {
+        detector.push(interval);
+    }
+    assert!(detector.is_over());
+    assert_eq!(detector.finish().classification, Classification::Flat);
+}
+
+#[test]
 fn a_warm_up_ends_between_its_bounds() {
     let bounds = Bounds {
         least: Duration::from_secs(1),
@@ -163,7 +177,11 @@ fn a_warm_up_ends_between_its_bounds() {
         detector.finish()
     };
     let flat = run(series(200, 0.01, 3, |_| 50_000.0));
-    assert_eq!(flat.classification, Classification::Flat);
+    assert_eq!(
+        flat.classification,
+        Classification::Short,
+        "a dozen intervals cannot tell flat from warmed up"
+    );
     assert!(
         flat.warm_up_s >= 1.0 && flat.warm_up_s < 2.5,
         "{}",

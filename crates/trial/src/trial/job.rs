@@ -1,8 +1,7 @@
 //! What the generator of a trial is told.
 
-use super::Trial;
+use super::{Seat, Trial};
 use prony_contract::ContractError;
-use prony_host::Split;
 use prony_load::{Check, Job, Phases, Target, TransportChoice, WarmUp};
 use prony_plan::WarmUpChoice;
 
@@ -23,24 +22,26 @@ pub fn target_of(host: &str, port: u16) -> Target {
         port,
         authority: format!("{host}:{port}"),
         tls: None,
+        reach: prony_load::Reach::default(),
     }
 }
 
-pub(super) fn job(trial: &Trial<'_>, target: &Target, split: &Split) -> Result<Job, ContractError> {
+pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job, ContractError> {
     let (group, protocol) = (trial.group(), trial.entry().protocol);
-    let threads = split
-        .generator
-        .len()
-        .clamp(1, group.load.connections().max(1) as usize);
+    let generator = &seat.placement.load.cpus;
+    let threads = generator.len().clamp(1, group.load.connections().max(1) as usize);
     Ok(Job {
         target: target.clone(),
         protocol,
         load: group.load.clone(),
         workload: trial.contract.workload(&group.workload, protocol)?,
         phases: Phases {
-            warm_up: match group.warm_up {
-                WarmUpChoice::FixedNs(ns) => WarmUp::FixedNs(ns),
-                WarmUpChoice::Steady { most_ns, .. } => WarmUp::UntilTold { limit_ns: most_ns },
+            warm_up: match (seat.lane, group.warm_up) {
+                (Some(lane), _) => WarmUp::UntilTold {
+                    limit_ns: lane.warm_up_limit.as_nanos() as u64,
+                },
+                (None, WarmUpChoice::FixedNs(ns)) => WarmUp::FixedNs(ns),
+                (None, WarmUpChoice::Steady { most_ns, .. }) => WarmUp::UntilTold { limit_ns: most_ns },
             },
             measurement_ns: group.duration_ns,
             drain_ns: group.timeout_ns.min(DRAIN_NS),
@@ -51,10 +52,12 @@ pub(super) fn job(trial: &Trial<'_>, target: &Target, split: &Split) -> Result<J
             keep: KEPT,
         },
         threads: threads as u32,
-        cpus: split.generator.as_slice().to_vec(),
+        cpus: generator.as_slice().to_vec(),
         transport: TransportChoice::Auto,
         interval_ns: INTERVAL_NS,
         seed: trial.seed(),
         search: group.search.clone(),
+        limits: prony_load::Limits::default(),
+        log: None,
     })
 }

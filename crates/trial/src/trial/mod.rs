@@ -1,27 +1,40 @@
 //! The story of one trial.
 
+mod enter;
 mod job;
 mod phases;
+
 mod ready;
+mod seat;
+mod shared;
 mod start;
+mod turns;
 mod window;
 
 use crate::build::Built;
-use crate::check::{self, CheckReport, CheckRequest};
-use crate::{Cancel, Failure, Generator, Loading, Progress};
+use crate::check::{self, CheckRequest};
+use crate::{Began, Cancel, Failure, Generator, Progress};
+use enter::{Broken, Course, Done};
 use phases::Phases;
 use prony_contract::Contract;
-use prony_host::{Ending, Host, Isolation, Split, Wants};
-use prony_load::Target;
-use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord, Warning, WarningKind};
-use prony_plan::{Entry, GroupPlan, Plan, PlannedTrial, Service, WorkersUse};
+use prony_host::{Ending, Host, Isolation};
+use prony_measurement::{
+    Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
+};
+use prony_plan::{Entry, GroupPlan, Plan, PlannedTrial, Service};
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
+pub use enter::{Entered, enter};
 pub use job::target_of;
-pub use ready::wait as wait_until_ready;
-pub use start::{Subject, start_backend, start_service};
+pub(crate) use ready::wait as wait_until_ready;
+pub use seat::{Lane, Seat};
+pub use shared::{SharedService, run_on};
+pub use start::{Backend, Start, Subject};
+pub(crate) use start::{start_backend, start_service};
+pub use turns::{TurnsOf, run_turns};
+pub use window::Window;
 
 /// What all trials of a run share.
 #[derive(Clone, Copy)]
@@ -43,10 +56,12 @@ pub struct Options {
     pub logs: PathBuf,
     /// Whether limits that cannot be set are errors.
     pub isolation: Isolation,
-    /// Program and arguments that start a backend; it reads `HOST`, `PORT` and `DELAY_MS` from its environment.
+    /// Program and arguments that start a backend; it takes `--host`, `--port`, `--delay` and `--workers`.
     pub backend: Vec<String>,
     /// The noise beyond which a trial is repeated; `None`: it is never repeated.
     pub noise: Option<crate::NoiseLimits>,
+    /// A generator reports ten times a second; one that says nothing for this long is stuck.
+    pub silence: Duration,
 }
 
 /// One trial that is to be done.
@@ -66,8 +81,6 @@ pub struct Trial<'a> {
 
 /// Lines of a log that are kept with the reason of an exclusion.
 const LOG_LINES: usize = 20;
-/// Tries with another port when the one that was free is taken by the time the service binds it.
-const PORTS: u32 = 3;
 /// Tries of the check after the load, and the pause between them: a service may still be busy with what it was sent.
 const RECHECKS: u32 = 3;
 const RECHECK_PAUSE: Duration = Duration::from_millis(300);
@@ -99,18 +112,19 @@ impl Trial<'_> {
     }
 
     /// Its record, with this result.
-    pub fn record(&self, started: SystemTime, result: Result<Measurement, Exclusion>) -> TrialRecord {
+    pub fn record(&self, began: Began, result: Result<Measurement, Exclusion>) -> TrialRecord {
         let group = self.group();
         TrialRecord {
             place: self.planned.place,
             round: self.planned.round,
             build: self.plan.build_number(self.planned.round),
+            start: None,
             service: self.id(),
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load_record(),
-            started_at: humantime::format_rfc3339_seconds(started).to_string(),
-            took_s: started.elapsed().unwrap_or_default().as_secs_f64(),
+            started_at: began.time_of_day(),
+            took_s: began.elapsed().as_secs_f64(),
             result,
         }
     }
@@ -122,11 +136,11 @@ pub fn run_trial(
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Option<TrialRecord> {
-    let started = SystemTime::now();
+    let began = Began::now();
     match attempt(bench, trial, watch) {
-        Ok(measurement) => Some(trial.record(started, Ok(measurement))),
+        Ok(measurement) => Some(trial.record(began, Ok(measurement))),
         Err((failure, _)) if failure.interrupted => None,
-        Err((failure, log)) => Some(trial.record(started, Err(failure.with_log(log)))),
+        Err((failure, log)) => Some(trial.record(began, Err(failure.with_log(log)))),
     }
 }
 
@@ -136,102 +150,50 @@ fn attempt(
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, (Failure, Vec<String>)> {
-    let split = bench.host.topology().split(Wants {
-        backend: trial.contract.backend.is_some(),
-        service_cpus: trial.plan.limits.cpus.map(|cpus| cpus.ceil() as usize),
-    });
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let without_log = |failure| (failure, Vec::new());
-        let backend = start_backend(bench, trial.contract, &split).map_err(without_log)?;
-        let mut subject = start_service(bench, trial, &split, backend).map_err(without_log)?;
-        let measured = steps(bench, trial, &split, &mut subject, watch);
-        let ended = subject.service.ended();
-        let stopped = subject.service.stop();
-        if tries < PORTS && measured.is_err() && ended.is_some() && somebody_else_listens(&subject.target) {
-            continue;
+    let seat = Seat::alone(bench.host, trial.contract, trial.plan.limits.cpus);
+    let course = Course {
+        bench,
+        trial,
+        seat: &seat,
+    };
+    let (done, measurement) = course.as_far_as(watch, |entered, watch| course.measure(entered, watch))?;
+    let mut subject = done.subject;
+    let ended = subject.service.ended();
+    let stopped = subject.service.stop();
+    let done = judge_ending(measurement, ended, stopped);
+    done.map_err(|failure| (failure, subject.service.log_tail(LOG_LINES)))
+}
+
+impl Course<'_> {
+    /// From the begin of its load until the service has answered rightly after it.
+    fn measure(
+        self,
+        mut entered: Entered,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Done, Measurement), Broken> {
+        let phases = self.phases(&mut entered, watch);
+        let done = entered.done();
+        let target = done.subject.target.clone();
+        let measured = phases.and_then(|(steadiness, recording, window)| {
+            judge_recording(self.trial.plan, &recording)?;
+            check_after(self.bench, self.trial, &self.request(&target), watch)?;
+            Ok(done.measurement(recording, steadiness, Some(window)))
+        });
+        match measured {
+            Ok(measurement) => Ok((done, measurement)),
+            Err(failure) => Err(Broken::new(failure, done.subject)),
         }
-        let done = judge_ending(measured, ended, stopped);
-        return done.map_err(|failure| (failure, subject.service.log_tail(LOG_LINES)));
     }
-}
 
-/// Whether the service ended because its port was taken between the moment it was chosen and the moment it was used.
-fn somebody_else_listens(target: &Target) -> bool {
-    std::net::TcpStream::connect((target.host.as_str(), target.port)).is_ok()
-}
-
-/// The steps between start and stop.
-fn steps(
-    bench: &Bench<'_>,
-    trial: &Trial<'_>,
-    split: &Split,
-    subject: &mut Subject,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Measurement, Failure> {
-    let target = subject.target.clone();
-    let request = request_of(trial, &target);
-    let limit = trial.service.start_timeout;
-    let start_up = ready::wait(&mut *subject.service, &request, limit, bench.cancel)?;
-    let checked = check_before(bench, trial, &request, watch)?;
-    let mut loading = begin_load(bench, trial, &target, split)?;
-    let mut phases = Phases::new(bench.cancel, &mut *loading, subject, watch);
-    let steadiness = phases.warm_up(trial.group().warm_up)?;
-    let (recording, window) = phases.measure()?;
-    drop(loading);
-    judge_recording(trial.plan, &recording)?;
-    check_after(bench, trial, &request, watch)?;
-    let mut measurement = window.measurement(recording, steadiness, start_up);
-    measurement.service_cpus = split.service.as_slice().to_vec();
-    measurement.generator_cpus = split.generator.as_slice().to_vec();
-    let warnings = [&split.warnings, subject.service.warnings(), &checked.warnings];
-    measurement
-        .warnings
-        .extend(warnings.into_iter().flatten().cloned());
-    measurement.warnings.extend(one_cpu(trial.service, split));
-    Ok(measurement)
-}
-
-fn begin_load(
-    bench: &Bench<'_>,
-    trial: &Trial<'_>,
-    target: &Target,
-    split: &Split,
-) -> Result<Box<dyn Loading>, Failure> {
-    let job = job::job(trial, target, split);
-    let job = job.map_err(|error| Failure::new(Stage::WarmUp, error.to_string()))?;
-    let log = bench.options.logs.join("generator.log");
-    bench.generator.begin(bench.host, &job, &split.generator, &log)
-}
-
-fn request_of<'a>(trial: &Trial<'a>, target: &'a Target) -> CheckRequest<'a> {
-    CheckRequest {
-        contract: trial.contract,
-        target,
-        protocol: trial.entry().protocol,
-        seed: trial.seed(),
-        thorough: false,
-    }
-}
-
-fn check_before(
-    bench: &Bench<'_>,
-    trial: &Trial<'_>,
-    request: &CheckRequest<'_>,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<CheckReport, Failure> {
-    if bench.cancel.is_now() {
-        return Err(Failure::interrupted(Stage::Check));
-    }
-    let report = check::check(request);
-    watch(Progress::Checked(Box::new(report.row(&trial.id()))));
-    match report.first_failure() {
-        None => Ok(report),
-        Some(failure) => Err(Failure::new(
-            Stage::Check,
-            format!("it breaks its contract: {failure}"),
-        )),
+    fn phases(
+        self,
+        entered: &mut Entered,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Steadiness, Recording, Window), Failure> {
+        let mut phases = Phases::new(self.bench, entered, watch);
+        let steadiness = phases.warm_up(self.trial.group().warm_up)?;
+        let (recording, window) = phases.measure()?;
+        Ok((steadiness, recording, window))
     }
 }
 
@@ -266,7 +228,7 @@ fn check_after(
     ))
 }
 
-fn judge_recording(plan: &Plan, recording: &prony_measurement::Recording) -> Result<(), Failure> {
+fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
     let outcomes = &recording.outcomes;
     let wrong = || {
         let first = recording.wrong_replies.first();
@@ -306,32 +268,39 @@ fn word(outcome: prony_measurement::Outcome) -> String {
     json.as_str().unwrap_or_default().replace('_', " ")
 }
 
+/// A failure as it is told where the service has ended: that is why, unless the failure says so itself.
+fn blamed(failure: Failure, ended: Option<&Ending>) -> Failure {
+    let told = failure.interrupted
+        || failure.stage == Stage::Start
+        // Phases notice it themselves and have said so.
+        || failure.reason.starts_with("the service ");
+    match ended {
+        Some(ending) if !told => {
+            let text = format!("the service {ending}; {}", failure.reason);
+            Failure::new(failure.stage, text)
+        }
+        _ => failure,
+    }
+}
+
 /// A service that ended by itself gave nothing, whatever else was noticed of it.
 fn judge_ending(
-    measured: Result<Measurement, Failure>,
+    mut measurement: Measurement,
     ended: Option<Ending>,
     stopped: Result<Ending, prony_host::HostError>,
 ) -> Result<Measurement, Failure> {
-    let mut measurement = match (measured, ended) {
-        (Err(failure), _) if failure.interrupted || failure.stage == Stage::Start => return Err(failure),
-        (Err(failure), Some(ending)) => {
-            let text = format!("the service {ending}; {}", failure.reason);
-            // Phases notice it themselves and have said so.
-            let told = failure.reason.starts_with("the service ");
-            return Err(if told {
-                failure
-            } else {
-                Failure::new(failure.stage, text)
-            });
-        }
-        (Ok(_), Some(ending)) => {
-            return Err(Failure::new(
-                Stage::Measure,
-                format!("the service {ending}, under the load"),
-            ));
-        }
-        (measured, None) => measured?,
-    };
+    if let Some(ending) = ended {
+        return Err(Failure::new(
+            Stage::Measure,
+            format!("the service {ending}, under the load"),
+        ));
+    }
+    measurement.warnings.extend(judge_stop(stopped)?);
+    Ok(measurement)
+}
+
+/// How a service that was still there was stopped.
+fn judge_stop(stopped: Result<Ending, prony_host::HostError>) -> Result<Option<Warning>, Failure> {
     let ending = stopped.map_err(|error| Failure::host(Stage::Stop, &error))?;
     if ending.why.is_some() {
         // One of several processes: the service as a whole went on.
@@ -340,28 +309,6 @@ fn judge_ending(
             format!("one of its processes {ending}"),
         ));
     }
-    if ending.ignored_term {
-        let text = "the service did not end on TERM within its grace time and was killed";
-        measurement.warnings.push(Warning::new(WarningKind::Note, text));
-    }
-    Ok(measurement)
-}
-
-fn one_cpu(service: &Service, split: &Split) -> Option<Warning> {
-    let several = split.service.len();
-    (service.workers.uses == WorkersUse::OneCpu && several > 1).then(|| {
-        let text = format!(
-            "it can use one of its {several} CPUs only ({})",
-            service.workers.how
-        );
-        Warning::new(WarningKind::OneCpu, text)
-    })
-}
-
-/// Waits at most this long for something that ends soon, then looks at the rest of the world.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
-
-/// A deadline that silence must not pass.
-pub(crate) fn silent_since(heard: Instant, most: Duration) -> bool {
-    heard.elapsed() > most
+    let text = "the service did not end on TERM within its grace time and was killed";
+    Ok(ending.ignored_term.then(|| Warning::new(WarningKind::Note, text)))
 }

@@ -1,38 +1,44 @@
 //! The load of a trial, phase by phase, as its generator reports it.
 
-use super::start::Subject;
-use super::window::{self, Window};
-use super::{TICK, silent_since};
-use crate::generator::{Heard, Loading};
+use super::Bench;
+use super::enter::Entered;
+use super::window::Window;
+use crate::generator::Heard;
 use crate::steady::{self, Bounds, Detector};
-use crate::{Cancel, Failure, Progress};
+use crate::{Failure, Progress};
+use prony_host::Process;
 use prony_measurement::{Command, Event, Interval, Phase, Recording, Stage, Steadiness};
 use prony_plan::WarmUpChoice;
 use std::time::{Duration, Instant};
 
-/// A generator reports ten times a second; one that says nothing for this long is stuck.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Waits at most this long for an event, then looks at the rest of the world.
+const TICK: Duration = Duration::from_millis(50);
 
 pub(super) struct Phases<'a> {
-    cancel: &'a Cancel,
-    loading: &'a mut dyn Loading,
-    subject: &'a mut Subject,
+    bench: &'a Bench<'a>,
+    entered: &'a mut Entered,
     watch: &'a mut dyn FnMut(Progress),
+    /// When the generator last said something.
+    heard: Instant,
 }
 
 impl<'a> Phases<'a> {
     pub(super) fn new(
-        cancel: &'a Cancel,
-        loading: &'a mut dyn Loading,
-        subject: &'a mut Subject,
+        bench: &'a Bench<'a>,
+        entered: &'a mut Entered,
         watch: &'a mut dyn FnMut(Progress),
     ) -> Self {
         Self {
-            cancel,
-            loading,
-            subject,
+            bench,
+            entered,
             watch,
+            heard: Instant::now(),
         }
+    }
+
+    /// The service that is loaded.
+    pub(super) fn service(&mut self) -> &mut dyn Process {
+        &mut *self.entered.subject.service
     }
 
     /// Until the service is warm and the measurement has begun.
@@ -56,7 +62,7 @@ impl<'a> Phases<'a> {
                     Some(detector) => {
                         detector.push(interval);
                         if !told && detector.is_over() {
-                            self.loading.tell(Command::Measure);
+                            self.entered.loading.tell(Command::Measure);
                             told = true;
                         }
                     }
@@ -65,15 +71,20 @@ impl<'a> Phases<'a> {
                     phase: Phase::Measurement,
                     ..
                 } => {
-                    window::begin(self.subject, self.loading)?;
+                    self.entered.begin_window()?;
                     return Ok(detector.map_or_else(|| steady::fixed(intervals), Detector::finish));
                 }
                 Event::Phase { .. } | Event::Interval { .. } => {}
                 Event::Recording { .. } => {
                     let text = "the generator ended before the measurement began";
-                    return Err(Failure::new(Stage::WarmUp, text));
+                    return Err(Failure::lab(Stage::WarmUp, text));
                 }
-                Event::Failed { reason } => return Err(Failure::new(Stage::WarmUp, reason)),
+                Event::Failed { reason, fault } => {
+                    return Err(Failure {
+                        fault,
+                        ..Failure::new(Stage::WarmUp, reason)
+                    });
+                }
             }
         }
     }
@@ -86,47 +97,60 @@ impl<'a> Phases<'a> {
                 Event::Phase {
                     phase: Phase::Drain, ..
                 } if window.is_none() => {
-                    window = Some(window::end(self.subject, self.loading)?);
+                    window = Some(self.entered.end_window()?);
                 }
                 Event::Phase { .. } | Event::Interval { .. } => {}
                 Event::Recording { recording } => {
                     let window = match window {
                         Some(window) => window,
-                        None => window::end(self.subject, self.loading)?,
+                        None => self.entered.end_window()?,
                     };
                     return Ok((*recording, window));
                 }
-                Event::Failed { reason } => return Err(Failure::new(Stage::Measure, reason)),
+                Event::Failed { reason, fault } => {
+                    return Err(Failure {
+                        fault,
+                        ..Failure::new(Stage::Measure, reason)
+                    });
+                }
             }
         }
     }
 
     /// The next event; an error when the service or the generator ends, or the user has had enough.
     fn next(&mut self, stage: Stage) -> Result<Event, Failure> {
-        let begin = Instant::now();
         loop {
-            let heard = self.loading.next(TICK);
-            if self.cancel.is_now() {
-                return Err(Failure::interrupted(stage));
+            if let Some(event) = self.next_within(stage, TICK)? {
+                return Ok(event);
             }
-            if let Some(ending) = self.subject.service.ended() {
-                return Err(Failure::new(
-                    stage,
-                    format!("the service {ending}, under the load"),
-                ));
+        }
+    }
+
+    /// The next event, where it comes within this time.
+    pub(super) fn next_within(&mut self, stage: Stage, within: Duration) -> Result<Option<Event>, Failure> {
+        let heard = self.entered.loading.next(within);
+        if self.bench.cancel.is_now() {
+            return Err(Failure::interrupted(stage));
+        }
+        if let Some(ending) = self.service().ended() {
+            return Err(Failure::new(
+                stage,
+                format!("the service {ending}, under the load"),
+            ));
+        }
+        let silence = self.bench.options.silence;
+        match heard {
+            Heard::Event(event) => {
+                self.heard = Instant::now();
+                self.show(&event);
+                Ok(Some(event))
             }
-            match heard {
-                Heard::Event(event) => {
-                    self.show(&event);
-                    return Ok(event);
-                }
-                Heard::Gone(reason) => return Err(Failure::new(stage, reason)),
-                Heard::Nothing if silent_since(begin, SILENCE) => {
-                    let text = format!("the generator said nothing for {SILENCE:?}");
-                    return Err(Failure::new(stage, text));
-                }
-                Heard::Nothing => {}
+            Heard::Gone(reason) => Err(Failure::lab(stage, reason)),
+            Heard::Nothing if self.heard.elapsed() > silence => {
+                let text = format!("the generator said nothing for {silence:?}");
+                Err(Failure::lab(stage, text))
             }
+            Heard::Nothing => Ok(None),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Waiting until a service is ready: it accepts connections, then it answers rightly.
 
 use crate::check::{self, CheckRequest};
+use crate::reach::is_listening;
 use crate::{Cancel, Failure};
 use prony_contract::{Case, Delivery};
 use prony_host::Process;
 use prony_load::Target;
 use prony_measurement::{Stage, StartUp};
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,6 @@ const SOON: Duration = Duration::from_millis(1);
 /// The same after [`PATIENT_AFTER`]: looking disturbs a service that is slow to start.
 const LATER: Duration = Duration::from_millis(10);
 const PATIENT_AFTER: Duration = Duration::from_millis(500);
-/// Longest wait for a connection of a port that neither accepts nor refuses.
-const CONNECT: Duration = Duration::from_secs(1);
 
 /// A service that answers, but wrongly, is not waited for any longer than this: the check will say what is wrong. A status
 /// of 500 and above says that it is not ready yet.
@@ -33,7 +31,7 @@ enum Look {
 }
 
 /// Waits until the service accepts connections and answers the contract's first request rightly.
-pub fn wait(
+pub(crate) fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
     limit: Duration,
@@ -56,9 +54,7 @@ pub fn wait(
 }
 
 fn listens(target: &Target) -> Look {
-    let addresses = (target.host.as_str(), target.port).to_socket_addrs();
-    let mut addresses = addresses.into_iter().flatten();
-    if addresses.any(|address| TcpStream::connect_timeout(&address, CONNECT).is_ok()) {
+    if is_listening(&target.host, target.port) {
         Look::Yes
     } else {
         Look::NotYet(format!("nothing listens on {}:{}", target.host, target.port))

@@ -1,17 +1,46 @@
 //! Starting a service and what it needs.
 
 use super::job::target_of;
-use super::{Bench, Trial};
-use crate::Failure;
+use super::{Bench, Seat, Trial};
+use crate::reach::is_listening;
+use crate::{Built, Failure};
 use prony_contract::Contract;
-use prony_host::{Cpus, HostError, Limits, Network, Process, ProcessSpec, Split, Stdio};
+use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
 use prony_measurement::Stage;
-use prony_plan::Plan;
+use prony_plan::{Address, Service};
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// A service that is to be started, and in which frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// Where it was built.
+    pub built: &'a Built,
+    /// Where it is to listen.
+    pub address: &'a Address,
+    /// Its limits.
+    pub limits: prony_plan::Limits,
+    /// The network between it and whoever asks it.
+    pub network: Option<prony_plan::Network>,
+}
+
+impl<'a> Start<'a> {
+    /// The service of a trial, in the frame of its plan.
+    pub fn of(trial: &Trial<'a>) -> Self {
+        Self {
+            service: trial.service,
+            built: trial.built,
+            address: &trial.plan.address,
+            limits: trial.plan.limits,
+            network: trial.plan.network,
+        }
+    }
+}
 
 /// A started service, where it is reached, and its backend.
 pub struct Subject {
@@ -40,34 +69,34 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Time between two samples.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Tries with another port when the one that was free is taken by the time the process binds it.
-const PORTS: u32 = 3;
+pub(super) const PORTS: u32 = 3;
 /// Time for a port that the plan names to become free.
 const PORT_LEAVES: Duration = Duration::from_secs(2);
 /// Time for the backend to listen.
 const BACKEND_READY: Duration = Duration::from_secs(10);
 
-/// Starts the service of a trial with the backend that it needs.
-pub fn start_service(
+/// Starts a service with the backend that it needs.
+pub(crate) fn start_service(
     bench: &Bench<'_>,
-    trial: &Trial<'_>,
-    split: &Split,
+    start: &Start<'_>,
+    seat: &Seat,
     backend: Option<Backend>,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
-    if trial.plan.network.is_some() && backend.is_some() {
+    if start.network.is_some() && backend.is_some() {
         let text =
             "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
         return Err(Failure::new(Stage::Start, text));
     }
-    let port = match trial.plan.address.port {
-        Some(port) => free(bench, trial.plan, port)?,
+    let port = match start.address.port {
+        Some(port) => free(bench, start.address, port)?,
         None => bench.host.free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, trial, split, port, backend.as_ref());
+    let spec = spec_of(bench, start, seat, port, backend.as_ref());
     let service = bench.host.start(&spec).map_err(failed)?;
     let address = service
         .address()
-        .unwrap_or_else(|| reached_at(listens_at(bench, trial.plan)))
+        .unwrap_or_else(|| reached_at(listens_at(bench, start.address)))
         .to_owned();
     Ok(Subject {
         service,
@@ -77,11 +106,8 @@ pub fn start_service(
 }
 
 /// The address that services are told to listen on.
-fn listens_at<'a>(bench: &Bench<'a>, plan: &'a Plan) -> &'a str {
-    plan.address
-        .host
-        .as_deref()
-        .unwrap_or_else(|| bench.host.address())
+fn listens_at<'a>(bench: &Bench<'a>, address: &'a Address) -> &'a str {
+    address.host.as_deref().unwrap_or_else(|| bench.host.address())
 }
 
 /// The address at which what listens there is reached from here: all interfaces are reached on the loopback.
@@ -94,8 +120,8 @@ fn reached_at(listens: &str) -> &str {
 }
 
 /// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
-fn free(bench: &Bench<'_>, plan: &Plan, port: u16) -> Result<u16, Failure> {
-    let address = (listens_at(bench, plan), port);
+fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
+    let address = (listens_at(bench, address), port);
     let began = Instant::now();
     loop {
         match TcpListener::bind(address) {
@@ -106,7 +132,7 @@ fn free(bench: &Bench<'_>, plan: &Plan, port: u16) -> Result<u16, Failure> {
                     "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
                     address.0
                 );
-                return Err(Failure::new(Stage::Start, text));
+                return Err(Failure::lab(Stage::Start, text));
             }
         }
     }
@@ -114,25 +140,25 @@ fn free(bench: &Bench<'_>, plan: &Plan, port: u16) -> Result<u16, Failure> {
 
 fn spec_of(
     bench: &Bench<'_>,
-    trial: &Trial<'_>,
-    split: &Split,
+    start: &Start<'_>,
+    seat: &Seat,
     port: u16,
     backend: Option<&Backend>,
 ) -> ProcessSpec {
-    let (service, plan) = (trial.service, trial.plan);
-    let workers = plan
+    let (service, placement) = (start.service, &seat.placement);
+    let workers = start
         .limits
         .cpus
         .map_or(usize::MAX, |cpus| cpus.ceil() as usize)
-        .min(split.service.len())
+        .min(placement.service.cpus.len())
         .max(1);
-    let mut environment = trial.built.environment.clone();
+    let mut environment = start.built.environment.clone();
     environment.extend(service.env.clone());
     // In a network of its own every address is reached by the generator alone.
-    let listen = if plan.network.is_some() {
+    let listen = if start.network.is_some() {
         "0.0.0.0"
     } else {
-        listens_at(bench, plan)
+        listens_at(bench, start.address)
     };
     environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());
@@ -143,26 +169,26 @@ fn spec_of(
     ProcessSpec {
         name: service.label(),
         command: vec!["sh".to_owned(), "-c".to_owned(), service.run.clone()],
-        folder: trial.built.folder.clone(),
+        folder: start.built.folder.clone(),
         environment,
-        cpus: split.service.clone(),
-        supervisor_cpus: split.generator.clone(),
+        cpus: placement.service.cpus.clone(),
+        supervisor_cpus: placement.load.cpus.clone(),
         limits: Limits {
-            cpus: plan.limits.cpus,
-            memory_bytes: plan.limits.memory_bytes,
+            cpus: start.limits.cpus,
+            memory_bytes: start.limits.memory_bytes,
             files: None,
             disk_bytes: Some(DISK_BYTES),
         },
         isolation: bench.options.isolation,
-        network: plan.network.map(|network| Network {
+        network: start.network.map(|network| Network {
             delay: Duration::from_nanos(network.delay_ns),
             rate_bits_per_s: network.rate_bits_per_s,
         }),
         stdio: Stdio::Logged,
-        log: bench
-            .options
-            .logs
-            .join(format!("{}-{}.log", service.name, service.variant)),
+        log: seat.log(
+            &bench.options.logs,
+            &format!("{}-{}", service.name, service.variant),
+        ),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         sample_every: Some(SAMPLE_EVERY),
@@ -170,17 +196,17 @@ fn spec_of(
 }
 
 /// Starts the backend that a contract needs and waits until it listens.
-pub fn start_backend(
+pub(crate) fn start_backend(
     bench: &Bench<'_>,
     contract: &Contract,
-    split: &Split,
+    seat: &Seat,
 ) -> Result<Option<Backend>, Failure> {
     let Some(wanted) = &contract.backend else {
         return Ok(None);
     };
-    let mut last = Failure::new(Stage::Start, "the backend did not start");
+    let mut last = Failure::lab(Stage::Start, "the backend did not start");
     for _ in 0..PORTS {
-        match try_backend(bench, wanted.delay, split) {
+        match try_backend(bench, wanted.delay, seat) {
             Ok(backend) => return Ok(Some(backend)),
             Err(failure) if failure.interrupted => return Err(failure),
             Err(failure) => last = failure,
@@ -189,49 +215,49 @@ pub fn start_backend(
     Err(last)
 }
 
-fn try_backend(bench: &Bench<'_>, delay: Duration, split: &Split) -> Result<Backend, Failure> {
+fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backend, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
-    let address = bench.host.address();
+    let place = seat.placement.companion.clone().unwrap_or_default();
+    let (address, cpus) = (place.address.as_str(), place.cpus);
     let port = bench.host.free_port().map_err(failed)?;
-    let cpus = split.backend.clone().unwrap_or_default();
-    let environment = BTreeMap::from([
-        ("HOST".to_owned(), address.to_owned()),
-        ("PORT".to_owned(), port.to_string()),
-        ("DELAY_MS".to_owned(), delay.as_millis().to_string()),
-        ("WORKERS".to_owned(), cpus.len().max(1).to_string()),
-    ]);
+    let told = [
+        format!("--host={address}"),
+        format!("--port={port}"),
+        format!("--delay={}ms", delay.as_millis()),
+        format!("--workers={}", cpus.len().max(1)),
+    ];
     let spec = ProcessSpec {
         name: "the backend".to_owned(),
-        command: bench.options.backend.clone(),
+        command: bench.options.backend.iter().cloned().chain(told).collect(),
         folder: bench.options.logs.clone(),
-        environment,
+        environment: BTreeMap::new(),
         cpus,
-        supervisor_cpus: Cpus::clone(&split.generator),
+        supervisor_cpus: seat.placement.load.cpus.clone(),
         limits: Limits::default(),
         isolation: prony_host::Isolation::WherePossible,
         network: None,
         stdio: Stdio::Logged,
-        log: bench.options.logs.join("backend.log"),
+        log: seat.log(&bench.options.logs, "backend"),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         sample_every: None,
     };
     let mut process = bench.host.start(&spec).map_err(failed)?;
     let began = Instant::now();
-    while TcpStream::connect((address, port)).is_err() {
+    while !is_listening(address, port) {
         if bench.cancel.is_now() {
             return Err(Failure::interrupted(Stage::Start));
         }
         if let Some(ending) = process.ended() {
             let last = process.log_tail(3).join(" | ");
-            return Err(Failure::new(
+            return Err(Failure::lab(
                 Stage::Start,
                 format!("the backend {ending}: {last}"),
             ));
         }
         if began.elapsed() > BACKEND_READY {
             let text = format!("the backend did not listen within {BACKEND_READY:?}");
-            return Err(Failure::new(Stage::Start, text));
+            return Err(Failure::lab(Stage::Start, text));
         }
         thread::sleep(Duration::from_millis(2));
     }

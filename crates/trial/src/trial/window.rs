@@ -5,11 +5,11 @@ use crate::generator::Loading;
 use crate::{Failure, steady};
 use prony_host::Usage;
 use prony_measurement::{
-    Classification, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
+    Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
 
 /// The resources of all in the measurement.
-pub(super) struct Window {
+pub struct Window {
     service: Usage,
     generator: Option<Usage>,
     backend: Option<Usage>,
@@ -43,35 +43,60 @@ pub(super) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Wi
     })
 }
 
+/// The record of the measurement; without a window nothing is known of resources.
+pub(super) fn measurement(
+    window: Option<Window>,
+    recording: Recording,
+    steadiness: Steadiness,
+    start_up: StartUp,
+) -> Measurement {
+    let mut warnings = Vec::new();
+    warnings.extend(unsteady(&steadiness));
+    warnings.extend(slower(&recording));
+    let mut measurement = Measurement {
+        other_cpu_ns: None,
+        steal_ns: None,
+        recording,
+        service: Resources::default(),
+        generator: None,
+        backend: None,
+        start_up,
+        steadiness: Some(steadiness),
+        service_cpus: Vec::new(),
+        generator_cpus: Vec::new(),
+        turns: None,
+        warm_up_samples: Vec::new(),
+        warnings,
+    };
+    if let Some(window) = window {
+        measurement.other_cpu_ns = window.other_cpu_ns();
+        measurement.steal_ns = window.service.machine.map(|machine| machine.steal_ns);
+        measurement.service = window.service.resources;
+        measurement.generator = window.generator.map(|usage| usage.resources);
+        measurement.backend = window.backend.map(|usage| usage.resources);
+        measurement.warm_up_samples = window.service.before;
+    }
+    measurement
+}
+
 impl Window {
-    /// The record of the measurement.
-    pub(super) fn measurement(
-        self,
-        recording: Recording,
-        steadiness: Steadiness,
-        start_up: StartUp,
-    ) -> Measurement {
-        let mut warnings = Vec::new();
-        warnings.extend(unsteady(&steadiness));
-        warnings.extend(slower(&recording));
-        Measurement {
-            other_cpu_ns: self.other_cpu_ns(),
-            steal_ns: self.service.machine.map(|machine| machine.steal_ns),
-            recording,
-            service: self.service.resources,
-            generator: self.generator.map(|usage| usage.resources),
-            backend: self.backend.map(|usage| usage.resources),
-            start_up,
-            steadiness: Some(steadiness),
-            service_cpus: Vec::new(),
-            generator_cpus: Vec::new(),
-            warm_up_samples: self.service.before,
-            warnings,
-        }
+    /// CPU time of the service, ns.
+    pub(super) const fn service_cpu_ns(&self) -> Option<u64> {
+        self.service.resources.cpu_ns
+    }
+
+    /// Time that the hypervisor took from the machine, ns.
+    pub(super) fn steal_ns(&self) -> Option<u64> {
+        self.service.machine.map(|machine| machine.steal_ns)
+    }
+
+    /// What the service used.
+    pub(super) fn into_service(self) -> Resources {
+        self.service.resources
     }
 
     /// CPU time that none of ours used.
-    fn other_cpu_ns(&self) -> Option<u64> {
+    pub(super) fn other_cpu_ns(&self) -> Option<u64> {
         let machine = self.service.machine?;
         let usages = [
             Some(&self.service),
@@ -100,7 +125,9 @@ fn unsteady(steadiness: &Steadiness) -> Option<Warning> {
             WarningKind::SlowingDown,
             format!("it became slower in the {seconds:.1} s of its warm-up"),
         )),
-        Classification::Flat | Classification::WarmedUp | Classification::Fixed => None,
+        Classification::Flat | Classification::WarmedUp | Classification::Short | Classification::Fixed => {
+            None
+        }
     }
 }
 

@@ -89,6 +89,7 @@ impl Lab {
             plan: plan(&services),
             catalogue: Catalogue {
                 root: folder.path().to_owned(),
+                shipped: None,
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
@@ -98,6 +99,7 @@ impl Lab {
                 isolation: Isolation::WherePossible,
                 backend: Vec::new(),
                 noise: None,
+                silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
             built,
@@ -152,6 +154,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         language: "Rust".to_owned(),
         framework: "hyper".to_owned(),
         version: "1".to_owned(),
+        version_from: None,
         class: Class::Platform,
         era: false,
         note: None,
@@ -168,6 +171,8 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),
+        copies: BTreeMap::new(),
+        guide: None,
         unavailable_hint: None,
     }
 }
@@ -176,9 +181,12 @@ fn built(folder: &Path) -> Built {
     Built {
         folder: folder.to_owned(),
         environment: BTreeMap::new(),
+        digest: String::new(),
         versions: BTreeMap::new(),
+        version: None,
         cached: true,
         took: Duration::ZERO,
+        in_use: prony_trial::InUse::default(),
     }
 }
 
@@ -186,10 +194,7 @@ fn plan(services: &[Service]) -> Plan {
     let group = GroupPlan {
         contract: "hello".to_owned(),
         workload: "hello".to_owned(),
-        load: Load::Closed {
-            connections: 1,
-            in_flight: 1,
-        },
+        load: Load::closed(1, 1),
         warm_up: WarmUpChoice::FixedNs(200_000_000),
         duration_ns: 500_000_000,
         timeout_ns: 2_000_000_000,

@@ -69,6 +69,7 @@ pub(crate) fn target(address: SocketAddr) -> Target {
         port: address.port(),
         authority: address.to_string(),
         tls: None,
+        reach: prony_load::Reach::default(),
     }
 }
 

@@ -28,9 +28,10 @@
   (str/escape text {\& "&amp;" \< "&lt;" \> "&gt;" \" "&quot;" \' "&#39;"}))
 
 (defn- snoop
-  "Ring has each name once, in lower case, its values joined with a comma."
+  "http-kit has each name once, in lower case: 2.8 joins the values of a repeated one with a newline, 2.1 gives a list."
   [headers]
-  (let [lines (for [[name value] headers]
+  (let [lines (for [[name values] headers
+                    value (if (string? values) (str/split values #"\n" -1) values)]
                 (str "HEADER: " (escape name) " = " (escape value) "\n"))]
     (response 200 "text/html; charset=utf-8"
               (str "<!DOCTYPE html>\n<title>Snoop</title>\n<pre>\n" (str/join lines) "</pre>\n"))))

@@ -1,22 +1,15 @@
 //! `prony calibrate`: proves the instrument on this machine, in about two minutes.
 
-mod instrument;
 mod text;
-pub(crate) mod toy;
-mod twice;
 
-use crate::checkout::{Checkout, StoreArgs};
-use crate::exit::{Exit, bad_input};
+use super::run::view_of;
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs};
+use crate::exit::Exit;
 use crate::output::print;
-use anyhow::Context as _;
-use instrument::Instrument;
-use prony_plan::Catalogue;
-use prony_statistics::{Calibration, Options, machine_name, same_twice};
-use prony_store::Store;
-use std::time::{Instant, SystemTime};
-
-/// Version of the stored record.
-const SCHEMA: u32 = 1;
+use crate::signals;
+use prony_bench::Workbench;
+use prony_bench::calibrate::{self, Wish};
+use prony_statistics::Calibration;
 
 /// Prove on this machine that prony tells the truth, and how small a difference it can show
 #[derive(Debug, clap::Args)]
@@ -37,42 +30,25 @@ pub(crate) struct Args {
     #[arg(long)]
     last: bool,
     #[command(flatten)]
+    claim: ClaimArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = Store::open(&args.store.path()?)?;
-    let instrument = Instrument::new(args.short)?;
-    let environment = instrument.environment();
-    let machine = machine_name(&environment);
     if args.last {
-        let last = store.calibration::<Calibration>(&machine)?;
-        let last = last.with_context(|| "this machine was never calibrated: `prony calibrate` does it");
-        return show(args, &last.map_err(bad_input)?.value);
+        return show(args, &calibrate::last(&args.store.open_existing()?)?);
     }
-    let began = Instant::now();
-    let calibrated_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let checkout = Checkout::find()?;
-    let mut catalogue = Catalogue::read(&checkout.root).map_err(bad_input)?;
-    let truth = instrument.truth(&catalogue)?;
-    let trials = twice::measure(&checkout, &mut catalogue, &store, args.rounds)?;
-    let (same_twice, noise) = same_twice(&trials, &Options::default())?;
-    let passed = same_twice.ties && truth.checks.iter().all(|check| check.passed);
-    let calibration = Calibration {
-        schema: SCHEMA,
-        prony: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: machine.clone(),
-        calibrated_at: calibrated_at.clone(),
-        took_s: began.elapsed().as_secs_f64(),
+    let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
+        .repeating(true)
+        .claiming(args.claim.claim());
+    let store = args.store.open()?;
+    let wish = Wish {
+        rounds: args.rounds,
         short: args.short,
-        checks: truth.checks,
-        same_twice,
-        noise,
-        generator_cpu_ns_per_request: truth.generator_cpu_ns_per_request,
-        watching_cpu_share: truth.watching_cpu_share,
-        passed,
     };
-    store.append_calibration(&machine, &calibrated_at, &calibration)?;
+    let tell = |text: &str| eprintln!("{text}");
+    let calibration = calibrate::calibrate(wish, &store, &workbench, &tell, &mut view_of)?;
     show(args, &calibration)
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Where the service is; goes before --host and --port
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Address of the service
+    /// Address that the service listens on; one that stands for all of the machine's is called on the loopback
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
     host: String,
     /// Port of the service
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// The service that runs already, where one is named.
 fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let Some(url) = &args.url else {
-        return Ok(args.port.map(|port| target_of(&args.host, port)));
+        return Ok(args.port.map(|port| target_of(reached(&args.host), port)));
     };
     let (target, path) = target::parse(url, false).map_err(bad_input)?;
     if target.tls.is_some() {
@@ -110,6 +110,15 @@ fn running(args: &Args) -> anyhow::Result<Option<Target>> {
         )));
     }
     Ok(Some(target))
+}
+
+/// `PRONY_HOST` says where services listen, to whoever starts them and to whoever calls them: `0.0.0.0` is no address to call.
+fn reached(listens: &str) -> &str {
+    match listens {
+        "0.0.0.0" => "127.0.0.1",
+        "::" => "::1",
+        address => address,
+    }
 }
 
 /// The values by the names of their places.
@@ -224,4 +233,15 @@ fn as_json(args: &Args, (protocol, single): (Protocol, &SingleCall), told: &Told
         "failure": reply.failure.as_ref().map(ToString::to_string),
         "reply": body,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_stands_for_all_is_called_on_the_loopback() {
+        let called = ["0.0.0.0", "::", "127.0.0.2", "toys"].map(reached);
+        assert_eq!(called, ["127.0.0.1", "::1", "127.0.0.2", "toys"]);
+    }
 }

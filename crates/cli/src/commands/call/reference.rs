@@ -2,50 +2,26 @@
 
 use super::Told;
 use crate::checkout::Checkout;
-use crate::exit::bad_input;
-use anyhow::{Context as _, anyhow};
+use crate::signals;
+use anyhow::anyhow;
+use prony_bench::Workbench;
 use prony_contract::{Contract, SingleCall};
-use prony_host::{Isolation, Local};
 use prony_load::Protocol;
 use prony_measurement::Stage;
 use prony_plan::{Catalogue, Service};
-use prony_trial::check::{ServiceRequest, call, with_service};
-use prony_trial::{Bench, Builder, Built, Cancel, Failure, Folders, Options, ProcessGenerator, Progress};
-use std::ffi::OsString;
+use prony_trial::check::call;
+use prony_trial::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 
 /// The services that fulfil every contract, in the order in which they are tried.
 const REFERENCES: [&str; 2] = ["rust-reference", "go-reference"];
 
 pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleCall) -> anyhow::Result<Told> {
     let checkout = Checkout::find()?;
-    let catalogue = Catalogue::read(&checkout.root).map_err(bad_input)?;
-    let cancel = Cancel::new();
-    crate::commands::run::listen(&cancel)?;
-    let executable = std::env::current_exe().context("cannot tell where this binary lies")?;
-    let program = executable
-        .to_str()
-        .context("the path of this binary is not UTF-8: move it elsewhere")?
-        .to_owned();
-    let host = Local::new(vec![executable.into_os_string(), OsString::from("supervise")]);
+    let catalogue = checkout.catalogue()?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let logs = folders.logs.clone();
-    std::fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
-    let builder = Builder::new(&host, &catalogue.toolchains, folders, &cancel);
+    let builder = Builder::new(&workbench.host, &catalogue.toolchains, folders, &workbench.cancel);
     let (service, built) = first_built(&catalogue, &builder, (contract, protocol))?;
-    // A call starts no load; the bench only asks for something that could.
-    let generator = ProcessGenerator::new(vec![program.clone(), "load".to_owned()], checkout.root.clone());
-    let options = Options {
-        logs,
-        isolation: Isolation::WherePossible,
-        backend: vec![program, "backend".to_owned()],
-        noise: None,
-    };
-    let bench = Bench {
-        host: &host,
-        generator: &generator,
-        options: &options,
-        cancel: &cancel,
-    };
     let request = ServiceRequest {
         service,
         built: &built,
@@ -53,7 +29,7 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
         seed: 1,
         thorough: false,
     };
-    let told = with_service(&bench, &request, |ready| {
+    let told = with_service(&workbench.bench(), &request, |ready, _| {
         let target = ready[0].target.clone();
         let reply = call(&target, protocol, single).map_err(|fault| Failure::new(Stage::Check, fault))?;
         Ok(Told {
@@ -81,7 +57,9 @@ fn first_built<'a>(
             continue;
         };
         let mut built = builder.build_all(&[service], 1, &|progress| {
-            if let Progress::Building(service) = progress {
+            if let Some(text) = progress.waits() {
+                eprintln!("{text}");
+            } else if let Progress::Building(service) = progress {
                 eprintln!("building {service}");
             }
         });

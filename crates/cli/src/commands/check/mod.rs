@@ -1,19 +1,22 @@
 //! `prony check`: does a service do what its contracts say?
 
-mod services;
 mod view;
 
 use crate::checkout::{Checkout, StoreArgs};
 use crate::commands::load::target;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use anyhow::{Context as _, anyhow};
+use crate::{reporting, signals};
+use anyhow::anyhow;
+use prony_bench::check::{Asked, Outcome, Row, check_services};
+use prony_bench::{Workbench, shipped_contracts};
 use prony_contract::Contract;
 use prony_load::Protocol;
-use prony_measurement::{CaseFailure, CheckMatrix, Exclusion, SCHEMA, ServiceCheck, ServiceId, Stage};
-use prony_plan::Service;
-use prony_trial::check::{CheckReport, CheckRequest, check, protocol_word};
-use std::path::{Path, PathBuf};
+use prony_measurement::{CheckMatrix, SCHEMA, ServiceId};
+use prony_store::Store;
+use prony_trial::check::{CheckRequest, check, protocol_word};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Check services against their contracts, case by case
 #[derive(Debug, clap::Args)]
@@ -72,110 +75,55 @@ impl From<Spoken> for Protocol {
     }
 }
 
-/// A service checked against a contract, or why it was not.
-struct Row {
-    id: ServiceId,
-    contract: String,
-    protocol: Protocol,
-    outcome: Outcome,
-}
-
-enum Outcome {
-    Checked(CheckReport),
-    /// It could not be started, or its build is broken.
-    Failed(Exclusion),
-    /// The machine lacks something that it needs.
-    Unavailable(String),
-}
-
-impl Row {
-    fn passed(&self) -> bool {
-        matches!(&self.outcome, Outcome::Checked(report) if report.passed())
-    }
-
-    fn failed(&self) -> bool {
-        !self.passed() && !matches!(self.outcome, Outcome::Unavailable(_))
-    }
-
-    fn record(&self) -> ServiceCheck {
-        let empty = ServiceCheck {
-            service: self.id.service.clone(),
-            variant: self.id.variant.clone(),
-            contract: self.contract.clone(),
-            protocol: Some(protocol_word(self.protocol).to_owned()),
-            passed: false,
-            cases: Vec::new(),
-            failures: Vec::new(),
-            warnings: Vec::new(),
-            unavailable: None,
-        };
-        match &self.outcome {
-            Outcome::Checked(report) => report.row(&self.id),
-            Outcome::Unavailable(reason) => ServiceCheck {
-                unavailable: Some(reason.clone()),
-                ..empty
-            },
-            Outcome::Failed(excluded) => ServiceCheck {
-                failures: vec![CaseFailure {
-                    case: format!("{:?}", excluded.stage).to_lowercase(),
-                    expected: "a service that runs".to_owned(),
-                    got: excluded.reason.clone(),
-                }],
-                ..empty
-            },
-        }
-    }
-}
-
-/// The row of a service that could not be checked, for this reason; `service` is what the catalogue says of it.
-pub(crate) fn unchecked(
-    id: &ServiceId,
-    (contract, protocol): (&str, Protocol),
-    excluded: &Exclusion,
-    service: Option<&Service>,
-) -> ServiceCheck {
-    let outcome = match (service, excluded.stage) {
-        (Some(service), Stage::Toolchain | Stage::Build) => services::not_built(service, excluded),
-        _ => Outcome::Failed(excluded.clone()),
-    };
-    let row = Row {
-        id: id.clone(),
-        contract: contract.to_owned(),
-        protocol,
-        outcome,
-    };
-    row.record()
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
     eprintln!("seed {seed}");
-    let rows = match &args.url {
-        Some(url) => vec![running(args, url, seed)?],
-        None => services::check(args, seed)?,
+    let (rows, store) = if let Some(url) = &args.url {
+        (vec![running(args, url, seed)?], None)
+    } else {
+        let (rows, store) = started(args, seed)?;
+        (rows, Some(store))
     };
     let matrix = CheckMatrix {
         schema: SCHEMA,
         services: rows.iter().map(Row::record).collect(),
     };
     if let Some(file) = &args.junit {
-        std::fs::write(file, prony_report::junit(&matrix))
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        let file = reporting::file(file, "checks.junit.xml");
+        reporting::write(&file, &prony_report::junit(&matrix))?;
     }
     if args.json {
         print(&serde_json::to_string(&matrix)?)?;
     } else {
-        print(view::text(&rows, crate::reporting::look().colour).trim_end())?;
+        print(view::text(&rows, reporting::look().colour).trim_end())?;
     }
-    if args.url.is_none() {
+    if let Some(store) = store {
         let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-        prony_store::Store::open(&args.store.path()?)?.append_check_matrix(None, &now, &matrix)?;
+        store.append_check_matrix(None, &now, &matrix)?;
     }
     Ok(if rows.iter().any(Row::failed) {
         Exit::ObjectiveFailed
     } else {
         Exit::Fine
     })
+}
+
+/// Checks services that are started for it; gives the store as well, which is to keep what was found.
+fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
+    let checkout = Checkout::find()?;
+    let asked = Asked {
+        first: args.first.as_deref(),
+        second: args.second.as_deref(),
+        protocol: args.protocol.map(Protocol::from),
+        seed,
+        thorough: args.thorough,
+    };
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
+    let store = args.store.open()?;
+    let rows = check_services(&asked, &checkout, &workbench, &|text| {
+        eprintln!("{text}");
+    })?;
+    Ok((rows, store))
 }
 
 /// Checks a server that is already running.
@@ -224,20 +172,32 @@ fn spoken_of(contract: &Contract, asked: Option<Spoken>) -> anyhow::Result<Proto
     })
 }
 
-/// A contract of the checkout by name, or of any folder by path.
+/// A contract by name, the project's own before those that prony brings along; or of any folder by path.
 pub(crate) fn contract_named(name: &str) -> anyhow::Result<Contract> {
-    let folder = if Path::new(name).join("contract.toml").is_file() {
-        PathBuf::from(name)
-    } else {
-        Checkout::find()?.root.join("contracts").join(name)
-    };
-    if !folder.join("contract.toml").is_file() {
-        let known = Contract::all(&Checkout::find()?.root.join("contracts")).map_err(bad_input)?;
-        let names: Vec<&str> = known.iter().map(|contract| contract.name.as_str()).collect();
-        return Err(bad_input(anyhow!(
-            "no contract `{name}`: known are {}",
-            names.join(", ")
-        )));
+    let is_contract = |folder: &PathBuf| folder.join("contract.toml").is_file();
+    let direct = PathBuf::from(name);
+    if is_contract(&direct) {
+        return Contract::load(&direct).map_err(bad_input);
     }
-    Contract::load(&folder).map_err(bad_input)
+    let own = Checkout::find()
+        .ok()
+        .map(|project| project.root.join("contracts"));
+    let places: Vec<PathBuf> = own.into_iter().chain([shipped_contracts()?]).collect();
+    if let Some(folder) = places.iter().map(|place| place.join(name)).find(is_contract) {
+        return Contract::load(&folder).map_err(bad_input);
+    }
+    let folders = places
+        .iter()
+        .filter_map(|place| std::fs::read_dir(place).ok())
+        .flatten()
+        .flatten();
+    let known: BTreeSet<String> = folders
+        .filter(|entry| is_contract(&entry.path()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let known: Vec<String> = known.into_iter().collect();
+    Err(bad_input(anyhow!(
+        "no contract `{name}`: known are {}",
+        known.join(", ")
+    )))
 }

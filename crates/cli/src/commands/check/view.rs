@@ -1,6 +1,6 @@
 //! The matrix of a check for people: service × case, then every failure as a diff, then what is worth a warning.
 
-use super::{Outcome, Row};
+use prony_bench::check::{Outcome, Row};
 use prony_trial::check::{CaseReport, CheckReport, Failure, protocol_word};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,14 +1,17 @@
 //! `prony compare`: two runs, exported reports or git revisions, with a verdict for each metric.
 
-mod revisions;
 mod side;
 mod text;
 
-use crate::checkout::StoreArgs;
+use super::run::view_of;
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::reporting;
 use crate::shares::share;
+use crate::signals;
 use anyhow::anyhow;
+use prony_bench::{Named, Pair, Workbench, compare_side_by_side};
 use prony_load::WrittenDuration;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
@@ -24,7 +27,8 @@ Examples:
   prony compare go-gorilla@HEAD~1 go-gorilla
 
 Services or git revisions of them are measured now, side by side in the same rounds; runs and files are compared as they
-are. Exit code 3 when something that is gated became slower by more than --max-slowdown.")]
+are. Exit code 3 when something that is gated became slower by more than --max-slowdown: services and revisions always gate.
+Two runs gate only with --history, since how runs vary from one to the next is not in their intervals.")]
 pub(crate) struct Args {
     /// What to compare with: a run (its name, the start or end of it, `latest`), a file that `prony report --format json`
     /// wrote, or SERVICE[/VARIANT][@REVISION]
@@ -49,17 +53,23 @@ pub(crate) struct Args {
     /// Compare in spite of different machines, suites, versions or generators
     #[arg(long)]
     force: bool,
-    /// Show where the history of each service in the new run changed
+    /// Show where the history of each service in the new run changed, and fail where it became slower than at least three
+    /// earlier runs of the store lead to expect
     #[arg(long)]
     history: bool,
     /// What to write
     #[arg(long, value_enum, default_value = "terminal")]
     format: Form,
-    /// Where to write [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
+    /// Print JSON: `--format json` in short
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Where to write: a file, or a folder, which takes it as `comparison.md` and so on [default: standard output]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,
+    #[command(flatten)]
+    claim: ClaimArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -67,7 +77,7 @@ pub(crate) struct Args {
 /// How services and revisions are measured
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
-pub(crate) struct Measuring {
+struct Measuring {
     /// Rounds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
     rounds: u32,
@@ -117,10 +127,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         max_slowdown: args.max_slowdown,
         ..ChangeOptions::default()
     };
-    let comparison = match (
-        revisions::Subject::read(&args.base)?,
-        revisions::Subject::read(&args.new)?,
-    ) {
+    let comparison = match (Named::read(&args.base)?, Named::read(&args.new)?) {
         (Some(base), Some(new)) => measured(args, &base, &new, &options)?,
         (None, None) => found(args, &options)?,
         (Some(_), None) | (None, Some(_)) => {
@@ -129,13 +136,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Err(bad_input(anyhow!(text)));
         }
     };
-    let written = match args.format {
-        Form::Terminal => text::terminal(&comparison),
-        Form::Md => text::markdown(&comparison),
-        Form::Json => serde_json::to_string_pretty(&comparison)?,
+    let form = if args.json { Form::Json } else { args.format };
+    let (written, usual) = match form {
+        Form::Terminal => (text::terminal(&comparison), "comparison.txt"),
+        Form::Md => (text::markdown(&comparison), "comparison.md"),
+        Form::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
     };
     match &args.out {
-        Some(file) => crate::reporting::write(file, &(written + "\n"))?,
+        Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
         None => print(written.trim_end())?,
     }
     if comparison
@@ -175,10 +183,13 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
         return Err(bad_input(anyhow!(text)));
     }
     let change = compare(&base.summary, &new.summary, options).map_err(bad_input)?;
-    let history = if args.history {
-        new.history(&args.store, options.confidence)?
+    let (change, history) = if args.history {
+        let history = new.history(&args.store, &options.gate, options.confidence)?;
+        let earlier: Vec<_> = history.iter().map(|history| history.before(&new.name)).collect();
+        let gated = change.gated_by(&earlier, options.confidence);
+        (gated.map_err(bad_input)?, history)
     } else {
-        Vec::new()
+        (change.ungated(), Vec::new())
     };
     Ok(comparison(
         args,
@@ -190,13 +201,20 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
 }
 
 /// Two services or revisions, measured now.
-fn measured(
-    args: &Args,
-    base: &revisions::Subject,
-    new: &revisions::Subject,
-    options: &ChangeOptions,
-) -> anyhow::Result<Comparison> {
-    let (change, run) = revisions::compare(base, new, &args.measuring, &args.store, options)?;
+fn measured(args: &Args, base: &Named, new: &Named, options: &ChangeOptions) -> anyhow::Result<Comparison> {
+    let pair = Pair {
+        first: base,
+        second: new,
+        rounds: args.measuring.rounds,
+        duration: args.measuring.duration.0,
+        contract: args.measuring.contract.as_deref(),
+        workload: args.measuring.workload.as_deref(),
+    };
+    let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
+        .repeating(true)
+        .claiming(args.claim.claim());
+    let store = args.store.open()?;
+    let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
     let names = (format!("{base} in {run}"), format!("{new} in {run}"));
     let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
     comparison.paired = true;

@@ -1,13 +1,13 @@
 //! One side of a comparison: a run of the store or an exported report.
 
-use crate::checkout::StoreArgs;
-use crate::commands::report::{open, usage};
+use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
 use prony_measurement::{Environment, RunRecord};
 use prony_statistics::{
-    ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators, mismatches,
+    ChangePoint, Circumstances, Earlier, Group, Metric, Quantity, Summary, change_points, generators,
+    mismatches,
 };
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
@@ -40,10 +40,13 @@ struct Exported {
 pub(super) struct History {
     pub(super) contract: String,
     pub(super) workload: String,
+    pub(super) load: serde_json::Value,
     pub(super) service: String,
     pub(super) metric: Metric,
     /// Runs, the oldest first.
     pub(super) runs: Vec<String>,
+    /// The value of each run.
+    pub(super) points: Vec<f64>,
     /// Where it changed, as indices into `runs`.
     pub(super) changes: Vec<ChangePoint>,
 }
@@ -61,7 +64,7 @@ impl Side {
             );
             return Err(bad_input(anyhow!(text)));
         }
-        let store = open(store)?;
+        let store = store.open_existing()?;
         let id = store.find_run(wanted).map_err(usage)?;
         Self::of_run(&store, store.run(&id)?, confidence)
     }
@@ -128,9 +131,15 @@ impl Side {
         }
     }
 
-    /// The history of each service under each load, over the runs of the store under the same circumstances.
-    pub(super) fn history(&self, store: &StoreArgs, confidence: f64) -> anyhow::Result<Vec<History>> {
-        let store = open(store)?;
+    /// The history of each service under each load, over the runs of the store under the same circumstances: of the metric
+    /// that it is ranked by, and of those that may fail.
+    pub(super) fn history(
+        &self,
+        store: &StoreArgs,
+        gates: &[Metric],
+        confidence: f64,
+    ) -> anyhow::Result<Vec<History>> {
+        let store = store.open_existing()?;
         let mut runs = Vec::new();
         for entry in store
             .runs()?
@@ -145,13 +154,39 @@ impl Side {
         }
         let groups = self.summary.groups.iter();
         let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, row.id.to_string())));
-        each.map(|(group, service)| history(&runs, group, &service, confidence))
-            .collect()
+        let metrics = |ranked_by: Metric| {
+            let gates = gates.iter().copied().filter(move |&gate| gate != ranked_by);
+            std::iter::once(ranked_by).chain(gates)
+        };
+        each.flat_map(|(group, service)| {
+            metrics(group.ranked_by).map(move |metric| (group, service.clone(), metric))
+        })
+        .map(|(group, service, metric)| history(&runs, group, (&service, metric), confidence))
+        .collect()
     }
 }
 
-fn history(runs: &[Side], group: &Group, service: &str, confidence: f64) -> anyhow::Result<History> {
-    let metric = group.ranked_by;
+impl History {
+    /// What came before a run.
+    pub(super) fn before(&self, run: &str) -> Earlier {
+        let end = self.runs.iter().position(|known| known == run);
+        Earlier {
+            contract: self.contract.clone(),
+            workload: self.workload.clone(),
+            load: self.load.clone(),
+            service: self.service.clone(),
+            metric: self.metric,
+            points: self.points[..end.unwrap_or(self.points.len())].to_vec(),
+        }
+    }
+}
+
+fn history(
+    runs: &[Side],
+    group: &Group,
+    (service, metric): (&str, Metric),
+    confidence: f64,
+) -> anyhow::Result<History> {
     let point = |side: &Side| {
         let same = |other: &&Group| {
             other.contract == group.contract && other.workload == group.workload && other.load == group.load
@@ -165,9 +200,11 @@ fn history(runs: &[Side], group: &Group, service: &str, confidence: f64) -> anyh
     Ok(History {
         contract: group.contract.clone(),
         workload: group.workload.clone(),
+        load: group.load.clone(),
         service: service.to_owned(),
         metric,
         changes: change_points(&points, confidence)?,
         runs: names,
+        points,
     })
 }

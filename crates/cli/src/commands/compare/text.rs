@@ -100,15 +100,24 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
     let how = if comparison.paired {
         "measured in the same rounds, ratio by ratio"
     } else {
-        "measured one after the other: what the machine did in between is in the ratios"
+        "two runs made at different times: how the machine varies from run to run is not in the intervals"
     };
     let mut found = vec![
         conclusion(comparison),
-        format!("All ratios hold together with {confidence:.3} % confidence; {how}.").replace(".000 %", " %"),
         format!(
-            "Differences within {:.1} % count as none; the gate allows {:.1} %.",
+            "The ratios that may fail hold together with {confidence:.3} % confidence, and so do the others; {how}."
+        )
+        .replace(".000 %", " %"),
+        format!(
+            "Differences within {:.1} % count as none; {}.",
             100.0 * comparison.tie_band,
-            100.0 * comparison.max_slowdown
+            if comparison.change.gates {
+                format!("the gate allows {:.1} %", 100.0 * comparison.max_slowdown)
+            } else {
+                "nothing is gated. For a gate use --history (three earlier runs or more), or compare two revisions of a \
+                 service, which are measured side by side"
+                    .to_owned()
+            }
         ),
     ];
     found.extend(
@@ -151,8 +160,13 @@ fn conclusion(comparison: &Comparison) -> String {
             .filter(|change| change.gated && change.verdict == verdict)
             .count()
     };
+    let (found, slower) = if comparison.change.gates {
+        ("No regression", "slower within the limit")
+    } else {
+        ("Not gated", "slower")
+    };
     format!(
-        "No regression: {} faster, {} slower within the limit, {} the same, {} cannot be told",
+        "{found}: {} faster, {} {slower}, {} the same, {} cannot be told",
         count(Verdict::Faster),
         count(Verdict::Slower),
         count(Verdict::Same),

@@ -1,49 +1,95 @@
 //! `prony doctor --install`: brings missing toolchains, each by its own package manager, and looks whether they are there.
 
+use super::{Lacking, Patient, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
-use prony_plan::Toolchain;
-use prony_trial::probe;
+use prony_plan::{System, Toolchain};
+use prony_trial::{probe, system};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Seconds that apt waits for another apt to end.
+const APT_WAITS: &str = "DPkg::Lock::Timeout=600";
+
 /// Installs; the exit code says whether everything is there now.
-pub(super) fn run(missing: &[&Toolchain], yes: bool) -> anyhow::Result<Exit> {
-    if missing.is_empty() {
+pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
+    let lacking = patient.lacking();
+    if lacking.is_empty() {
         eprintln!("nothing is missing");
         return Ok(Exit::Fine);
     }
+    let wanted = with_their_needs(patient, &lacking);
+    let by_apt: Vec<&Toolchain> = wanted.iter().copied().filter(|one| from_packages(one)).collect();
     eprintln!("this will run:");
-    if missing.iter().any(|toolchain| uses_apt(toolchain)) {
-        eprintln!("  apt-get update");
-    }
-    for toolchain in missing {
-        eprintln!("  {}", toolchain.how_to_install());
+    for toolchain in &wanted {
+        eprintln!("  {}", toolchain.how_to_install(system()));
     }
     if !yes && !agreed()? {
         eprintln!("nothing was installed");
         return Ok(Exit::Fine);
     }
-    if missing.iter().any(|toolchain| uses_apt(toolchain)) {
-        apt(&["update", "-qq"])?;
-    }
     // One that fails must not keep the others away.
-    let failed: Vec<String> = missing
-        .iter()
-        .filter_map(|toolchain| bring(toolchain).err())
-        .collect();
+    let mut failed: Vec<String> = Vec::new();
+    if !by_apt.is_empty() {
+        failed.extend(apt_update().err().map(|error| format!("{error:#}")));
+    }
+    for toolchain in &wanted {
+        failed.extend(bring(toolchain, &patient.cache).err());
+    }
     for reason in &failed {
         eprintln!("prony: {reason}");
     }
-    Ok(if failed.is_empty() {
+    let now = Patient {
+        catalogue: patient.catalogue,
+        services: patient.services.clone(),
+        state: look(patient.catalogue, &patient.services, &patient.cache),
+        cache: patient.cache.clone(),
+    };
+    eprintln!("\nwhat is there now:\n{}", now.toolchains());
+    Ok(if now.lacking().is_empty() {
         Exit::Fine
     } else {
         Exit::ObjectiveFailed
     })
 }
 
-fn uses_apt(toolchain: &Toolchain) -> bool {
-    toolchain.install.is_none() && !toolchain.debian.is_empty()
+/// Each after those that its own installation uses, as far as these are missing.
+fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[Lacking<'a>]) -> Vec<&'a Toolchain> {
+    let mut seen = BTreeSet::new();
+    let mut ordered = Vec::new();
+    for one in lacking {
+        add(patient, one.toolchain, &mut seen, &mut ordered);
+    }
+    let absent = |toolchain: &Toolchain| {
+        lacking.iter().any(|one| one.toolchain.name == toolchain.name)
+            || probe(toolchain, &patient.cache).is_err()
+    };
+    ordered.retain(|toolchain| absent(toolchain));
+    ordered
+}
+
+fn add<'a>(
+    patient: &Patient<'a>,
+    toolchain: &'a Toolchain,
+    seen: &mut BTreeSet<&'a str>,
+    ordered: &mut Vec<&'a Toolchain>,
+) {
+    if !seen.insert(&toolchain.name) {
+        return;
+    }
+    for need in &toolchain.needs {
+        if let Some(need) = patient.catalogue.toolchains.get(need) {
+            add(patient, need, seen, ordered);
+        }
+    }
+    ordered.push(toolchain);
+}
+
+/// Whether it comes from the distribution.
+fn from_packages(toolchain: &Toolchain) -> bool {
+    toolchain.install.is_none() && toolchain.packages.contains_key(&System::Debian)
 }
 
 fn agreed() -> anyhow::Result<bool> {
@@ -61,28 +107,45 @@ fn agreed() -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn bring(toolchain: &Toolchain) -> Result<(), String> {
+fn bring(toolchain: &Toolchain, cache: &Path) -> Result<(), String> {
     let title = &toolchain.title;
     eprintln!("installing {title}");
     let ran = match &toolchain.install {
-        Some(command) => shell(command),
-        None if toolchain.debian.is_empty() => Err(anyhow!("{}", toolchain.how_to_install())),
-        None => {
-            let packages = toolchain.debian.iter().map(String::as_str);
-            apt(&["install", "-y", "-qq", "--no-install-recommends"]
-                .into_iter()
-                .chain(packages)
-                .collect::<Vec<_>>())
-        }
+        Some(command) => shell(command, cache),
+        None if from_packages(toolchain) => install_packages(toolchain),
+        None => Err(anyhow!("{}", toolchain.how_to_install(system()))),
     };
     ran.map_err(|error| format!("cannot install {title}: {error:#}"))?;
-    probe(toolchain)
+    probe(toolchain, cache)
         .map(drop)
         .map_err(|reason| format!("{title} was installed, but still {reason}"))
 }
 
+fn install_packages(toolchain: &Toolchain) -> anyhow::Result<()> {
+    let packages = toolchain.packages[&System::Debian].iter().map(String::as_str);
+    let arguments: Vec<&str> = ["install", "-y", "-qq", "--no-install-recommends"]
+        .into_iter()
+        .chain(packages)
+        .collect();
+    apt(&arguments).map_err(|error| anyhow!("{error:#}; by hand: {}", toolchain.how_to_install(system())))
+}
+
+fn apt_update() -> anyhow::Result<()> {
+    // The lists of another system are nobody's concern: each package says for itself that apt is not here.
+    if system() == Some(System::Debian) {
+        apt(&["update", "-qq"])
+    } else {
+        Ok(())
+    }
+}
+
 /// apt as root, or through sudo.
 fn apt(arguments: &[&str]) -> anyhow::Result<()> {
+    if system() != Some(System::Debian) {
+        return Err(anyhow!(
+            "prony installs packages with apt-get alone, which is not on this machine"
+        ));
+    }
     let is_root = nix::unistd::geteuid().is_root();
     let mut command = if is_root {
         Command::new("apt-get")
@@ -92,13 +155,30 @@ fn apt(arguments: &[&str]) -> anyhow::Result<()> {
     if !is_root {
         command.args(["--preserve-env=DEBIAN_FRONTEND", "apt-get"]);
     }
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    told(command, &format!("apt-get {}", arguments.join(" ")))
+    command
+        .args(["-o", APT_WAITS])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    let line = format!("apt-get {}", arguments.join(" "));
+    told(command, &line).map_err(|error| {
+        if is_root {
+            error
+        } else {
+            anyhow!("{error:#}: apt-get needs root, as root or through sudo")
+        }
+    })
 }
 
-fn shell(line: &str) -> anyhow::Result<()> {
+fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(cache.join("toolchains"))
+        .with_context(|| format!("cannot make {}", cache.join("toolchains").display()))?;
     let mut command = Command::new("sh");
-    command.args(["-euc", line]);
+    command
+        .args(["-euc", line])
+        .env("PRONY_CACHE", cache)
+        .env("PIP_CACHE_DIR", cache.join("pip"))
+        .env("npm_config_cache", cache.join("npm"))
+        .env("PRONY_M2", cache.join("m2"));
     told(command, line)
 }
 

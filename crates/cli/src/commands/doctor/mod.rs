@@ -9,16 +9,17 @@ use crate::table;
 use prony_host::{Host as _, Local};
 use prony_measurement::Finding;
 use prony_plan::{Catalogue, Plan, Service, Suite, Toolchain, Wishes};
-use prony_trial::{Found, probe};
+use prony_trial::{Builder, Cancel, Folders, Found, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Say what this machine lacks for the services, and what costs accuracy here
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only what this suite needs
     suite: Option<String>,
-    /// Install what is missing: apt as root or through sudo, everything else by package name
+    /// Install what is missing: apt as root or through sudo, everything else by package name into .prony/cache
     #[arg(long)]
     install: bool,
     /// Install without asking
@@ -32,18 +33,39 @@ pub(crate) struct Args {
 /// What the machine has of each toolchain: the version, or what is missing.
 type State = BTreeMap<String, Result<Found, String>>;
 
+/// A service list, and what the machine has for it.
+struct Patient<'a> {
+    catalogue: &'a Catalogue,
+    services: Vec<&'a Service>,
+    state: State,
+    /// Where what is installed by package name lies.
+    cache: PathBuf,
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let catalogue = Catalogue::read(&Checkout::find()?.root).map_err(bad_input)?;
+    let checkout = Checkout::find()?;
+    let catalogue = checkout.catalogue()?;
+    let cache = std::path::absolute(checkout.state().join("cache"))?;
     let services = concerned(&catalogue, args.suite.as_deref())?;
-    let state = look(&catalogue, &services);
+    let state = look(&catalogue, &services, &cache);
+    let patient = Patient {
+        catalogue: &catalogue,
+        services,
+        state,
+        cache,
+    };
     if args.install {
-        return install::run(&missing(&catalogue, &services, &state), args.yes);
+        return install::run(&patient, args.yes);
     }
-    let findings = Local::new(Vec::new()).environment().findings;
+    let host = Local::new(Vec::new());
+    let findings = host.environment().findings;
     if args.json {
-        print(&as_json(&services, &state, &findings).to_string())?;
+        let folders = Folders::of(&checkout.root, &checkout.state());
+        let cancel = Cancel::new();
+        let builder = Builder::new(&host, &catalogue.toolchains, folders, &cancel);
+        print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
-        print(&as_text(&catalogue, &services, &state, &findings))?;
+        print(&as_text(&patient, &findings))?;
     }
     Ok(Exit::Fine)
 }
@@ -68,17 +90,17 @@ fn concerned<'a>(catalogue: &'a Catalogue, suite: Option<&str>) -> anyhow::Resul
         .collect())
 }
 
-fn look(catalogue: &Catalogue, services: &[&Service]) -> State {
-    let names: BTreeSet<&String> = services
+fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
+    let names: BTreeSet<&str> = services
         .iter()
         .flat_map(|service| &service.toolchains)
-        .map(|requirement| &requirement.toolchain)
+        .map(|requirement| requirement.toolchain.as_str())
         .collect();
     let known = names
         .into_iter()
         .filter_map(|name| Some((name, catalogue.toolchains.get(name)?)));
     known
-        .map(|(name, toolchain)| (name.clone(), probe(toolchain)))
+        .map(|(name, toolchain)| (name.to_owned(), probe(toolchain, cache)))
         .collect()
 }
 
@@ -100,24 +122,64 @@ fn lacks(service: &Service, state: &State) -> Vec<String> {
         .collect()
 }
 
-/// The toolchains that some service lacks.
-fn missing<'a>(catalogue: &'a Catalogue, services: &[&Service], state: &State) -> Vec<&'a Toolchain> {
-    let needed = services.iter().flat_map(|service| &service.toolchains);
-    let lacking =
-        needed.filter(
-            |requirement| match (state.get(&requirement.toolchain), &requirement.minimum) {
-                (Some(Ok(found)), Some(minimum)) => found.version < *minimum,
-                (Some(Ok(_)), None) | (None, _) => false,
-                (Some(Err(_)), _) => true,
-            },
-        );
-    let names: BTreeSet<&str> = lacking
-        .map(|requirement| requirement.toolchain.as_str())
-        .collect();
-    names
-        .into_iter()
-        .filter_map(|name| catalogue.toolchains.get(name))
-        .collect()
+/// A toolchain that some service lacks, and how a person gets it.
+struct Lacking<'a> {
+    toolchain: &'a Toolchain,
+    remedy: String,
+}
+
+impl<'a> Patient<'a> {
+    /// The toolchains that some service lacks, in the order of their names.
+    fn lacking(&self) -> Vec<Lacking<'a>> {
+        let mut lacking: BTreeMap<&str, Lacking<'a>> = BTreeMap::new();
+        for requirement in self.services.iter().flat_map(|service| &service.toolchains) {
+            let name = requirement.toolchain.as_str();
+            let Some(toolchain) = self.catalogue.toolchains.get(name) else {
+                continue;
+            };
+            let remedy = match (self.state.get(name), &requirement.minimum) {
+                (Some(Ok(found)), Some(minimum)) if found.version < *minimum => {
+                    toolchain.how_to_renew(minimum)
+                }
+                (Some(Err(_)), _) => toolchain.how_to_install(system()),
+                _ => continue,
+            };
+            lacking.insert(name, Lacking { toolchain, remedy });
+        }
+        lacking.into_values().collect()
+    }
+
+    /// What is there of each toolchain, and what each one lacks.
+    fn toolchains(&self) -> String {
+        let lacking = self.lacking();
+        let rows = self.state.iter().map(|(name, found)| {
+            let remedy = lacking.iter().find(|lacking| lacking.toolchain.name == *name);
+            let here = match (found, remedy) {
+                (Ok(found), None) => found.version.to_string(),
+                (Ok(found), Some(Lacking { remedy, .. })) => {
+                    format!("{} is too old for some: {remedy}", found.version)
+                }
+                (Err(reason), remedy) => {
+                    let remedy = remedy.map_or("", |lacking| &lacking.remedy);
+                    format!(
+                        "{}: {remedy}",
+                        without_title(reason, &self.catalogue.toolchains[name])
+                    )
+                }
+            };
+            vec![self.catalogue.toolchains[name].title.clone(), here]
+        });
+        table::plain(&["toolchain", "here"], rows)
+    }
+}
+
+/// The title stands beside it already.
+fn without_title(reason: &str, toolchain: &Toolchain) -> String {
+    match reason.strip_prefix(&toolchain.title).map(str::trim) {
+        Some("is not on this machine") => "missing".to_owned(),
+        Some(rest) => rest.to_owned(),
+        None => reason.to_owned(),
+    }
 }
 
 /// `ready`, `missing` with what, or that its build may not reach what it needs.
@@ -130,48 +192,39 @@ fn verdict(service: &Service, state: &State) -> String {
     }
 }
 
-fn as_json(services: &[&Service], state: &State, findings: &[Finding]) -> Value {
-    let toolchains: Vec<Value> = state
+fn as_json(patient: &Patient<'_>, builder: &Builder<'_>, findings: &[Finding]) -> Value {
+    let toolchains: Vec<Value> = patient
+        .state
         .iter()
         .map(|(name, found)| match found {
             Ok(found) => json!({ "toolchain": name, "version": found.version.to_string(), "missing": null }),
             Err(reason) => json!({ "toolchain": name, "version": null, "missing": reason }),
         })
         .collect();
-    let rows: Vec<Value> = services
+    let rows: Vec<Value> = patient
+        .services
         .iter()
         .map(|service| {
-            let (lacking, hint) = (lacks(service, state), &service.unavailable_hint);
+            let (lacking, hint) = (lacks(service, &patient.state), &service.unavailable_hint);
+            // What tells one build from another: scripts ask it.
+            let build = builder.digest(service);
             json!({ "service": service.name, "variant": service.variant, "ready": lacking.is_empty(),
-                    "missing": lacking, "unavailable_hint": hint })
+                    "missing": lacking, "unavailable_hint": hint, "build": build })
         })
         .collect();
     json!({ "schema": 1, "toolchains": toolchains, "services": rows, "findings": findings })
 }
 
-fn as_text(catalogue: &Catalogue, services: &[&Service], state: &State, findings: &[Finding]) -> String {
-    let tools = state.iter().map(|(name, found)| {
-        let toolchain = &catalogue.toolchains[name];
-        match found {
-            Ok(found) => vec![toolchain.title.clone(), found.version.to_string()],
-            Err(_) => vec![
-                toolchain.title.clone(),
-                format!("missing: {}", toolchain.how_to_install()),
-            ],
-        }
-    });
-    let rows = services
+fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {
+    let rows = patient
+        .services
         .iter()
-        .map(|service| vec![service.label(), verdict(service, state)]);
-    let mut parts = vec![
-        table::plain(&["toolchain", "here"], tools),
-        table::plain(&["service", "state"], rows),
-    ];
-    let lacking = missing(catalogue, services, state);
-    if !lacking.is_empty() {
+        .map(|service| vec![service.label(), verdict(service, &patient.state)]);
+    let mut parts = vec![patient.toolchains(), table::plain(&["service", "state"], rows)];
+    let lacking = patient.lacking().len();
+    if lacking > 0 {
         parts.push(format!(
-            "`prony doctor --install` brings the {} missing toolchain(s)",
-            lacking.len()
+            "`prony doctor --install` brings the {lacking} missing toolchain(s)"
         ));
     }
     parts.push(if findings.is_empty() {

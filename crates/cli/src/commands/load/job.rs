@@ -1,42 +1,18 @@
 //! From what was typed to a job.
 
 use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Users};
+use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
-use super::target::{self, TargetError};
-use super::template::{Places, TemplateError};
-use prony_contract::ProtoError;
+use super::reach;
+use super::target;
+use super::template::Places;
+use super::typed::{JobError, header, read, text_or_file};
+use prony_contract::SequenceFile;
 use prony_load::{
-    Arrival, Body, BodyRule, Check, Expectation, Header, Job, Load, Operation, Phases, Profile, Protocol,
-    Request, Spacing, Template, WarmUp, Workload,
+    Arrival, Body, BodyRule, Check, Expectation, Header, Job, Load, Operation, Order, Phases, Profile,
+    Protocol, Request, Spacing, Step, Template, WarmUp, Workload,
 };
 use std::path::Path;
-
-/// What was typed makes no job.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum JobError {
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    #[error("`{0}` is no header: write it as 'Name: value'")]
-    Header(String),
-    #[error("cannot read {path}: {source}")]
-    File { path: String, source: std::io::Error },
-    #[error(transparent)]
-    Proto(#[from] ProtoError),
-    #[error("--grpc needs --proto FILE, the file that describes the method")]
-    NoProto,
-    #[error("--grpc calls the method that --method names: leave `{0}` out of the URL")]
-    GrpcPath(String),
-    #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
-    ExpectedStream,
-    #[error("--cacert says whom to trust, and `{0}` asks nobody for a certificate: write it as https://…")]
-    NoTls(String),
-    #[error("--feed {name}={path}: the file has no line")]
-    EmptyFeed { name: String, path: String },
-    #[error("--ramp: it is held for {hold}, which leaves nothing of the {duration} for the ramp itself")]
-    NoRamp { hold: String, duration: String },
-}
 
 /// What is sent where; the load is chosen apart.
 pub(crate) struct Shape {
@@ -47,47 +23,46 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn new(url: &str, args: &RequestArgs) -> Result<Self, JobError> {
-        let (mut target, path) = target::parse(url, args.insecure)?;
-        if let Some(file) = &args.cacert {
-            let tls = target
-                .tls
-                .as_mut()
-                .ok_or_else(|| JobError::NoTls(url.to_owned()))?;
-            tls.cacert = Some(read(file)?);
-        }
-        let mut places = Places::default();
-        for Feed { name, path } in &args.feeds {
-            let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
-            if lines.is_empty() {
-                return Err(JobError::EmptyFeed {
-                    name: name.clone(),
-                    path: path.display().to_string(),
-                });
-            }
-            places.feed(name.clone(), lines)?;
-        }
-        let (protocol, operation) = if args.grpc {
-            (Protocol::Grpc, grpc::operation(args, &path, &mut places)?)
+        let one = AllAsked {
+            url: url.to_owned(),
+            requests: Vec::new(),
+            insecure: false,
+            http2: false,
+        };
+        Self::of(&one, args)
+    }
+
+    /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
+    fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
+        let (mut target, path) = target::parse(&asked.url, args.tls.insecure || asked.insecure)?;
+        target.reach = reach::reach(&target, &args.reach)?;
+        reach::speak_tls(&mut target, &args.tls)?;
+        let mut places = places(args)?;
+        let protocol = match (args.grpc, args.http2 || asked.http2) {
+            (true, _) => Protocol::Grpc,
+            (_, true) => Protocol::Http2,
+            _ => Protocol::Http1,
+        };
+        let workload = if args.grpc {
+            Workload::of(grpc::operation(args, &target, &path, &mut places)?)
+        } else if asked.requests.is_empty() {
+            Workload::of(operation(&of_switches(args, path), args, &mut places)?)
         } else {
-            let protocol = if args.http2 {
-                Protocol::Http2
-            } else {
-                Protocol::Http1
-            };
-            (protocol, operation(args, &path, &mut places)?)
+            mix(&asked.requests, args, &mut places)?
         };
         Ok(Self {
             target,
             protocol,
             workload: Workload {
                 parameters: places.parameters,
-                ..Workload::of(operation)
+                ..workload
             },
         })
     }
 
     /// The job of this shape under a load.
     pub(crate) fn job(self, load: Load, args: &LoadArgs) -> Job {
+        let connections = load.connections();
         Job {
             target: self.target,
             protocol: self.protocol,
@@ -95,44 +70,106 @@ impl Shape {
             workload: self.workload,
             phases: Phases {
                 warm_up: WarmUp::FixedNs(args.warmup.as_ns()),
-                measurement_ns: args.duration.as_ns(),
+                measurement_ns: args.schedule.measurement_ns(args.duration),
                 drain_ns: args.timeout.as_ns(),
             },
             timeout_ns: args.timeout.as_ns(),
             check: Check { share: 1.0, keep: 5 },
-            threads: args.threads,
+            threads: args
+                .threads
+                .number(args.cpus.as_ref().map(|list| list.0.len()), connections),
             cpus: args.cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
             transport: args.transport.into(),
             interval_ns: 1_000_000_000,
             seed: args.seed,
             search: None,
+            limits: args.schedule.limits(),
+            log: None,
         }
     }
 }
 
-fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Operation, JobError> {
-    let request = Request {
+/// The places that can be filled, before any is used.
+fn places(args: &RequestArgs) -> Result<Places, JobError> {
+    let mut places = Places::default();
+    for Feed { name, path } in &args.feeds {
+        let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
+        if lines.is_empty() {
+            return Err(JobError::EmptyFeed {
+                name: name.clone(),
+                path: path.display().to_string(),
+            });
+        }
+        places.feed(name.clone(), lines)?;
+    }
+    if let Some(file) = &args.data {
+        asked::add_data(file, &mut places)?;
+    }
+    Ok(places)
+}
+
+/// The one request that the switches ask for.
+fn of_switches(args: &RequestArgs, path: String) -> Asked {
+    Asked {
+        weight: 1,
         method: args.method.clone(),
-        path: places.template(path)?,
-        headers: args
+        path,
+        headers: args.headers.clone(),
+        body: args.body.clone().map(AskedBody::Typed),
+    }
+}
+
+/// The requests of a list, by weight.
+fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Workload, JobError> {
+    let operations: Vec<Operation> = requests
+        .iter()
+        .map(|request| operation(request, args, places))
+        .collect::<Result<_, _>>()?;
+    let steps = requests.iter().enumerate().map(|(operation, request)| Step {
+        operation,
+        weight: request.weight,
+    });
+    Ok(Workload {
+        name: operations[0].name.clone(),
+        parameters: Vec::new(),
+        order: Order::Mix(steps.collect()),
+        operations,
+    })
+}
+
+fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<Operation, JobError> {
+    let request = Request {
+        method: asked.method.clone(),
+        path: places.template(&asked.path)?,
+        headers: asked
             .headers
             .iter()
             .map(|text| header(text, places))
             .collect::<Result<_, _>>()?,
-        body: match &args.body {
-            Some(text) => Body::Bytes(text_or_file(text, places)?),
+        body: match &asked.body {
+            Some(AskedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
+            Some(AskedBody::Text(text)) => Body::Bytes(places.template(text)?),
             None => Body::None,
         },
     };
+    let mut request = request;
+    let says_encoding = |header: &Header| header.name.eq_ignore_ascii_case("accept-encoding");
+    if args.decode && !request.headers.iter().any(says_encoding) {
+        request.headers.push(Header {
+            name: "Accept-Encoding".to_owned(),
+            value: Template::literal("gzip, br, zstd"),
+        });
+    }
     let body = match &args.expect {
         Some(text) => vec![BodyRule::Exact(text_or_file(text, places)?)],
         None => Vec::new(),
     };
     Ok(Operation {
-        name: format!("{} {}", args.method, path),
+        name: format!("{} {}", asked.method, asked.path),
         request,
         expect: Expectation {
             body,
+            decode: args.decode,
             ..Expectation::default()
         },
     })
@@ -140,9 +177,29 @@ fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Oper
 
 /// The job that was typed.
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
-    let url = args.url.as_deref().unwrap_or_default();
-    let shape = Shape::new(url, &args.request)?;
-    Ok(shape.job(load(&args.load)?, &args.load))
+    let mut job = match &args.sequence {
+        Some(file) => of_sequence(file, args)?,
+        None => Shape::of(&asked::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
+    };
+    job.log = args.log.as_ref().map(|file| file.of(args.log_share));
+    Ok(job)
+}
+
+/// The job whose users send the steps of a file.
+fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
+    let url = args.url.clone().unwrap_or_default();
+    let shape = Shape::new(&url, &args.request)?;
+    if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
+        return Err(JobError::SequencePath(url));
+    }
+    let sequence = SequenceFile::read(file, shape.protocol).map_err(JobError::Sequence)?;
+    if sequence.most_requests.is_some() && args.load.warmup.as_ns() > 0 {
+        return Err(JobError::RowsInWarmUp);
+    }
+    let mut job = shape.job(load(&args.load)?, &args.load);
+    job.limits = sequence.limits(job.limits);
+    job.workload = sequence.workload;
+    Ok(job)
 }
 
 fn load(args: &LoadArgs) -> Result<Load, JobError> {
@@ -151,9 +208,17 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     } else {
         Spacing::Even
     };
+    let is_closed = args.rate.is_none()
+        && args.ramp.is_none()
+        && args.staircase.is_none()
+        && args.users.is_none()
+        && args.schedule.stages.is_empty();
+    if args.connections.growth.is_some() && !is_closed {
+        return Err(JobError::GrowingOpen);
+    }
     let open = |profile| Load::Open {
         arrival: Arrival { profile, spacing },
-        connections: args.connections,
+        connections: args.connections.most,
         in_flight: args.in_flight,
         backlog: args.backlog,
     };
@@ -177,9 +242,14 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
             think_ns: args.think.as_ns(),
             max_users: args.max_users,
         },
+        _ if !args.schedule.stages.is_empty() => open(Profile::Stages {
+            stages: args.schedule.stages.iter().map(|stage| stage.0).collect(),
+        }),
         _ => Load::Closed {
-            connections: args.connections,
+            connections: args.connections.most,
             in_flight: args.in_flight,
+            think_ns: args.think.as_ns(),
+            growth: args.connections.growth,
         },
     })
 }
@@ -196,44 +266,5 @@ fn profile(ramp: &Ramp, args: &LoadArgs) -> Result<Profile, JobError> {
         from: ramp.from,
         to: ramp.to,
         over_ns,
-    })
-}
-
-pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or_else(|| JobError::Header(text.to_owned()))?;
-    Ok(Header {
-        name: name.trim().to_owned(),
-        value: places.template(value.trim())?,
-    })
-}
-
-fn text_or_file(text: &str, places: &mut Places) -> Result<Template, JobError> {
-    let Some(path) = text.strip_prefix('@') else {
-        return Ok(places.template(text)?);
-    };
-    let bytes = std::fs::read(path).map_err(|source| JobError::File {
-        path: path.to_owned(),
-        source,
-    })?;
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => Ok(places.template(text)?),
-        Err(_) => Ok(Template::literal(bytes)),
-    }
-}
-
-/// The text itself, or what stands in the file that `@FILE` names.
-pub(super) fn text(text: &str) -> Result<String, JobError> {
-    match text.strip_prefix('@') {
-        Some(path) => read(Path::new(path)),
-        None => Ok(text.to_owned()),
-    }
-}
-
-fn read(path: &Path) -> Result<String, JobError> {
-    std::fs::read_to_string(path).map_err(|source| JobError::File {
-        path: path.display().to_string(),
-        source,
     })
 }

@@ -4,51 +4,73 @@
 //! what people see.
 
 mod args;
+mod asked;
 mod grpc;
+mod interrupt;
 mod job;
-mod objective;
+mod metrics;
+mod reach;
 mod stream;
-mod summary;
 pub(crate) mod target;
 mod template;
+mod typed;
 mod view;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs};
-pub(crate) use job::{JobError, Shape};
-pub(crate) use objective::Objective;
+pub(crate) use job::Shape;
+pub(crate) use typed::JobError;
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use metrics::Metrics;
+use prony_bench::missed_by;
 use prony_engine::EngineError;
 use prony_load::Job;
 use prony_measurement::{Command, Event, Recording};
 use std::sync::mpsc;
+use typed::DescriptionError;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.job.is_some() {
         return stream::run();
     }
-    let job = job::job(args).map_err(bad_input)?;
+    let job = job::job(args).map_err(no_job)?;
     let mut view = view::View::new(&job);
-    let recording = carry_out(&job, &mut |event| view.show(&event));
+    let metrics = args.metrics.map(Metrics::serve).transpose()?;
+    let commands = interrupt::commands()?;
+    let mut on_event = |event: Event| {
+        view.show(&event);
+        if let Some(metrics) = &metrics {
+            metrics.take(&event);
+        }
+    };
+    let recording = prony_engine::run(&job, &mut on_event, &commands);
     view.finish();
-    let recording = recording?;
-    let missed = args
-        .objective
-        .as_ref()
-        .map(|objective| objective.missed_by(&recording))
-        .unwrap_or_default();
+    let recording = match recording {
+        Err(EngineError::Stopped) => {
+            eprintln!("prony: {}", EngineError::Stopped);
+            return Ok(Exit::Interrupted);
+        }
+        other => other.map_err(told)?,
+    };
+    // Of half a measurement nothing is judged.
+    let missed = match &args.objective {
+        Some(objective) if !recording.interrupted => missed_by(objective, &recording),
+        _ => Vec::new(),
+    };
     if args.json {
         print(&serde_json::to_string(&recording)?)?;
     } else {
-        print(&summary::summary(&recording))?;
+        print(&view::summary::summary(&recording))?;
     }
-    summary::warn(&recording);
+    view::summary::warn(&recording);
     for miss in &missed {
         eprintln!("prony: objective missed: {miss}");
     }
-    Ok(if missed.is_empty() {
+    Ok(if recording.interrupted {
+        Exit::Interrupted
+    } else if missed.is_empty() {
         Exit::Fine
     } else {
         Exit::ObjectiveFailed
@@ -59,6 +81,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 pub(crate) fn carry_out(job: &Job, on_event: &mut dyn FnMut(Event)) -> anyhow::Result<Recording> {
     let (_commands, none) = mpsc::channel::<Command>();
     prony_engine::run(job, on_event, &none).map_err(told)
+}
+
+/// What was typed makes no job; a service that had to be asked and was not there is no bad input.
+pub(crate) fn no_job(error: JobError) -> anyhow::Error {
+    match error {
+        JobError::Description(DescriptionError::Unreachable(error)) => told(error),
+        error => bad_input(error),
+    }
 }
 
 /// An error of the engine, as bad input where it is that.

@@ -2,11 +2,13 @@
 //! JSON lines on standard output.
 
 use super::told;
-use crate::commands::capacity::search_and_measure;
 use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
+use prony_bench::capacity::search_and_measure;
+use prony_engine::EngineError;
 use prony_load::Job;
-use prony_measurement::{Command, Event};
+use prony_measurement::{Command, Event, Fault};
+use std::cell::Cell;
 use std::io::{BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver};
 
@@ -22,9 +24,17 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let commands = commands();
     let mut broken = None;
     let mut on_event = |event: Event| write(&event, &mut broken);
+    // A search that finds no rate is the service's fault, too.
+    let fault = Cell::new(Fault::Service);
+    let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
+        prony_engine::run(job, on_event, commands).map_err(|error| {
+            fault.set(fault_of(&error));
+            told(error)
+        })
+    };
     let result = match &job.search {
-        None => prony_engine::run(&job, &mut on_event, &commands).map_err(told),
-        Some(search) => search_and_measure(&job, search, &mut on_event, &commands),
+        None => load(&job, &mut on_event, &commands),
+        Some(search) => search_and_measure(&job, search, &load, &mut on_event, &commands),
     };
     match result {
         Ok(recording) => {
@@ -33,13 +43,22 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         }
         Err(error) => {
             let reason = error.to_string();
-            write(&Event::Failed { reason }, &mut broken);
+            let fault = fault.get();
+            write(&Event::Failed { reason, fault }, &mut broken);
             return Err(error);
         }
     }
     match broken {
         Some(error) => Err(error).context("writing events to standard output"),
         None => Ok(Exit::Fine),
+    }
+}
+
+/// A service that cannot be reached is at fault; all else that keeps a load from running is the bench's.
+const fn fault_of(error: &EngineError) -> Fault {
+    match error {
+        EngineError::Unreachable { .. } => Fault::Service,
+        _ => Fault::Lab,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A URL as the user wrote it, taken apart.
 
-use prony_load::{Target, Tls};
+use prony_load::{Reach, Target, Tls, TlsChoices};
 use url::{Host, Url};
 
 /// What is wrong with a URL.
@@ -63,10 +63,12 @@ pub(crate) fn parse(url: &str, insecure: bool) -> Result<(Target, String), Targe
             server_name: name.clone(),
             insecure,
             cacert: None,
+            choices: TlsChoices::default(),
         }),
         host: name,
         port,
         authority,
+        reach: Reach::default(),
     };
     Ok((target, path))
 }

@@ -1,6 +1,7 @@
 //! Places in what the user types: `{n:range(1,100)}`, `{n:random(1,100)}`, `{id:counter(1)}`, `{key:hex(16)}`, `{name}`.
 
-use prony_load::{Parameter, Part, Source, Template};
+use prony_load::typed::table;
+use prony_load::{Bytes, Parameter, Part, Source, Template};
 
 /// What is wrong with a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,6 +12,8 @@ pub(crate) enum TemplateError {
     Function { place: String, function: String },
     #[error("`{place}`: {reason}")]
     Arguments { place: String, reason: &'static str },
+    #[error("`{place}` is no column of the table: it has {known}")]
+    Unknown { place: String, known: String },
     #[error("`{{{0}}}` is given two sources: name it with its source once, and `{{{0}}}` elsewhere")]
     Twice(String),
 }
@@ -19,12 +22,19 @@ pub(crate) enum TemplateError {
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     pub(crate) parameters: Vec<Parameter>,
+    has_table: bool,
 }
 
 impl Places {
     /// Adds the lines of a feed.
     pub(crate) fn feed(&mut self, name: String, lines: Vec<String>) -> Result<(), TemplateError> {
         self.add(name, Source::Lines(lines)).map(|_| ())
+    }
+
+    /// Adds a column of a table. From then on a place without a source must be one that is known.
+    pub(crate) fn column(&mut self, name: String, values: Vec<String>) -> Result<(), TemplateError> {
+        self.has_table = true;
+        self.add(name, Source::Lines(values)).map(|_| ())
     }
 
     fn add(&mut self, name: String, source: Source) -> Result<usize, TemplateError> {
@@ -38,6 +48,39 @@ impl Places {
         }
         self.parameters.push(Parameter { name, source });
         Ok(self.parameters.len() - 1)
+    }
+
+    /// Adds messages that are ready to be sent, and gives the place where they go.
+    pub(crate) fn messages(&mut self, messages: Vec<Bytes>) -> usize {
+        self.parameters.push(Parameter {
+            name: "a message".to_owned(),
+            source: Source::Messages(messages),
+        });
+        self.parameters.len() - 1
+    }
+
+    /// After how many requests the values begin again; as good as never where one of them is random or counts on.
+    pub(crate) fn period(&self) -> u64 {
+        self.parameters.iter().fold(1, |period, parameter| {
+            let own = match &parameter.source {
+                Source::Range { low, high } => (high - low).saturating_add(1),
+                Source::Lines(lines) | Source::Column { values: lines, .. } => lines.len() as u64,
+                Source::Messages(messages) => messages.len() as u64,
+                Source::Counter { .. } | Source::Random { .. } | Source::Hex { .. } | Source::Taken(_) => {
+                    u64::MAX
+                }
+            };
+            least_common_multiple(period, own)
+        })
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        names.join(", ")
     }
 
     fn find(&self, name: &str) -> Option<usize> {
@@ -81,11 +124,18 @@ impl Places {
     /// The parameter that the inside of a pair of braces names, if it names one.
     fn place(&mut self, inside: &str) -> Result<Option<usize>, TemplateError> {
         let (name, source) = inside.split_once(':').unwrap_or((inside, ""));
-        if !is_name(name) {
+        if !table::is_name(name) {
             return Ok(None);
         }
         if source.is_empty() {
-            return Ok(self.find(name));
+            let found = self.find(name);
+            if found.is_none() && self.has_table {
+                return Err(TemplateError::Unknown {
+                    place: format!("{{{name}}}"),
+                    known: self.names(),
+                });
+            }
+            return Ok(found);
         }
         let Some((function, arguments)) = source.strip_suffix(')').and_then(|source| source.split_once('('))
         else {
@@ -96,11 +146,12 @@ impl Places {
     }
 }
 
-fn is_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+fn least_common_multiple(one: u64, other: u64) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor.max(1)).saturating_mul(other)
 }
 
 fn parse_source(place: &str, function: &str, arguments: &str) -> Result<Source, TemplateError> {

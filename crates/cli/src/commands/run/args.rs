@@ -1,21 +1,21 @@
 //! The arguments of `prony run`.
 
-use crate::checkout::StoreArgs;
+use crate::checkout::{ClaimArgs, StoreArgs};
+use crate::shares::{share, share_above_zero};
 use prony_load::WrittenDuration;
-use prony_plan::{Address, Machine, Wishes};
+use prony_plan::{Address, Design, Machine, Wishes};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Build, start, check, load and rank the services of a suite
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The suite: a name in suites/ or a file
-    #[arg(default_value = "quick")]
-    pub(super) suite: String,
+    /// The suite: a name in suites/ or a file [default: the project's only one, else `quick`]
+    pub(super) suite: Option<String>,
     /// The profile of the suite: how long everything takes (`smoke`, `quick`, `full`, where it has them)
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
-    /// Only services that this names: `go-*`, `java-netty/epoll`; may be given several times
+    /// Only services that this names: `go-*`, `java-netty/nio`; may be given several times
     #[arg(long, value_name = "GLOB")]
     service: Vec<String>,
     /// Rounds, at most
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     builds: Option<u32>,
     /// Stop when every interval is this tight: `2%` is ±2 %
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share_above_zero)]
     precision: Option<f64>,
     /// Confidence of the intervals: `95%`
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share_above_zero)]
     confidence: Option<f64>,
     /// Differences below this count as none: `1%`
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -43,6 +43,10 @@ pub(crate) struct Args {
     /// Length of each warm-up, instead of until it is steady: `2s`
     #[arg(long, value_name = "TIME")]
     warmup: Option<WrittenDuration>,
+    /// Load the services in turns, in many short windows, and rank by CPU time per request: for a machine that others use
+    /// as well
+    #[arg(long)]
+    turns: bool,
     /// IPv4 address that services listen on [default: the suite's, else the loopback]
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST")]
     host: Option<Ipv4Addr>,
@@ -55,6 +59,9 @@ pub(crate) struct Args {
     /// Continue a run that was ended early: its name, or the latest one
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds", "builds"])]
     pub(super) resume: Option<String>,
+    /// Continue although the machine, the commit or a build is another than when the run began; the report says so
+    #[arg(long, requires = "resume")]
+    pub(super) force: bool,
     /// End with code 3 when a service gave no number or a wrong reply
     #[arg(long)]
     pub(super) strict: bool,
@@ -67,12 +74,14 @@ pub(crate) struct Args {
     /// Show the plan and how long it takes, and stop
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Where the report goes [default: .prony/reports/RUN/ of the checkout]
+    /// Where the report goes, which is several files [default: .prony/reports/RUN/ of the checkout]
     #[arg(long, short, value_name = "FOLDER")]
     pub(super) out: Option<PathBuf>,
-    /// Print the report as JSON
+    /// Print the report as JSON; with --dry-run the plan
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) claim: ClaimArgs,
     #[command(flatten)]
     pub(super) store: StoreArgs,
 }
@@ -91,6 +100,7 @@ impl Args {
             duration: time(self.duration),
             warm_up: time(self.warmup),
             tie: self.tie,
+            design: self.turns.then(Design::turns),
             address: Address {
                 host: self.host.map(|host| host.to_string()),
                 port: self.port,
@@ -99,14 +109,4 @@ impl Args {
             seed: self.seed.unwrap_or_else(rand::random),
         }
     }
-}
-
-/// Reads `2%` or `0.02`.
-fn share(text: &str) -> Result<f64, String> {
-    let read = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse(),
-    };
-    let inside = read.ok().filter(|share| *share > 0.0 && *share < 1.0);
-    inside.ok_or_else(|| "give a share between 0 and 1, as `2%` or `0.02`".to_owned())
 }

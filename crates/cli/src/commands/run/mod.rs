@@ -1,80 +1,112 @@
 //! `prony run`: a suite from build to report.
 
 mod args;
-mod checks;
-mod judge;
-mod place;
-mod session;
-mod signals;
 mod standings;
 mod view;
-mod watch;
 
 pub(crate) use args::Args;
-pub(crate) use session::{AllBuilt, Session};
-pub(crate) use signals::listen;
 
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
-use crate::variation;
-use anyhow::Context as _;
-use prony_host::Isolation;
+use crate::{signals, variation};
+use prony_bench::{Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, strictly};
+use prony_host::{Isolation, writable};
 use prony_measurement::RunRecord;
 use prony_plan::{Catalogue, Plan, Suite};
 use prony_report::{Format, render};
 use prony_store::Store;
+use prony_trial::RunEnd;
 use view::View;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let checkout = Checkout::find()?;
-    let catalogue = Catalogue::read(&checkout.root).map_err(bad_input)?;
-    let store = Store::open(&args.store.path()?)?;
+    let catalogue = checkout.catalogue()?;
+    writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
+    let store = args.store.open()?;
     let (plan, resumed) = planned(args, &catalogue, &store)?;
     if !args.dry_run {
-        place::is_free(&plan.address)?;
+        is_free(&plan.address)?;
     }
     let mut view = View::new();
-    view.announce(&plan, resumed.as_ref().map(|run| run.id.as_str()));
+    view.announce(&plan, resumed.as_ref().map(|run| run.record.id.as_str()));
     if args.dry_run {
-        return Ok(Exit::Fine);
+        return dry(args, &plan);
     }
+    let isolation = if args.require_isolation {
+        Isolation::Required
+    } else {
+        Isolation::WherePossible
+    };
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .isolated(isolation)
+        .claiming(args.claim.claim())
+        .repeating(!args.keep_disturbed);
     let session = Session {
         checkout: &checkout,
         catalogue: &catalogue,
         store: &store,
-        isolation: if args.require_isolation {
-            Isolation::Required
-        } else {
-            Isolation::WherePossible
-        },
-        repeat_disturbed: !args.keep_disturbed,
+        workbench: &workbench,
     };
-    let record = session.measure(&plan, resumed, &mut view)?;
-    conclude(args, &checkout, &store, &record, &catalogue)
+    let (record, end) = session.measure(&plan, resumed, &mut view)?;
+    if end == RunEnd::Interrupted {
+        eprintln!(
+            "prony: ended early; `prony run --resume {}` continues it",
+            record.id
+        );
+    }
+    conclude(args, &checkout, &store, (&record, &end), &catalogue)
+}
+
+/// The plan, for those who only want to see it; people have seen it by now.
+fn dry(args: &Args, plan: &Plan) -> anyhow::Result<Exit> {
+    if args.json {
+        let planned = serde_json::json!({
+            "schema": 1, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
+        });
+        print(&planned.to_string())?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// What shows a plan that another command measures.
+pub(crate) fn view_of(plan: &Plan) -> Box<dyn Shows> {
+    let mut view = View::new();
+    view.announce(plan, None);
+    Box::new(view)
 }
 
 /// The plan: of the suite, or of the run that goes on.
-fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<(Plan, Option<RunRecord>)> {
+fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<(Plan, Option<Resumed>)> {
     if let Some(wanted) = &args.resume {
         let id = store.find_run(wanted).map_err(bad_input)?;
-        let record = store.run(&id)?;
-        if record.suite == crate::commands::duet::SUITE {
+        if store.run(&id)?.suite == duet::SUITE {
             return Err(bad_input(anyhow::anyhow!(
                 "the run {id} is a duet, which cannot be continued: begin it anew with `prony duet`"
             )));
         }
-        let plan = serde_json::from_value(record.plan.clone());
-        let plan = plan.with_context(|| {
-            format!("the plan of run {id} is of another version of prony: begin a new run")
-        })?;
-        return Ok((plan, Some(record)));
+        let resumed = Resumed::of(store, &id, args.force)?;
+        return Ok((resumed.plan()?, Some(resumed)));
     }
-    let file = catalogue.suite_file(&args.suite).map_err(bad_input)?;
+    let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));
+    let file = catalogue.suite_file(&name).map_err(bad_input)?;
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &args.wishes(place::machine())).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &args.wishes(machine())).map_err(bad_input)?;
     Ok((plan, None))
+}
+
+/// The project's own suite where it has one alone.
+fn default_suite(catalogue: &Catalogue) -> String {
+    let own = catalogue
+        .suites()
+        .into_iter()
+        .filter(|(_, file)| file.starts_with(&catalogue.root));
+    let own: Vec<String> = own.map(|(name, _)| name).collect();
+    match own.as_slice() {
+        [one] => one.clone(),
+        _ => "quick".to_owned(),
+    }
 }
 
 /// Reports, and says how it went.
@@ -82,7 +114,7 @@ fn conclude(
     args: &Args,
     checkout: &Checkout,
     store: &Store,
-    record: &RunRecord,
+    (record, end): (&RunRecord, &RunEnd),
     catalogue: &Catalogue,
 ) -> anyhow::Result<Exit> {
     let report = reporting::report(store, &record.id, &Surroundings::read()?)?;
@@ -90,17 +122,26 @@ fn conclude(
         .out
         .clone()
         .unwrap_or_else(|| checkout.state().join("reports").join(&record.id));
-    let page = reporting::write_all(&report, &folder)?;
+    let page = reporting::write_all(&report, reporting::folder(&folder)?)?;
     let format = if args.json { Format::Json } else { Format::Terminal };
     print(render(&report, format, reporting::look())?.trim_end())?;
     for sentence in variation::sentences(&report) {
         eprintln!("\n{sentence}");
     }
     eprintln!("\nreport: {}", page.display());
-    if !args.strict {
-        return Ok(Exit::Fine);
+    if *end == RunEnd::Interrupted {
+        return Ok(Exit::Interrupted);
     }
-    let verdict = judge::strictly(&store.trials(&record.id)?, catalogue);
+    let trials = store.trials(&record.id)?;
+    if !args.strict {
+        return Ok(if is_measured(&trials) {
+            Exit::Fine
+        } else {
+            eprintln!("no service gave a number: the table says why");
+            Exit::ObjectiveFailed
+        });
+    }
+    let verdict = strictly(&trials, catalogue);
     verdict.faults.iter().for_each(|fault| eprintln!("{fault}"));
     eprintln!("{} passed, {} failed", verdict.passed, verdict.faults.len());
     Ok(if verdict.faults.is_empty() {

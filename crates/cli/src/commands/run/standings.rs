@@ -19,7 +19,6 @@ impl Standings {
             options: Options {
                 confidence: plan.confidence,
                 tie_band: plan.tie.unwrap_or(usual.tie_band),
-                seed: plan.seed,
                 ..usual
             },
             trials: Vec::new(),

@@ -4,10 +4,10 @@ use super::standings::Standings;
 use crate::reporting;
 use crate::shown::{duration, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use prony_measurement::{Exclusion, Phase, ServiceId, TrialRecord};
+use prony_bench::{AllBuilt, Shows};
+use prony_measurement::{Fault, Phase, ServiceId, TrialRecord};
 use prony_plan::Plan;
-use prony_trial::{Built, Progress};
-use std::collections::BTreeMap;
+use prony_trial::Progress;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -92,62 +92,6 @@ impl View {
         ));
     }
 
-    pub(super) fn building(&self, progress: &Progress) {
-        match progress {
-            Progress::Building(service) => self.now.set_message(format!("building {service}")),
-            Progress::Built {
-                service,
-                cached: false,
-                took,
-            } => {
-                self.line(&format!("built {service} in {:.0} s", took.as_secs_f64()));
-            }
-            Progress::NotBuilt { service, reason } => self.line(&format!("not built: {service}: {reason}")),
-            _ => {}
-        }
-        self.now.tick();
-    }
-
-    pub(super) fn built(&self, built: &BTreeMap<ServiceId, Result<Built, Exclusion>>) {
-        let good = built.values().filter(|result| result.is_ok()).count();
-        self.line(&format!("{good} of {} builds are ready", built.len()));
-    }
-
-    pub(super) fn saw(&mut self, progress: &Progress) {
-        match progress {
-            Progress::Begins {
-                number,
-                of,
-                round,
-                service,
-                workload,
-                remaining,
-            } => {
-                self.current = format!("{service} {workload}");
-                let width = of.to_string().len();
-                self.position = format!("[{number:>width$}/{of}]");
-                self.recent.clear();
-                self.recent_p99.clear();
-                self.whole(*number, *of, *round, *remaining);
-                self.now.set_message(format!("{}: starting", self.current));
-                self.now.enable_steady_tick(Duration::from_millis(200));
-            }
-            Progress::Interval {
-                phase,
-                throughput_per_s,
-                response_time_ns_p99,
-                errors,
-            } => {
-                self.interval(*phase, *throughput_per_s, *response_time_ns_p99, *errors);
-            }
-            Progress::Ended(record) => self.ended(record),
-            Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
-            Progress::LeavesOut { round, services } => self.leaves_out(*round, services),
-            Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
-            _ => {}
-        }
-    }
-
     fn leaves_out(&self, round: u32, services: &[(ServiceId, String)]) {
         let from = round + 1;
         if services.is_empty() {
@@ -219,7 +163,10 @@ impl View {
                 };
                 format!("{}/s, p99 {p99}{errors}", thousands(recording.throughput_per_s))
             }
-            Err(excluded) => format!("excluded: {}", excluded.reason),
+            Err(excluded) => match excluded.fault {
+                Fault::Service => format!("excluded: {}", excluded.reason),
+                Fault::Lab => format!("void, by a fault of the bench: {}", excluded.reason),
+            },
         };
         self.line(&format!(
             "{} {} {}: {text}",
@@ -227,9 +174,39 @@ impl View {
         ));
         self.knows(std::slice::from_ref(record));
     }
+}
 
-    /// Trials that ended, now or before the run was continued: shows the table so far.
-    pub(super) fn knows(&mut self, trials: &[TrialRecord]) {
+impl Shows for View {
+    fn says(&self, text: &str) {
+        self.line(&format!("prony: {text}"));
+    }
+
+    fn building(&self, progress: &Progress) {
+        match progress {
+            Progress::Building(service) => self.now.set_message(format!("building {service}")),
+            Progress::Built {
+                service,
+                cached: false,
+                took,
+            } => {
+                self.line(&format!("built {service} in {:.0} s", took.as_secs_f64()));
+            }
+            Progress::NotBuilt { service, reason } => self.line(&format!("not built: {service}: {reason}")),
+            other => {
+                if let Some(text) = other.waits() {
+                    self.line(&text);
+                }
+            }
+        }
+        self.now.tick();
+    }
+
+    fn built(&self, built: &AllBuilt) {
+        let good = built.values().filter(|result| result.is_ok()).count();
+        self.line(&format!("{good} of {} builds are ready", built.len()));
+    }
+
+    fn knows(&mut self, trials: &[TrialRecord]) {
         let Some(standings) = &mut self.standings else {
             return;
         };
@@ -248,7 +225,46 @@ impl View {
         table.tick();
     }
 
-    pub(super) fn done(&mut self) {
+    fn saw(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Begins {
+                number,
+                of,
+                round,
+                service,
+                workload,
+                remaining,
+            } => {
+                self.current = format!("{service} {workload}");
+                let width = of.to_string().len();
+                self.position = format!("[{number:>width$}/{of}]");
+                self.recent.clear();
+                self.recent_p99.clear();
+                self.whole(*number, *of, *round, *remaining);
+                self.now.set_message(format!("{}: starting", self.current));
+                self.now.enable_steady_tick(Duration::from_millis(200));
+            }
+            Progress::Cycle { number, of } => {
+                self.current = format!("in turns, cycle {number} of {of}");
+                self.now.set_message(self.current.clone());
+            }
+            Progress::Interval {
+                phase,
+                throughput_per_s,
+                response_time_ns_p99,
+                errors,
+            } => {
+                self.interval(*phase, *throughput_per_s, *response_time_ns_p99, *errors);
+            }
+            Progress::Ended(record) => self.ended(record),
+            Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
+            Progress::LeavesOut { round, services } => self.leaves_out(*round, services),
+            Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
+            _ => {}
+        }
+    }
+
+    fn done(&mut self) {
         self.now.finish_and_clear();
         if let Some(table) = self.table.take() {
             table.finish_and_clear();

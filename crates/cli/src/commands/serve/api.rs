@@ -66,7 +66,10 @@ pub(super) struct ListedRun {
 pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ListedRun>>, Failure> {
     let listed = |store: &Store, entry: RunEntry| {
         let running = entry.ended_at.is_none() && {
-            let last = store.trials(&entry.id)?;
+            // The last one alone says when the run was heard of.
+            let (sequence, _) = store.trial_count(&entry.id)?;
+            let last = store.trials_after(&entry.id, sequence - 1)?;
+            let last: Vec<_> = last.into_iter().map(|stored| stored.trial).collect();
             reporting::is_running(store, &store.run(&entry.id)?, &last)?
         };
         Ok(ListedRun { entry, running })

@@ -4,6 +4,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 /// The page states its own policy, with the hash of its script; as a header it holds before the first byte is parsed.
@@ -46,7 +47,12 @@ fn is_local(host: &str) -> bool {
         Some((name, port)) if port.chars().all(|digit| digit.is_ascii_digit()) => name,
         _ => host,
     };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    // A name may be made to lead here from anywhere, an address of the loopback only from this machine.
+    let address = name
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -55,7 +61,14 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_local() {
-        for host in ["localhost", "localhost:80", "127.0.0.1:4400", "[::1]:1", "[::1]"] {
+        for host in [
+            "localhost",
+            "localhost:80",
+            "127.0.0.1:4400",
+            "127.0.0.2:4400",
+            "[::1]:1",
+            "[::1]",
+        ] {
             assert!(is_local(host), "{host}");
         }
         for host in [

@@ -9,10 +9,9 @@ mod guard;
 mod history;
 mod live;
 
-use crate::checkout::StoreArgs;
-use crate::commands::report::usage;
+use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
-use crate::output::print;
+use crate::output::{address_said, print};
 use crate::reporting::Surroundings;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
@@ -32,6 +31,9 @@ pub(crate) struct Args {
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 4400)]
     port: u16,
+    /// Print where it listens as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -68,7 +70,7 @@ async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
             ))
         })?;
     let address = listener.local_addr().context("cannot tell the address")?;
-    print(&format!("http://{address}/"))?;
+    print(&address_said(&format!("http://{address}/"), args.json))?;
     let server = axum::serve(listener, routes(state, args.listen.is_loopback()));
     tokio::select! {
         ended = server => ended.context("the server failed"),

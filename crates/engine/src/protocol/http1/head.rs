@@ -1,5 +1,6 @@
 //! The head of a reply: status line and header fields.
 
+use crate::protocol::rules::is_token;
 use memchr::memmem;
 
 /// What the head says about the rest.
@@ -159,28 +160,6 @@ fn decimal(digits: &[u8]) -> Option<u64> {
             .iter()
             .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')),
     )
-}
-
-/// Whether a byte may stand in a token (RFC 9110 §5.6.2).
-pub(super) const fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
 }
 
 /// Heads that were parsed before. A server sends the same head again and again (until its Date changes), and the same

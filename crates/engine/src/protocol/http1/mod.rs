@@ -31,6 +31,8 @@ pub struct Http1 {
     depth: u32,
     /// The peer has said that it closes after the reply that is being read.
     closing: bool,
+    /// We have said that no request comes any more.
+    last_sent: bool,
     spent: bool,
     reading: Reading,
     /// The part of a head that came without its end.
@@ -181,7 +183,7 @@ impl Http1 {
             .pop_front()
             .expect("invariant: a reply has its request");
         self.reading = Reading::Head;
-        self.spent = self.closing;
+        self.spent = self.closing || (self.last_sent && self.under_way.is_empty());
         sink.end(entry.token, End { grpc_status: None });
         Ok(())
     }
@@ -232,6 +234,7 @@ impl Protocol for Http1 {
             under_way: VecDeque::with_capacity(depth as usize),
             depth,
             closing: false,
+            last_sent: false,
             spent: false,
             reading: Reading::Head,
             partial: Vec::new(),
@@ -241,7 +244,7 @@ impl Protocol for Http1 {
     fn open(&mut self, _: &mut Shared, _: &mut Vec<u8>) {}
 
     fn places(&self) -> u32 {
-        if self.closing {
+        if self.closing || self.last_sent {
             0
         } else {
             self.depth - self.under_way.len() as u32
@@ -249,7 +252,9 @@ impl Protocol for Http1 {
     }
 
     fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
-        call.prepared.render(call.values, &mut shared.scratch, out);
+        call.prepared
+            .render(call.values, call.is_last, &mut shared.scratch, out);
+        self.last_sent |= call.is_last;
         self.under_way.push_back(UnderWay {
             token: call.token,
             is_head: call.prepared.is_head(),

@@ -1,6 +1,7 @@
 //! Requests as bytes: all that is constant is one piece.
 
-use super::super::PrepareError;
+use super::super::rules::{self, Reserved};
+use super::super::{PrepareError, expects_content};
 use crate::parameters::Values;
 use prony_load::{Body, Header, Part, Request, Target, Template};
 use std::io::Write as _;
@@ -8,8 +9,13 @@ use std::io::Write as _;
 /// A request serialised as far as can be done before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The whole request where the body's length is known, else all before the value of Content-Length.
+    /// The request line and the headers, without those that say where the request and the connection end.
     front: Vec<Piece>,
+    /// What comes then: the rest of the head, with the body where its length is known, else all before the value of
+    /// Content-Length.
+    rest: Vec<Piece>,
+    /// Whether a header of the request speaks of the connection itself.
+    has_connection: bool,
     /// A body whose length is known only once its places are filled.
     body: Option<Vec<Piece>>,
     is_head: bool,
@@ -22,15 +28,17 @@ enum Piece {
 }
 
 /// Headers that say where a request ends: only we may write them.
-const FRAMING: [&str; 3] = ["content-length", "transfer-encoding", "upgrade"];
+const RESERVED: [Reserved; 1] = [Reserved {
+    names: &["content-length", "transfer-encoding", "upgrade"],
+    reason: "it says where the request ends, which prony writes itself",
+}];
+
+/// Tells the server that it may close after the reply (RFC 9112, section 9.6).
+const CLOSE: &[u8] = b"Connection: close\r\n";
 
 impl Prepared {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
-        check_method(&request.method)?;
-        check_path(&request.path)?;
-        for header in &request.headers {
-            check_header(header)?;
-        }
+        rules::check(request, &RESERVED)?;
         let mut front = Pieces::default();
         front.text(&request.method);
         front.text(" ");
@@ -51,20 +59,25 @@ impl Prepared {
             front.template(value);
             front.text("\r\n");
         }
+        let mut rest = Pieces::default();
         let body = match &request.body {
+            Body::None if expects_content(&request.method) => {
+                rest.text("Content-Length: 0\r\n\r\n");
+                None
+            }
             Body::None => {
-                front.text("\r\n");
+                rest.text("\r\n");
                 None
             }
             Body::Bytes(template) if template.is_constant() => {
                 let mut bytes = Vec::new();
                 template.render(&mut bytes, |_, _| {});
-                front.text(&format!("Content-Length: {}\r\n\r\n", bytes.len()));
-                front.bytes(&bytes);
+                rest.text(&format!("Content-Length: {}\r\n\r\n", bytes.len()));
+                rest.bytes(&bytes);
                 None
             }
             Body::Bytes(template) => {
-                front.text("Content-Length: ");
+                rest.text("Content-Length: ");
                 let mut body = Pieces::default();
                 body.template(template);
                 Some(body.0)
@@ -72,6 +85,11 @@ impl Prepared {
         };
         Ok(Self {
             front: front.0,
+            rest: rest.0,
+            has_connection: request
+                .headers
+                .iter()
+                .any(|header| header.name.eq_ignore_ascii_case("connection")),
             body,
             is_head: request.method == "HEAD",
         })
@@ -81,8 +99,13 @@ impl Prepared {
         self.is_head
     }
 
-    pub(super) fn render(&self, values: Values<'_>, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    /// Appends the request. `is_last`: the server is told that no other one comes on the connection.
+    pub(super) fn render(&self, values: Values<'_>, is_last: bool, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         render(&self.front, values, out);
+        if is_last && !self.has_connection {
+            out.extend_from_slice(CLOSE);
+        }
+        render(&self.rest, values, out);
         if let Some(body) = &self.body {
             scratch.clear();
             render(body, values, scratch);
@@ -125,65 +148,4 @@ impl Pieces {
             }
         }
     }
-}
-
-fn check_method(method: &str) -> Result<(), PrepareError> {
-    let token = !method.is_empty() && method.bytes().all(super::head::is_token);
-    if token && method != "CONNECT" {
-        Ok(())
-    } else {
-        Err(PrepareError::Method(method.to_owned()))
-    }
-}
-
-fn check_path(path: &Template) -> Result<(), PrepareError> {
-    let wrong = |reason| {
-        Err(PrepareError::Path {
-            path: shown(path),
-            reason,
-        })
-    };
-    match path.0.first() {
-        Some(Part::Literal(bytes)) if bytes.as_slice().first() == Some(&b'/') => {}
-        _ => return wrong("it must begin with `/`"),
-    }
-    if literals(path).any(|byte| byte <= b' ' || byte == 0x7f) {
-        return wrong("it holds a space or a control character: write it as %20 and the like");
-    }
-    if literals(path).any(|byte| byte == b'#') {
-        return wrong("a fragment (`#…`) is never sent: leave it out");
-    }
-    Ok(())
-}
-
-fn check_header(header: &Header) -> Result<(), PrepareError> {
-    let wrong = |reason| {
-        Err(PrepareError::Header {
-            name: header.name.clone(),
-            reason,
-        })
-    };
-    if header.name.is_empty() || !header.name.bytes().all(super::head::is_token) {
-        return wrong("its name is no token");
-    }
-    if FRAMING.iter().any(|name| header.name.eq_ignore_ascii_case(name)) {
-        return wrong("it says where the request ends, which prony writes itself");
-    }
-    if literals(&header.value).any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
-        return wrong("its value holds a control character");
-    }
-    Ok(())
-}
-
-fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
-    template.0.iter().flat_map(|part| match part {
-        Part::Literal(bytes) => bytes.as_slice().iter().copied(),
-        Part::Value(_) => [].iter().copied(),
-    })
-}
-
-fn shown(template: &Template) -> String {
-    let mut bytes = Vec::new();
-    template.render(&mut bytes, |_, out| out.extend_from_slice("…".as_bytes()));
-    String::from_utf8_lossy(&bytes).into_owned()
 }

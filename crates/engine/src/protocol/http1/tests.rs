@@ -52,6 +52,7 @@ fn target() -> Target {
         port: 80,
         authority: "h".into(),
         tls: None,
+        reach: prony_load::Reach::default(),
     }
 }
 
@@ -69,13 +70,14 @@ fn replies<'a>(methods: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>, wan
     let mut shared = Http1::shared();
     let mut connection = Http1::new(&mut shared, methods.len() as u32);
     let (mut log, mut out) = (Log::default(), Vec::new());
-    let none = Parameters::new(&[], 0, 0, 1);
+    let none = Parameters::new(&[], 0);
     for (index, method) in methods.iter().enumerate() {
         let call = Call {
             token: Token(index as u32),
             prepared: &Http1::prepare(&request(method), &target()).expect("a plain request"),
             values: none.values(0),
             wants_headers,
+            is_last: false,
         };
         connection.start(&mut shared, &call, &mut out);
     }
@@ -263,11 +265,11 @@ fn requests_are_written_as_the_standard_says() {
         name: "n".into(),
         source: Source::Counter { start: 99 },
     };
-    let parameters = Parameters::new(&[parameter], 0, 0, 1);
+    let parameters = Parameters::new(&[parameter], 0);
     let prepared = Http1::prepare(&request, &target()).expect("a good request");
     let text = |number| {
         let mut out = Vec::new();
-        prepared.render(parameters.values(number), &mut Vec::new(), &mut out);
+        prepared.render(parameters.values(number), false, &mut Vec::new(), &mut out);
         String::from_utf8(out).expect("text")
     };
     assert_eq!(
@@ -278,6 +280,25 @@ fn requests_are_written_as_the_standard_says() {
         text(1),
         "POST /p/100 HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 5\r\n\r\nn=100"
     );
+}
+
+#[test]
+fn a_method_that_expects_content_says_where_there_is_none() {
+    for (method, said) in [
+        ("POST", true),
+        ("PUT", true),
+        ("PATCH", true),
+        ("GET", false),
+        ("DELETE", false),
+    ] {
+        let prepared = Http1::prepare(&request(method), &target()).expect("a good request");
+        let mut out = Vec::new();
+        let none = Parameters::new(&[], 0);
+        prepared.render(none.values(0), false, &mut Vec::new(), &mut out);
+        let text = String::from_utf8(out).expect("text");
+        assert_eq!(text.contains("\r\nContent-Length: 0\r\n\r\n"), said, "{text}");
+        assert!(text.ends_with("\r\n\r\n"));
+    }
 }
 
 #[test]

@@ -2,20 +2,24 @@
 
 use super::hpack::{Field, HeaderPlan};
 use crate::parameters::Values;
-use crate::protocol::PrepareError;
-use prony_load::{Body, Part, Request, Target, Template};
+use crate::protocol::rules::{self, Reserved};
+use crate::protocol::{PrepareError, expects_content};
+use prony_load::{Body, Request, Target, Template};
 
 /// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
-const RESERVED: [&str; 8] = [
-    "host",
-    "connection",
-    "content-length",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "upgrade",
-    "te",
-];
+const RESERVED: Reserved = Reserved {
+    names: &[
+        "host",
+        "connection",
+        "content-length",
+        "keep-alive",
+        "proxy-connection",
+        "transfer-encoding",
+        "upgrade",
+        "te",
+    ],
+    reason: "the protocol sends it itself, or forbids it",
+};
 
 /// A request as all connections send it.
 #[derive(Debug)]
@@ -54,10 +58,7 @@ impl Prepared {
     /// Serialises a request.
     pub fn new(request: &Request, target: &Target, dialect: Dialect) -> Result<Self, PrepareError> {
         let method = request.method.as_str();
-        if method.is_empty() || !method.bytes().all(is_token) {
-            return Err(PrepareError::Method(method.into()));
-        }
-        check_path(&request.path)?;
+        rules::check(request, &[RESERVED])?;
         let scheme = if target.tls.is_some() { "https" } else { "http" };
         let mut fields: Vec<(String, Template)> = vec![
             (":method".into(), Template::literal(method)),
@@ -73,7 +74,19 @@ impl Prepared {
             let length = bytes.len().to_string();
             fields.push(("content-length".into(), Template::literal(length.as_str())));
         }
-        add_headers(request, dialect, &mut fields)?;
+        if matches!(body, PreparedBody::None) && expects_content(method) {
+            fields.push(("content-length".into(), Template::literal("0")));
+        }
+        for header in &request.headers {
+            let name = header.name.to_ascii_lowercase();
+            if dialect.headers.iter().any(|(own, _)| *own == name) {
+                return Err(PrepareError::Header {
+                    name: header.name.clone(),
+                    reason: RESERVED.reason,
+                });
+            }
+            fields.push((name, header.value.clone()));
+        }
         Ok(Self::of(&fields, body, method == "HEAD"))
     }
 
@@ -177,64 +190,4 @@ fn constant(template: &Template) -> Option<Vec<u8>> {
         });
         bytes
     })
-}
-
-fn add_headers(
-    request: &Request,
-    dialect: Dialect,
-    fields: &mut Vec<(String, Template)>,
-) -> Result<(), PrepareError> {
-    for header in &request.headers {
-        let name = header.name.to_ascii_lowercase();
-        let refuse = |reason| PrepareError::Header {
-            name: header.name.clone(),
-            reason,
-        };
-        if name.is_empty() || !name.bytes().all(is_token) {
-            return Err(refuse("a name is made of letters, digits and `-`"));
-        }
-        if RESERVED.contains(&name.as_str()) || dialect.headers.iter().any(|(own, _)| *own == name) {
-            return Err(refuse("the protocol sends it itself, or forbids it"));
-        }
-        if literals(&header.value).any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
-            return Err(refuse("a value must not hold a line break or a NUL"));
-        }
-        fields.push((name, header.value.clone()));
-    }
-    Ok(())
-}
-
-fn check_path(path: &Template) -> Result<(), PrepareError> {
-    let refuse = |reason| {
-        let text: Vec<u8> = literals(path).collect();
-        Err(PrepareError::Path {
-            path: String::from_utf8_lossy(&text).into_owned(),
-            reason,
-        })
-    };
-    if !matches!(path.0.first(), Some(Part::Literal(bytes)) if matches!(bytes.as_slice().first(), Some(b'/' | b'*')))
-    {
-        return refuse("it must begin with `/`");
-    }
-    if literals(path).any(|byte| byte <= b' ' || byte == 0x7f || byte == b'#') {
-        return refuse("it must not hold spaces, control characters or `#`: write them as %20 and so on");
-    }
-    Ok(())
-}
-
-fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
-    template
-        .0
-        .iter()
-        .flat_map(|part| match part {
-            Part::Literal(bytes) => bytes.as_slice(),
-            Part::Value(_) => &[],
-        })
-        .copied()
-}
-
-/// Characters of a token (RFC 9110, section 5.6.2).
-const fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }

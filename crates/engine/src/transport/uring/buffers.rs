@@ -1,4 +1,7 @@
 //! Memory that the kernel receives into: a ring of buffers of one size, given back after use.
+//!
+//! The kernel takes the buffers of the ring in turn, so all that lie in it are used again and again, however few replies come at
+//! once. Only as many are offered as replies came at once so far: those stay in the processor's caches.
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
@@ -6,10 +9,15 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Buffers; a power of two. Enough that a batch of completions never runs out of them.
-const COUNT: u16 = 256;
+/// Fewest and most buffers; powers of two.
+const FEWEST: u32 = 256;
+const MOST: u32 = 8192;
+/// Buffers that are offered at first.
+const FIRST: u16 = 64;
 /// Bytes of a buffer. A small reply touches its first page only.
 const SIZE: usize = 16 * 1024;
+/// Bytes from one buffer to the next. Not a power of two: else the begins of all buffers would share few places of the caches.
+const STRIDE: usize = SIZE + 5 * 64;
 /// The kernel maps the ring by pages.
 const PAGE: usize = 4096;
 
@@ -22,14 +30,26 @@ pub(super) const GROUP: u16 = 0;
 pub(super) struct Buffers {
     entries: *mut BufRingEntry,
     memory: Vec<u8>,
+    /// How many buffers there are; a power of two.
+    count: u16,
     tail: u16,
+    /// Buffers that are not offered, the one used last on top.
+    spare: Vec<u16>,
+    /// How many are offered, or filled and not given back.
+    offered: u16,
+    /// How many are to be offered.
+    wanted: u16,
+    /// Whether the kernel found none since the last time.
+    is_short: bool,
     is_leaked: bool,
 }
 
 impl Buffers {
-    /// Registers the buffers with a ring. The ring must be dropped before them.
-    pub(super) fn register(ring: &IoUring) -> io::Result<Self> {
-        let layout = Self::layout();
+    /// Registers the buffers with a ring, so many that a reply on each of the connections finds one: where they run out the
+    /// kernel has to be asked again for each connection. The ring must be dropped before them.
+    pub(super) fn register(ring: &IoUring, connections: u32) -> io::Result<Self> {
+        let count = connections.clamp(FEWEST, MOST).next_power_of_two() as u16;
+        let layout = Self::layout(count);
         // SAFETY: the layout has a size above 0.
         let memory = unsafe { alloc_zeroed(layout) };
         #[expect(clippy::cast_ptr_alignment, reason = "the layout is aligned to a page")]
@@ -39,40 +59,55 @@ impl Buffers {
         }
         let mut buffers = Self {
             entries,
-            memory: vec![0; usize::from(COUNT) * SIZE],
+            memory: vec![0; usize::from(count) * STRIDE],
+            count,
             tail: 0,
+            spare: (0..count).rev().collect(),
+            offered: 0,
+            wanted: FIRST.min(count),
+            is_short: false,
             is_leaked: false,
         };
-        (0..COUNT).for_each(|id| buffers.give_back(id));
         buffers.publish();
         // SAFETY: the entries are page-aligned and live until the ring is gone.
         unsafe {
             ring.submitter()
-                .register_buf_ring_with_flags(entries as u64, COUNT, GROUP, 0)?;
+                .register_buf_ring_with_flags(entries as u64, count, GROUP, 0)?;
         }
         Ok(buffers)
     }
 
-    fn layout() -> Layout {
-        let bytes = usize::from(COUNT) * size_of::<BufRingEntry>();
+    fn layout(count: u16) -> Layout {
+        let bytes = usize::from(count) * size_of::<BufRingEntry>();
         Layout::from_size_align(bytes, PAGE).expect("invariant: a power of two, and small")
     }
 
     /// The first `length` bytes of a buffer that a completion named.
     pub(super) fn bytes(&self, id: u16, length: usize) -> &[u8] {
-        let begin = usize::from(id) * SIZE;
+        let begin = usize::from(id) * STRIDE;
         &self.memory[begin..begin + length.min(SIZE)]
     }
 
-    /// Gives a buffer back; the kernel sees it after [`Buffers::publish`].
+    /// Gives a buffer back; the kernel may have it again after [`Buffers::publish`].
     pub(super) fn give_back(&mut self, id: u16) {
-        let address = self.memory[usize::from(id) * SIZE..].as_ptr() as u64;
+        self.spare.push(id);
+        self.offered -= 1;
+    }
+
+    /// The kernel found no buffer: more are to be offered.
+    pub(super) const fn want_more(&mut self) {
+        self.is_short = true;
+    }
+
+    fn offer(&mut self, id: u16) {
+        let address = self.memory[usize::from(id) * STRIDE..].as_ptr() as u64;
         // SAFETY: the place lies inside the ring, and the kernel reads it only after the tail has passed it.
-        let entry = unsafe { &mut *self.entries.add(usize::from(self.tail % COUNT)) };
+        let entry = unsafe { &mut *self.entries.add(usize::from(self.tail % self.count)) };
         entry.set_addr(address);
         entry.set_len(SIZE as u32);
         entry.set_bid(id);
         self.tail = self.tail.wrapping_add(1);
+        self.offered += 1;
     }
 
     /// Never frees the memory.
@@ -81,11 +116,27 @@ impl Buffers {
         std::mem::forget(std::mem::take(&mut self.memory));
     }
 
-    /// Lets the kernel have what was given back.
-    pub(super) fn publish(&self) {
+    /// Lets the kernel have as many buffers as are wanted.
+    pub(super) fn publish(&mut self) {
+        if std::mem::take(&mut self.is_short) {
+            self.wanted = self.wanted.saturating_mul(2).min(self.count);
+        }
+        while self.offered < self.wanted
+            && let Some(id) = self.spare.pop()
+        {
+            self.offer(id);
+        }
         // SAFETY: the tail is a part of the ring's memory, aligned for 16 bits; the kernel only reads it.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+impl Buffers {
+    /// How many the kernel may fill at once.
+    pub(super) const fn wanted(&self) -> u16 {
+        self.wanted
     }
 }
 
@@ -93,7 +144,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         if !self.is_leaked {
             // SAFETY: allocated with the same layout.
-            unsafe { dealloc(self.entries.cast(), Self::layout()) };
+            unsafe { dealloc(self.entries.cast(), Self::layout(self.count)) };
         }
     }
 }

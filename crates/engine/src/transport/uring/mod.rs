@@ -3,18 +3,27 @@
 //! One request to the kernel receives on a connection for as long as it lives (multishot), into buffers that the kernel
 //! picks from a common ring. Sockets are registered, so that no request looks its file up. Work is done only when this
 //! thread waits (single issuer, deferred task work), never by interrupting it.
+//!
+//! What is sent leaves within [`Transport::wait`] and nowhere else. A send that the socket takes whole is done when the call
+//! returns, and says nothing; what a full socket leaves over is handed over again, and completes when it has gone.
 
 mod buffers;
+mod outbox;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod wire;
 
-use super::socket::{self, KernelAddress};
+use super::dial::{Dial, Network, Route};
+use super::socket;
 use super::{Event, Transport};
 use buffers::{Buffers, GROUP};
-use io_uring::squeue::Entry;
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, cqueue, opcode};
+use io_uring::types::{CancelBuilder, Fixed, Timespec};
+use io_uring::{IoUring, cqueue, opcode};
+use outbox::{NOWHERE, Outbox};
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
+use wire::{Completion, GENERATIONS, Kind, Wire, name, read_name};
 
 /// Requests that one system call hands over.
 const QUEUE: u32 = 512;
@@ -29,8 +38,11 @@ pub(crate) struct Uring {
     // First, so that it is dropped first: the kernel lets go of the memory below.
     ring: IoUring,
     buffers: Buffers,
-    address: Box<KernelAddress>,
-    connections: Vec<Connection>,
+    dial: Dial,
+    wires: Vec<Wire>,
+    outbox: Outbox,
+    /// Connections whose socket is not yet what the kernel's table of files says.
+    changed: Vec<u32>,
     /// The completions of the last wait that were not looked at yet.
     ready: Vec<Completion>,
     next: usize,
@@ -38,61 +50,6 @@ pub(crate) struct Uring {
     lent: Option<u16>,
     /// Requests that the kernel has not completed.
     outstanding: u64,
-    /// Sends since the last wait that are expected to complete at once: the next wait is for one completion more than these,
-    /// else it would end with them, before any reply is there.
-    prompt_sends: u32,
-    /// Counts the waits.
-    waits: u64,
-}
-
-/// A connection. Its output is boxed by `Vec`, so that it stays where it is while the kernel reads it.
-#[derive(Default)]
-struct Connection {
-    socket: Option<OwnedFd>,
-    /// Counts the uses of this number, so that a completion of an earlier use is known.
-    generation: u32,
-    /// What the kernel is sending.
-    sending: Vec<u8>,
-    is_sending: bool,
-    /// The wait that handed it over.
-    sent_in: u64,
-    /// Whether a send once took longer than the wait that handed it over: the socket was full. Its sends are not counted on.
-    is_slow: bool,
-    /// What is to be sent after it.
-    unsent: Vec<u8>,
-    /// Output of earlier uses that the kernel may still read, with the generation.
-    retired: Vec<(u32, Vec<u8>)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Completion {
-    name: u64,
-    result: i32,
-    flags: u32,
-}
-
-/// What a request to the kernel was about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Connect = 0,
-    Receive = 1,
-    Send = 2,
-}
-
-const GENERATIONS: u32 = 1 << 24;
-
-/// The name of a request: what it is about, the use of the connection, and the connection.
-const fn name(kind: Kind, generation: u32, number: u32) -> u64 {
-    (kind as u64) << 56 | (generation as u64) << 32 | number as u64
-}
-
-const fn read_name(name: u64) -> (Kind, u32, u32) {
-    let kind = match name >> 56 {
-        0 => Kind::Connect,
-        1 => Kind::Receive,
-        _ => Kind::Send,
-    };
-    (kind, (name >> 32) as u32 % GENERATIONS, name as u32)
 }
 
 impl Uring {
@@ -100,57 +57,27 @@ impl Uring {
     pub(crate) fn probe() -> io::Result<()> {
         let ring = new_ring(COMPLETIONS)?;
         ring.submitter().register_files_sparse(1)?;
-        Buffers::register(&ring).map(|_| drop(ring))
-    }
-
-    fn push(&mut self, entry: &Entry) -> io::Result<()> {
-        loop {
-            // SAFETY: every address in our requests lives as long as this transport: the peer's address is boxed, and
-            // output is kept until its completion.
-            if unsafe { self.ring.submission().push(entry) }.is_ok() {
-                self.outstanding += 1;
-                return Ok(());
-            }
-            self.ring.submit()?;
-        }
+        Buffers::register(&ring, 1).map(|_| drop(ring))
     }
 
     fn receive(&mut self, number: u32) -> io::Result<()> {
-        let generation = self.connections[number as usize].generation;
+        let generation = self.wires[number as usize].generation;
         let entry = opcode::RecvMulti::new(Fixed(number), GROUP)
             .build()
             .user_data(name(Kind::Receive, generation, number));
-        self.push(&entry)
-    }
-
-    fn send_next(&mut self, number: u32) {
-        let connection = &mut self.connections[number as usize];
-        connection.is_sending = true;
-        connection.sent_in = self.waits + 1;
-        self.prompt_sends += u32::from(!connection.is_slow);
-        let entry = opcode::Send::new(
-            Fixed(number),
-            connection.sending.as_ptr(),
-            connection.sending.len() as u32,
-        )
-        // All of it, or an error: a part is never left for us to send again.
-        .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
-        .build()
-        .user_data(name(Kind::Send, connection.generation, number));
-        // A ring that takes nothing any more says so at the next wait.
-        let _ = self.push(&entry);
+        self.push_counted(&entry)
     }
 
     /// What a completion means, where it means something to the worker.
     fn understand(&mut self, completion: Completion) -> Option<Understood> {
         let (kind, generation, number) = read_name(completion.name);
         self.outstanding -= u64::from(!cqueue::more(completion.flags));
-        let connection = &mut self.connections[number as usize];
+        let wire = &mut self.wires[number as usize];
         let error = || io::Error::from_raw_os_error(-completion.result);
-        if connection.generation != generation || connection.socket.is_none() {
+        if wire.generation != generation || wire.socket.is_none() {
             // Of an earlier use: only its buffer matters.
-            if kind == Kind::Send {
-                connection.retired.retain(|(of, _)| *of != generation);
+            if kind == Kind::Rest {
+                wire.retired.retain(|(of, _)| *of != generation);
             }
             if let Some(buffer) = cqueue::buffer_select(completion.flags) {
                 self.buffers.give_back(buffer);
@@ -163,15 +90,14 @@ impl Uring {
                 Ok(()) => Some(Understood::Connected(number)),
                 Err(error) => Some(Understood::ConnectFailed(number, error)),
             },
-            Kind::Send => {
-                connection.is_sending = false;
-                connection.is_slow |= connection.sent_in < self.waits;
-                connection.sending.clear();
-                if !connection.unsent.is_empty() {
-                    std::mem::swap(&mut connection.sending, &mut connection.unsent);
-                    self.send_next(number);
+            Kind::Send => None,
+            Kind::Rest => {
+                // Its memory is not kept: few sockets are ever full, and what they leave may be large.
+                wire.rest = Vec::new();
+                let unsent = std::mem::take(&mut wire.unsent);
+                if !unsent.is_empty() {
+                    wire.parcel = self.outbox.add(number, wire.parcel, &unsent);
                 }
-                // A failure to send shows on the receiving side too.
                 None
             }
             Kind::Receive => self.understand_bytes(number, completion),
@@ -194,7 +120,8 @@ impl Uring {
                 }
             }
             error if error == -libc::ENOBUFS => {
-                // Every buffer is in use; they come back before the next wait.
+                // Every buffer that was offered is in use; they come back before the next wait.
+                self.buffers.want_more();
                 let failed = self.receive(number).err();
                 failed.map(|error| Understood::Ended(number, Some(error)))
             }
@@ -227,7 +154,10 @@ fn new_ring(completions: u32) -> io::Result<IoUring> {
 impl Drop for Uring {
     /// The kernel may use our memory until it has completed every request.
     fn drop(&mut self) {
-        (0..self.connections.len() as u32).for_each(|number| self.close(number));
+        let _ = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(Timespec::new().sec(1)), CancelBuilder::any());
         for _ in 0..LAST_LOOKS {
             if self.outstanding == 0 || self.wait(10_000_000).is_err() {
                 break;
@@ -237,8 +167,10 @@ impl Drop for Uring {
         if self.outstanding > 0 {
             // It keeps the memory, and so do we: better than giving it to somebody else.
             self.buffers.leak();
-            std::mem::forget(std::mem::take(&mut self.connections));
+            std::mem::forget(std::mem::take(&mut self.wires));
         }
+        // The table's hold on the sockets ends here, so that they are closed when this transport is gone.
+        let _ = self.ring.submitter().unregister_files();
     }
 }
 
@@ -246,72 +178,73 @@ impl Transport for Uring {
     const NAME: &'static str = "io_uring";
     const DEFERS: bool = true;
 
-    fn new(address: SocketAddr, connections: u32) -> io::Result<Self> {
-        let ring = new_ring((connections * 2).next_power_of_two().max(COMPLETIONS))?;
+    fn new(route: &Route, connections: u32) -> io::Result<Self> {
+        let ring = new_ring(connections.saturating_mul(4).next_power_of_two().max(COMPLETIONS))?;
         ring.submitter().register_files_sparse(connections)?;
         Ok(Self {
-            buffers: Buffers::register(&ring)?,
+            buffers: Buffers::register(&ring, connections)?,
             ring,
-            address: Box::new(KernelAddress::new(address)),
-            connections: (0..connections).map(|_| Connection::default()).collect(),
+            dial: Dial::new(route)?,
+            wires: (0..connections).map(|_| Wire::new()).collect(),
+            outbox: Outbox::default(),
+            changed: Vec::new(),
             ready: Vec::with_capacity(COMPLETIONS as usize),
             next: 0,
             lent: None,
             outstanding: 0,
-            prompt_sends: 0,
-            waits: 0,
         })
     }
 
     fn connect(&mut self, number: u32) -> io::Result<()> {
-        let socket = socket::open(&self.address)?;
-        self.ring
-            .submitter()
-            .register_files_update(number, &[socket.as_raw_fd()])?;
-        let connection = &mut self.connections[number as usize];
-        connection.generation = (connection.generation + 1) % GENERATIONS;
-        connection.is_slow = false;
-        connection.socket = Some(socket);
-        let (address, length) = self.address.parts();
-        let entry = opcode::Connect::new(Fixed(number), address, length)
-            .build()
-            .user_data(name(Kind::Connect, connection.generation, number));
-        self.push(&entry)
+        let (socket, address) = self.dial.open()?;
+        let wire = &mut self.wires[number as usize];
+        wire.generation = (wire.generation + 1) % GENERATIONS;
+        wire.socket = Some(socket);
+        wire.connects = Some(address.parts());
+        self.changed.push(number);
+        Ok(())
     }
 
     fn send(&mut self, number: u32, bytes: &[u8]) {
-        let connection = &mut self.connections[number as usize];
-        if connection.socket.is_none() {
+        let wire = &mut self.wires[number as usize];
+        if wire.socket.is_none() {
             return;
         }
-        if connection.is_sending {
-            connection.unsent.extend_from_slice(bytes);
-            return;
+        if wire.rest.is_empty() {
+            wire.parcel = self.outbox.add(number, wire.parcel, bytes);
+        } else {
+            wire.unsent.extend_from_slice(bytes);
         }
-        connection.sending.extend_from_slice(bytes);
-        self.send_next(number);
     }
 
     fn close(&mut self, number: u32) {
-        if self.connections[number as usize].socket.is_none() {
+        if self.wires[number as usize].socket.is_none() {
             return;
         }
-        // What is batched for this use of the number must not meet the next one.
-        let _ = self.ring.submit();
-        let connection = &mut self.connections[number as usize];
-        let Some(socket) = connection.socket.take() else {
-            return;
-        };
+        // What is batched for this use of the number must not meet the next one. No request to send is among it.
+        if !self.ring.submission().is_empty() {
+            let _ = self.ring.submit();
+        }
+        let wire = &mut self.wires[number as usize];
+        let Some(socket) = wire.socket.take() else { return };
+        self.dial.over(&socket);
+        if wire.parcel != NOWHERE {
+            // What was said last, as a goodbye, still goes, as far as the socket takes it.
+            let bytes = self.outbox.bytes(self.outbox.parcel(wire.parcel as usize));
+            socket::send_now(&socket, bytes);
+            self.outbox.empty(wire.parcel);
+            wire.parcel = NOWHERE;
+        }
         // The receive request holds the file: without this the connection would stay open as long as it does.
         // SAFETY: no memory is involved.
         unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
-        connection.unsent.clear();
-        let sending = std::mem::take(&mut connection.sending);
-        if std::mem::take(&mut connection.is_sending) {
-            connection.retired.push((connection.generation, sending));
+        wire.connects = None;
+        wire.unsent = Vec::new();
+        let rest = std::mem::take(&mut wire.rest);
+        if !rest.is_empty() {
+            wire.retired.push((wire.generation, rest));
         }
-        // The table lets go of the file; where that fails the next use of the number replaces it.
-        let _ = self.ring.submitter().register_files_update(number, &[-1]);
+        self.changed.push(number);
     }
 
     fn wait(&mut self, timeout_ns: u64) -> io::Result<()> {
@@ -321,36 +254,25 @@ impl Transport for Uring {
         self.buffers.publish();
         self.ready.clear();
         self.next = 0;
-        self.waits += 1;
-        let wanted = std::mem::take(&mut self.prompt_sends) as usize + 1;
-        let submitted = if timeout_ns == 0 {
-            let pending = self.ring.submission().len() as u32;
-            let flags = EnterFlags::GETEVENTS.bits();
-            // SAFETY: no argument beside the numbers.
-            unsafe {
-                self.ring
-                    .submitter()
-                    .enter::<libc::sigset_t>(pending, 0, flags, None)
-            }
-        } else {
-            let timeout = Timespec::new()
-                .sec(timeout_ns / 1_000_000_000)
-                .nsec((timeout_ns % 1_000_000_000) as u32);
-            self.ring
-                .submitter()
-                .submit_with_args(wanted, &SubmitArgs::new().timespec(&timeout))
-        };
-        if let Err(error) = submitted {
-            match error.raw_os_error() {
-                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
-                _ => return Err(error),
-            }
+        self.tell_changes()?;
+        self.push_parcels()?;
+        self.enter(timeout_ns)?;
+        self.collect();
+        // A kernel short of memory or of room takes the rest later; until then the outbox is needed.
+        while !self.ring.submission().is_empty() && self.outbox.len() > 0 {
+            self.enter(0)?;
+            self.collect();
         }
-        self.ready.extend(self.ring.completion().map(|entry| Completion {
-            name: entry.user_data(),
-            result: entry.result(),
-            flags: entry.flags(),
-        }));
+        // Completions that found no room wait behind those that were taken now.
+        while self.ring.submission().cq_overflow() {
+            self.enter(0)?;
+            self.collect();
+        }
+        for place in 0..self.outbox.len() {
+            let number = self.outbox.parcel(place).connection;
+            self.wires[number as usize].parcel = NOWHERE;
+        }
+        self.outbox.clear();
         Ok(())
     }
 
@@ -373,5 +295,10 @@ impl Transport for Uring {
             }
             Understood::Ended(number, error) => Event::Ended(number, error),
         })
+    }
+
+    fn network(&self) -> Network {
+        self.dial
+            .network(self.wires.iter().filter_map(|wire| wire.socket.as_ref()))
     }
 }

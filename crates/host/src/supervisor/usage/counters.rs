@@ -2,7 +2,7 @@
 
 use super::machine::tick_ns;
 use crate::cgroup::Group;
-use crate::supervisor::tree::{descendants, stat_field};
+use crate::tree::{descendants, stat_field};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::time::{clock_getcpuclockid, clock_gettime};

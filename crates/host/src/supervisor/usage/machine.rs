@@ -1,42 +1,54 @@
 //! What the whole machine does.
 
-use crate::MachineUsage;
+use crate::{Cpus, MachineUsage};
 use nix::unistd::{SysconfVar, sysconf};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-/// Counters of the whole machine.
-#[derive(Debug, Clone, Copy)]
+/// Counters of the machine, as far as it is ours: of the CPUs that we may use. What others do elsewhere is no noise.
+#[derive(Debug, Clone)]
 pub(crate) struct Machine {
     at: Instant,
+    ours: Cpus,
     cpus: u32,
     idle_ns: u64,
     steal_ns: u64,
+    /// Time that tasks ran on our CPUs, ns, where the kernel counts it.
+    ran_ns: Option<u64>,
 }
 
+/// Folders in which the control groups of version 1 that count CPU time may be mounted.
+const COUNTERS: [&str; 2] = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"];
+
 impl Machine {
-    /// As they are now.
-    pub(crate) fn read() -> Option<Self> {
+    /// As they are now. Without any CPUs: those of all.
+    pub(crate) fn read(ours: &Cpus) -> Option<Self> {
         let text = fs::read_to_string("/proc/stat").ok()?;
-        let (cpus, idle, steal) = parse(&text)?;
+        let (cpus, idle, steal) = parse(&text, ours)?;
         let tick_ns = tick_ns();
         Some(Self {
             at: Instant::now(),
+            ours: ours.clone(),
             cpus,
             idle_ns: idle * tick_ns,
             steal_ns: steal * tick_ns,
+            ran_ns: COUNTERS.iter().find_map(|folder| ran(Path::new(folder), ours)),
         })
     }
 
-    /// What happened since. Busy is what was neither idle nor stolen: the kernel measures idle time, but only samples who
-    /// used the rest.
+    /// What happened since.
     pub(crate) fn since(&self) -> Option<MachineUsage> {
-        let now = Self::read()?;
+        let now = Self::read(&self.ours)?;
         let window_ns = (now.at - self.at).as_nanos() as u64;
         let steal_ns = now.steal_ns.saturating_sub(self.steal_ns);
         let unused_ns = now.idle_ns.saturating_sub(self.idle_ns) + steal_ns;
-        let busy_ns = (window_ns * u64::from(now.cpus)).saturating_sub(unused_ns);
+        let ran_ns = now.ran_ns.zip(self.ran_ns);
+        let busy_ns = busy(
+            window_ns * u64::from(now.cpus),
+            unused_ns,
+            ran_ns.map(|(now, then)| now.saturating_sub(then)),
+        );
         Some(MachineUsage {
             window_ns,
             cpus: now.cpus,
@@ -46,21 +58,47 @@ impl Machine {
     }
 }
 
-/// CPUs, idle ticks (waiting for a disk is idle) and stolen ticks of `/proc/stat`.
-fn parse(text: &str) -> Option<(u32, u64, u64)> {
-    let mut lines = text.lines();
-    let all: Vec<u64> = lines
-        .next()?
-        .split_whitespace()
-        .skip(1)
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    let cpus = lines.take_while(|line| line.starts_with("cpu")).count();
-    Some((
-        cpus as u32,
-        all.get(3)? + all.get(4)?,
-        all.get(7).copied().unwrap_or(0),
-    ))
+/// How many of our CPUs `/proc/stat` knows, their idle ticks (waiting for a disk is idle) and their stolen ticks.
+fn parse(text: &str, ours: &Cpus) -> Option<(u32, u64, u64)> {
+    let one = |line: &str| {
+        let mut fields = line.strip_prefix("cpu")?.split_whitespace();
+        // The first line is of all CPUs together and has no number.
+        let number = line
+            .as_bytes()
+            .get(3)?
+            .is_ascii_digit()
+            .then(|| fields.next())??;
+        let number: usize = number.parse().ok()?;
+        let ticks: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
+        let is_ours = ours.is_empty() || ours.as_slice().contains(&number);
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        is_ours.then(|| (idle, ticks.get(7).copied().unwrap_or(0)))
+    };
+    let counted: Vec<(u64, u64)> = text.lines().filter_map(one).collect();
+    let sum = |of: fn(&(u64, u64)) -> u64| counted.iter().map(of).sum();
+    (!counted.is_empty()).then(|| (counted.len() as u32, sum(|cpu| cpu.0), sum(|cpu| cpu.1)))
+}
+
+/// Busy is what was neither idle nor stolen: the kernel measures idle time, but only samples who used the rest. Where it also
+/// counts the time that tasks ran, no more than that is busy: waking an idle CPU takes time that is no task's, and a service
+/// that waits for each single request wakes its CPU many thousand times a second.
+fn busy(all_ns: u64, unused_ns: u64, ran_ns: Option<u64>) -> u64 {
+    let not_idle_ns = all_ns.saturating_sub(unused_ns);
+    ran_ns.map_or(not_idle_ns, |ran_ns| ran_ns.min(not_idle_ns))
+}
+
+/// Time that tasks ran on our CPUs so far, ns; `None` where the folder is not that of all tasks of the machine. Only the root
+/// of a hierarchy has a release agent: a container may see its own group there, which knows nothing of others.
+fn ran(folder: &Path, ours: &Cpus) -> Option<u64> {
+    if !folder.join("release_agent").exists() {
+        return None;
+    }
+    let text = fs::read_to_string(folder.join("cpuacct.usage_percpu")).ok()?;
+    let each: Vec<u64> = text.split_whitespace().filter_map(|ns| ns.parse().ok()).collect();
+    if ours.is_empty() {
+        return Some(each.iter().sum());
+    }
+    ours.as_slice().iter().map(|&cpu| each.get(cpu).copied()).sum()
 }
 
 /// Length of a tick of the kernel's counters, ns.
@@ -119,9 +157,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_first_line_and_counts_the_cpus() {
-        let text = "cpu  100 5 50 1000 20 3 4 7 0 0\ncpu0 50 2 25 500 10 1 2 3 0 0\ncpu1 50 3 25 500 10 2 2 4 0 0\nintr 9\n";
-        assert_eq!(parse(text), Some((2, 1020, 7)));
+    fn counts_our_cpus_alone() {
+        let text = "cpu  100 5 50 1000 20 3 4 7 0 0\ncpu0 50 2 25 400 10 1 2 3 0 0\ncpu1 50 3 25 600 10 2 2 4 0 0\nintr 9\n";
+        let cpus = |cpus: &[usize]| Cpus::from(cpus.to_vec());
+        assert_eq!(parse(text, &cpus(&[])), Some((2, 1020, 7)));
+        assert_eq!(parse(text, &cpus(&[0, 1])), Some((2, 1020, 7)));
+        assert_eq!(parse(text, &cpus(&[1])), Some((1, 610, 4)));
+        // A container may number its CPUs in its own way: then nothing is known.
+        assert_eq!(parse(text, &cpus(&[7])), None);
+    }
+
+    /// A program on a CPU that is not ours is no noise.
+    #[test]
+    fn others_elsewhere_are_not_counted() {
+        let Some(all) = Machine::read(&Cpus::default()) else {
+            panic!("Linux counts it");
+        };
+        let first = Machine::read(&Cpus::from(vec![0])).expect("CPU 0 is always there");
+        assert_eq!(first.cpus, 1);
+        assert!(first.idle_ns <= Machine::read(&Cpus::default()).expect("there").idle_ns && all.cpus >= 1);
+    }
+
+    #[test]
+    fn tasks_are_counted_on_our_cpus_and_only_at_the_root() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("cpuacct.usage_percpu"), "700 20 1 \n").expect("written");
+        assert_eq!(
+            ran(folder.path(), &Cpus::default()),
+            None,
+            "a container's own group"
+        );
+        fs::write(folder.path().join("release_agent"), "").expect("written");
+        assert_eq!(ran(folder.path(), &Cpus::default()), Some(721));
+        assert_eq!(ran(folder.path(), &Cpus::from(vec![0, 2])), Some(701));
+        assert_eq!(ran(folder.path(), &Cpus::from(vec![5])), None);
+    }
+
+    /// What waking idle CPUs takes is nobody's: it is no noise of others.
+    #[test]
+    fn time_that_no_task_ran_is_not_busy() {
+        assert_eq!(busy(1_000, 100, Some(800)), 800);
+        assert_eq!(busy(1_000, 600, Some(900)), 400);
+        assert_eq!(busy(1_000, 100, None), 900);
     }
 
     #[test]

@@ -2,16 +2,18 @@
 
 use super::counters::{Counters, Held, Probe};
 use super::machine::{Energy, Machine};
-use crate::Usage;
 use crate::cgroup::Peak;
+use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use prony_measurement::{ResourceSample, Resources};
 use std::time::Instant;
 
 /// Samples of a tree since it started.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::supervisor) struct Sampler {
+    /// What counts as the machine.
+    cpus: Cpus,
     samples: Vec<(Instant, Held)>,
     files_peak: Option<u64>,
     window: Option<Window>,
@@ -28,6 +30,16 @@ struct Window {
 }
 
 impl Sampler {
+    /// Of a tree on a machine of these CPUs.
+    pub(in crate::supervisor) const fn of(cpus: Cpus) -> Self {
+        Self {
+            cpus,
+            samples: Vec::new(),
+            files_peak: None,
+            window: None,
+        }
+    }
+
     /// Looks at the tree once.
     pub(in crate::supervisor) fn sample(&mut self, probe: &Probe) {
         self.samples.push((Instant::now(), probe.held()));
@@ -45,7 +57,7 @@ impl Sampler {
         let own_cpu_ns = own_cpu_ns();
         let counters = probe.counters();
         self.window = Some(Window {
-            machine: Machine::read(),
+            machine: Machine::read(&self.cpus),
             energy: Energy::read(),
             began: Instant::now(),
             counters,
@@ -62,7 +74,7 @@ impl Sampler {
         };
         let counters = probe.counters();
         let ended = Instant::now();
-        let machine = window.machine.and_then(|machine| machine.since());
+        let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
         self.sample(probe);
         self.sample_slowly(probe);

@@ -86,11 +86,7 @@ fn table(report: &Report, group: &GroupReport) -> String {
     for row in &group.services {
         let summary = &row.summary;
         let version = report.info(&summary.id).and_then(|info| info.version.as_deref());
-        let rank = match summary.rank {
-            Some(rank) if group.shares_rank(row) => format!("{rank} (tie)"),
-            Some(rank) => rank.to_string(),
-            None => "–".to_owned(),
-        };
+        let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         let sign = if own_warnings(group, row).next().is_none() {
             ""
         } else {

@@ -29,6 +29,7 @@ impl Default for Look {
     }
 }
 
+/// Least width of the ranks.
 const RANK: usize = 4;
 const SERVICE: usize = 32;
 const LEAST_SERVICE: usize = 12;
@@ -113,6 +114,7 @@ fn table(report: &Report, group: &GroupReport, look: Look) -> String {
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let frame = Frame {
         group,
+        rank: rank_width(group),
         names,
         service: widest.clamp(LEAST_SERVICE, SERVICE),
         look,
@@ -137,6 +139,7 @@ pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let frame = Frame {
         group: &shown,
+        rank: rank_width(&shown),
         names,
         service: widest.clamp(LEAST_SERVICE, SERVICE),
         look,
@@ -206,15 +209,26 @@ impl Texts {
 struct Frame<'a> {
     group: &'a GroupReport,
     names: Vec<String>,
+    /// Width of the ranks.
+    rank: usize,
     /// Width of the names.
     service: usize,
     look: Look,
 }
 
+fn rank_width(group: &GroupReport) -> usize {
+    let widths = group
+        .services
+        .iter()
+        .filter_map(Row::ranks)
+        .map(|ranks| ranks.width());
+    widths.max().unwrap_or(0).max(RANK)
+}
+
 impl Frame<'_> {
     /// The columns, in as many parts as the width takes; a column that may be left out makes no part of its own.
     fn parts(&self) -> Vec<Vec<Texts>> {
-        let room = self.look.columns.saturating_sub(RANK + 1 + self.service);
+        let room = self.look.columns.saturating_sub(self.rank + 1 + self.service);
         let columns = Columns::of(self.group);
         let mut parts: Vec<Vec<Texts>> = vec![Vec::new()];
         let mut used = 0;
@@ -267,20 +281,20 @@ impl Frame<'_> {
             .iter()
             .map(|texts| right(&texts.head, texts.width))
             .collect();
-        let head = format!("{} {}{heads}", right("rank", RANK), left("service", self.service));
+        let head = format!(
+            "{} {}{heads}",
+            right("rank", self.rank),
+            left("service", self.service)
+        );
         self.look.paint(Style::Dim, &head)
     }
 
     /// Rank and name.
     fn place(&self, index: usize, row: &Row) -> String {
-        let rank = match row.summary.rank {
-            Some(rank) if self.group.shares_rank(row) => format!("={rank}"),
-            Some(rank) => rank.to_string(),
-            None => "–".to_owned(),
-        };
+        let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         format!(
             "{} {}",
-            right(&rank, RANK),
+            right(&rank, self.rank),
             left(&named(&self.names[index], self.service), self.service)
         )
     }
@@ -290,7 +304,7 @@ impl Frame<'_> {
         if let Some(excluded) = &row.summary.excluded {
             let stage = format!("{:?}", excluded.stage).to_lowercase();
             let reason = format!("excluded at {stage}: {}", one_line(&excluded.reason));
-            let before = RANK + self.service + 3;
+            let before = self.rank + self.service + 3;
             out += "  ";
             out += &wrapped(
                 &reason,

@@ -3,6 +3,7 @@ package service
 import io.grpc.netty.NettyServerBuilder
 import java.net.InetSocketAddress
 import java.util.concurrent.TimeUnit
+import scala.concurrent.ExecutionContext
 import sun.misc.{Signal, SignalHandler}
 
 /** person over gRPC 1.6 from Scala, on its Java stubs. */
@@ -17,8 +18,8 @@ object Main {
     val server = NettyServerBuilder
       .forAddress(new InetSocketAddress(host, port))
       .addService(new People)
-      // No call blocks, so none needs a thread of its own.
-      .directExecutor()
+      // As document 001's server ran its calls.
+      .executor(ExecutionContext.global)
       .build()
       .start()
 

@@ -78,6 +78,7 @@ pub(crate) fn target() -> Target {
         port: 1,
         authority: "localhost:1".into(),
         tls: None,
+        reach: prony_load::Reach::default(),
     }
 }
 
@@ -128,7 +129,7 @@ impl<M: Semantics> Bench<M> {
             shared,
             sent,
             told: Recorder::default(),
-            parameters: Parameters::new(&[], 1, 0, 1),
+            parameters: Parameters::new(&[], 1),
         }
     }
 
@@ -149,6 +150,7 @@ impl<M: Semantics> Bench<M> {
             prepared: &prepared,
             values: self.parameters.values(0),
             wants_headers: true,
+            is_last: false,
         };
         self.connection.start(&mut self.shared, &call, &mut self.sent);
     }
@@ -270,6 +272,24 @@ fn a_request_is_what_was_asked() {
             payload: b"body".to_vec()
         }
     );
+}
+
+#[test]
+fn a_method_that_expects_content_says_where_there_is_none() {
+    for (method, said) in [("POST", true), ("GET", false)] {
+        let mut bench = HttpBench::open(4, &[]);
+        bench.start(1, &request(method, "/", None));
+        let sent = bench.take_sent();
+        let mut fields = Fields::default();
+        Decoder::new(1 << 16)
+            .decode(&sent[0].payload, &mut fields)
+            .expect("a block");
+        let found = fields
+            .iter()
+            .any(|(name, value)| (name, value) == (b"content-length", b"0"));
+        assert_eq!(found, said, "{method}");
+        assert_eq!(sent.len(), 1, "no frame of data follows");
+    }
 }
 
 #[test]

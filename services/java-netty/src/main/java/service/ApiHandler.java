@@ -5,11 +5,11 @@ import static io.netty.handler.codec.http.HttpResponseStatus.METHOD_NOT_ALLOWED;
 import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
-import io.netty.handler.codec.DateFormatter;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -21,21 +21,28 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.QueryStringDecoder;
-import java.util.Date;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 
 /** Answers each request as soon as its head is there; no operation reads a body. */
 @Sharable
 final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
+    private static final String COUNT = "/api/count/";
+    private static final String FIB = "/api/fib/";
     private static final CharSequence TEXT = HttpHeaderValues.TEXT_PLAIN;
     private static final CharSequence HTML = "text/html; charset=utf-8";
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
+    private final CurrentDate date;
+
+    ApiHandler(CurrentDate date) {
+        this.date = date;
+    }
+
     @Override
     protected void channelRead0(ChannelHandlerContext context, HttpObject message) {
         if (message instanceof HttpRequest request) {
-            context.write(answer(request));
+            context.write(answer(context, request));
         }
     }
 
@@ -51,52 +58,55 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
         context.close();
     }
 
-    private static FullHttpResponse answer(HttpRequest request) {
+    private FullHttpResponse answer(ChannelHandlerContext context, HttpRequest request) {
         if (request.decoderResult().isFailure()) {
-            FullHttpResponse response = reply(BAD_REQUEST, TEXT, "bad request");
+            FullHttpResponse response = reply(context, BAD_REQUEST, TEXT, "bad request");
             HttpUtil.setKeepAlive(response, false);
             return response;
         }
         try {
-            return route(request, new QueryStringDecoder(request.uri()).path());
+            return route(context, request, new QueryStringDecoder(request.uri()).path());
         } catch (IllegalArgumentException malformedEscape) {
-            return reply(BAD_REQUEST, TEXT, "bad request");
+            return reply(context, BAD_REQUEST, TEXT, "bad request");
         }
     }
 
-    private static FullHttpResponse route(HttpRequest request, String path) {
+    private FullHttpResponse route(ChannelHandlerContext context, HttpRequest request, String path) {
         if (path.equals("/api/test")) {
-            return get(request, TEXT, "Hello, World!");
+            return get(context, request, TEXT, "Hello, World!");
         } else if (path.equals("/")) {
-            return get(request, HTML, Snoop.page(request.headers()));
-        } else if (path.startsWith("/api/count/")) {
-            return sequence(request, path.substring("/api/count/".length()), Sequence::count);
-        } else if (path.startsWith("/api/fib/")) {
-            return sequence(request, path.substring("/api/fib/".length()), Sequence::fib);
+            return get(context, request, HTML, Snoop.page(request.headers()));
+        } else if (path.startsWith(COUNT)) {
+            return sequence(context, request, path.substring(COUNT.length()), Sequence::count);
+        } else if (path.startsWith(FIB)) {
+            return sequence(context, request, path.substring(FIB.length()), Sequence::fib);
         }
-        return reply(NOT_FOUND, TEXT, "not found");
+        return reply(context, NOT_FOUND, TEXT, "not found");
     }
 
-    private static FullHttpResponse sequence(HttpRequest request, String length, IntFunction<String> numbers) {
+    private FullHttpResponse sequence(
+            ChannelHandlerContext context, HttpRequest request, String length, IntFunction<String> numbers) {
         return LENGTH.matcher(length).matches()
-                ? get(request, TEXT, numbers.apply(Integer.parseInt(length)))
-                : reply(NOT_FOUND, TEXT, "not found");
+                ? get(context, request, TEXT, numbers.apply(Integer.parseInt(length)))
+                : reply(context, NOT_FOUND, TEXT, "not found");
     }
 
     /** The codec leaves the body out of an answer to HEAD. */
-    private static FullHttpResponse get(HttpRequest request, CharSequence type, String body) {
+    private FullHttpResponse get(ChannelHandlerContext context, HttpRequest request, CharSequence type, String body) {
         return request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD)
-                ? reply(OK, type, body)
-                : reply(METHOD_NOT_ALLOWED, TEXT, "method not allowed");
+                ? reply(context, OK, type, body)
+                : reply(context, METHOD_NOT_ALLOWED, TEXT, "method not allowed");
     }
 
-    private static FullHttpResponse reply(HttpResponseStatus status, CharSequence type, String body) {
-        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status);
-        int length = ByteBufUtil.writeUtf8(response.content(), body);
+    private FullHttpResponse reply(
+            ChannelHandlerContext context, HttpResponseStatus status, CharSequence type, String body) {
+        // Out of the channel's pool of buffers.
+        ByteBuf content = ByteBufUtil.writeUtf8(context.alloc(), body);
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, content);
         response.headers()
                 .set(HttpHeaderNames.CONTENT_TYPE, type)
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, length)
-                .set(HttpHeaderNames.DATE, DateFormatter.format(new Date()));
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, content.readableBytes())
+                .set(HttpHeaderNames.DATE, date.now());
         return response;
     }
 }

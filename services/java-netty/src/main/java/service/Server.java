@@ -25,10 +25,10 @@ public final class Server {
         String processors = String.valueOf(Runtime.getRuntime().availableProcessors());
         int workers = Integer.parseInt(System.getenv().getOrDefault("WORKERS", processors));
 
-        EventLoops loops = Boolean.getBoolean("epoll") ? EventLoops.epoll() : EventLoops.nio();
+        EventLoops loops = Boolean.getBoolean("nio") ? EventLoops.nio() : EventLoops.epoll();
         EventLoopGroup acceptor = loops.group(1);
         EventLoopGroup group = loops.group(workers);
-        ApiHandler handler = new ApiHandler();
+        ApiHandler handler = new ApiHandler(new CurrentDate(group));
         ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(acceptor, group)
                 .channel(loops.channel())

@@ -1,0 +1,76 @@
+//! Proves the instrument on this machine: the generator against known truths, one service entered twice, the noise floor.
+
+mod instrument;
+pub mod toy;
+mod twice;
+
+use crate::clock::now;
+use crate::{BenchError, Checkout, Shows, Workbench};
+use instrument::Instrument;
+use prony_host::{Host as _, Local};
+use prony_plan::Plan;
+use prony_statistics::{Calibration, Options, machine_name, same_twice};
+use prony_store::Store;
+use std::time::Instant;
+
+/// Version of the stored record.
+const SCHEMA: u32 = 1;
+
+/// How it is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Rounds of the service that is entered twice.
+    pub rounds: u32,
+    /// Whether every stage takes a few seconds only.
+    pub short: bool,
+}
+
+/// The last calibration of this machine.
+pub fn last(store: &Store) -> Result<Calibration, BenchError> {
+    let machine = machine_name(&Local::new(Vec::new()).environment());
+    let last = store.calibration::<Calibration>(&machine)?;
+    let never =
+        || BenchError::Input("this machine was never calibrated: `prony calibrate` does it".to_owned());
+    Ok(last.ok_or_else(never)?.value)
+}
+
+/// Calibrates this machine and stores what came of it.
+pub fn calibrate(
+    wish: Wish,
+    store: &Store,
+    workbench: &Workbench,
+    tell: &dyn Fn(&str),
+    shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
+) -> Result<Calibration, BenchError> {
+    let began = Instant::now();
+    let calibrated_at = now();
+    let machine = machine_name(&workbench.host.environment());
+    let checkout = Checkout::find()?;
+    let mut catalogue = checkout.catalogue()?;
+    workbench.hold(tell)?;
+    let truth = Instrument {
+        workbench,
+        short: wish.short,
+        tell,
+    }
+    .truth(&catalogue)?;
+    let trials = twice::measure(&checkout, &mut catalogue, (store, workbench), wish.rounds, shows)?;
+    let (same_twice, noise) = same_twice(&trials, &Options::default())?;
+    let passed = same_twice.ties && truth.checks.iter().all(|check| check.passed);
+    let calibration = Calibration {
+        schema: SCHEMA,
+        prony: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: machine.clone(),
+        calibrated_at: calibrated_at.clone(),
+        took_s: began.elapsed().as_secs_f64(),
+        short: wish.short,
+        checks: truth.checks,
+        same_twice,
+        noise,
+        generator_cpu_ns_per_request: truth.generator_cpu_ns_per_request,
+        watching_cpu_share: truth.watching_cpu_share,
+        passed,
+    };
+    store.append_calibration(&machine, &calibrated_at, &calibration)?;
+    Ok(calibration)
+}

@@ -1,0 +1,173 @@
+//! Which offered load to try next: steps up, then bisects, then confirms twice. Pure: rates and verdicts go in, the next
+//! rate or the end comes out.
+
+/// What a rate turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The objective was met.
+    Met,
+    /// It was not.
+    Missed,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// Try this offered rate, per second.
+    Try(f64),
+    /// The highest offered rate that met the objective, and again when confirmed.
+    Found(f64),
+    /// Not even the lowest rate met it.
+    None,
+    /// The highest rate that may be tried met it still.
+    Beyond(f64),
+}
+
+/// How the search goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// First rate, per second.
+    pub start: f64,
+    /// Highest rate, per second.
+    pub limit: f64,
+    /// The search ends when the bounds are this close, as a share of the rate.
+    pub precision: f64,
+}
+
+/// How often the result must be met again.
+const CONFIRMATIONS: u32 = 2;
+/// The lowest rate that is tried when the first one misses, per second.
+const LOWEST: f64 = 1.0;
+
+/// A search under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Search {
+    plan: Plan,
+    met: Option<f64>,
+    missed: Option<f64>,
+    current: f64,
+    confirmed: u32,
+}
+
+impl Search {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let current = plan.start.min(plan.limit);
+        Self {
+            plan,
+            met: None,
+            missed: None,
+            current,
+            confirmed: 0,
+        }
+    }
+
+    /// What to do, given all verdicts so far.
+    pub(crate) fn next(&self) -> Next {
+        match (self.met, self.missed) {
+            (None, None) => Next::Try(self.current),
+            (Some(met), None) if met >= self.plan.limit => self.confirm(met, Next::Beyond(met)),
+            (Some(met), None) => Next::Try((met * 2.0).min(self.plan.limit)),
+            (None, Some(missed)) if missed <= LOWEST => Next::None,
+            (None, Some(missed)) => Next::Try((missed / 4.0).max(LOWEST)),
+            (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => {
+                self.confirm(met, Next::Found(met))
+            }
+            // Halfway on the scale of ratios: rates are compared by how many times one is the other.
+            (Some(met), Some(missed)) => Next::Try((met * missed).sqrt()),
+        }
+    }
+
+    fn confirm(&self, met: f64, done: Next) -> Next {
+        if self.confirmed < CONFIRMATIONS {
+            Next::Try(met)
+        } else {
+            done
+        }
+    }
+
+    /// Takes the verdict on the rate that [`Search::next`] asked for.
+    pub(crate) fn take(&mut self, rate: f64, verdict: Verdict) {
+        let again = self.met == Some(rate);
+        self.current = rate;
+        match verdict {
+            Verdict::Met if again => self.confirmed += 1,
+            Verdict::Met => {
+                self.met = Some(rate);
+                self.confirmed = 0;
+            }
+            // What met it once and not again is not held: the search goes on below.
+            Verdict::Missed => {
+                self.missed = Some(rate);
+                if again {
+                    self.met = None;
+                    self.confirmed = 0;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches a service that holds up to `capacity`; gives the end and the tries.
+    fn search(capacity: f64, limit: f64) -> (Next, u32) {
+        let plan = Plan {
+            start: 1_000.0,
+            limit,
+            precision: 0.02,
+        };
+        let mut search = Search::new(plan);
+        for tries in 0..200 {
+            match search.next() {
+                Next::Try(rate) => {
+                    assert!(rate <= limit);
+                    search.take(
+                        rate,
+                        if rate <= capacity {
+                            Verdict::Met
+                        } else {
+                            Verdict::Missed
+                        },
+                    );
+                }
+                end => return (end, tries),
+            }
+        }
+        panic!("no end")
+    }
+
+    #[test]
+    fn the_capacity_is_found_from_below_and_above() {
+        for capacity in [1.5, 37.0, 999.0, 1_000.0, 12_345.0, 800_000.0] {
+            let (end, tries) = search(capacity, 1e6);
+            let Next::Found(rate) = end else { panic!("{end:?}") };
+            assert!(
+                rate <= capacity && rate >= capacity * 0.97,
+                "{rate} of {capacity}"
+            );
+            assert!(tries < 40, "{tries} tries");
+        }
+    }
+
+    #[test]
+    fn a_search_may_end_without_a_rate_or_at_its_limit() {
+        assert_eq!(search(0.5, 1e6).0, Next::None);
+        assert_eq!(search(1e9, 50_000.0).0, Next::Beyond(50_000.0));
+    }
+
+    #[test]
+    fn what_is_not_met_again_is_given_up() {
+        let plan = Plan {
+            start: 100.0,
+            limit: 100.0,
+            precision: 0.02,
+        };
+        let mut search = Search::new(plan);
+        search.take(100.0, Verdict::Met);
+        assert_eq!(search.next(), Next::Try(100.0));
+        search.take(100.0, Verdict::Missed);
+        assert_eq!(search.next(), Next::Try(25.0));
+    }
+}

@@ -1,0 +1,85 @@
+//! What prony brings along, so that it works in any folder: its contracts, suites and toolchains, embedded in the binary and
+//! written once into the user's cache, where everything reads them like files of a project.
+
+use crate::BenchError;
+use crate::error::Told as _;
+use include_dir::{Dir, include_dir};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+
+static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../contracts");
+static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../suites");
+static TOOLCHAINS: &str = include_str!("../../../../services/toolchains.toml");
+
+/// The folder with what is shipped, of the shape of a project.
+pub fn shipped() -> Result<PathBuf, BenchError> {
+    let mut files = vec![(PathBuf::from("services/toolchains.toml"), TOOLCHAINS.as_bytes())];
+    for (folder, dir) in [("contracts", &CONTRACTS), ("suites", &SUITES)] {
+        collect(dir, Path::new(folder), &mut files);
+    }
+    files.sort();
+    let mut digest = Sha256::new();
+    for (path, content) in &files {
+        digest.update(path.to_string_lossy().as_bytes());
+        digest.update((content.len() as u64).to_le_bytes());
+        digest.update(content);
+    }
+    let name = digest
+        .finalize()
+        .iter()
+        .take(8)
+        .fold(String::from("shipped-"), |name, byte| format!("{name}{byte:02x}"));
+    let place = cache().join(name);
+    if !place.is_dir() {
+        // Written aside and put in its place as a whole: another prony may do the same at this moment.
+        let aside = place.with_extension(std::process::id().to_string());
+        let written = write(&aside, &files).and_then(|()| match std::fs::rename(&aside, &place) {
+            Err(_) if place.is_dir() => Ok(()),
+            result => result,
+        });
+        let _ = std::fs::remove_dir_all(&aside);
+        written.failed(|| {
+            format!(
+                "cannot write the contracts that prony brings along to {}: give a folder that can be written by XDG_CACHE_HOME",
+                place.display()
+            )
+        })?;
+    }
+    Ok(place)
+}
+
+/// The folder of the contracts that are shipped.
+pub fn shipped_contracts() -> Result<PathBuf, BenchError> {
+    Ok(shipped()?.join("contracts"))
+}
+
+fn collect(dir: &Dir<'static>, folder: &Path, files: &mut Vec<(PathBuf, &'static [u8])>) {
+    for file in dir.files() {
+        files.push((folder.join(file.path()), file.contents()));
+    }
+    dir.dirs().for_each(|below| collect(below, folder, files));
+}
+
+fn write(root: &Path, files: &[(PathBuf, &[u8])]) -> std::io::Result<()> {
+    for (path, content) in files {
+        let path = root.join(path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, content)?;
+    }
+    Ok(())
+}
+
+/// The user's cache, else a folder of this user among the temporary ones.
+fn cache() -> PathBuf {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_CACHE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("prony")
+}

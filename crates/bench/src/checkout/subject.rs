@@ -1,0 +1,336 @@
+//! A service as a user names it: `NAME`, `NAME/VARIANT`, and with `@REVISION` as it was in git.
+
+use super::Checkout;
+use crate::BenchError;
+use crate::error::Told as _;
+use prony_load::Protocol;
+use prony_measurement::ServiceId;
+use prony_plan::{Catalogue, Service};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Lies in the folder of a revision that was taken out as a whole.
+const WHOLE: &str = ".prony-whole";
+
+/// What the user wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    name: String,
+    variant: Option<String>,
+    revision: Option<String>,
+}
+
+/// A service that is in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Service and variant.
+    pub id: ServiceId,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)?;
+        if let Some(variant) = &self.variant {
+            write!(formatter, "/{variant}")?;
+        }
+        if let Some(revision) = &self.revision {
+            write!(formatter, "@{revision}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Named {
+    /// Reads a text that names a service of the checkout; `None` where it names none.
+    pub fn read(text: &str) -> Result<Option<Self>, BenchError> {
+        if Path::new(text).is_file() {
+            return Ok(None);
+        }
+        let subject = Self::parse(text);
+        match Checkout::find() {
+            Ok(checkout) if subject.is_known(&checkout) || subject.revision.is_some() => Ok(Some(subject)),
+            _ if subject.revision.is_some() => Err(BenchError::Input(format!(
+                "`{text}` names a revision, but here is no project to look it up in: `prony init` makes one"
+            ))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads what the user wrote; whether there is such a service shows when it is chosen.
+    pub fn parse(text: &str) -> Self {
+        let (service, revision) = match text.split_once('@') {
+            Some((service, revision)) => (service, Some(revision.to_owned())),
+            None => (text, None),
+        };
+        let (name, variant) = match service.split_once('/') {
+            Some((name, variant)) => (name, Some(variant.to_owned())),
+            None => (service, None),
+        };
+        Self {
+            name: name.to_owned(),
+            variant,
+            revision,
+        }
+    }
+
+    fn is_known(&self, checkout: &Checkout) -> bool {
+        let plain = !self.name.is_empty() && !self.name.contains("..");
+        plain
+            && checkout
+                .root
+                .join("services")
+                .join(&self.name)
+                .join("service.toml")
+                .is_file()
+    }
+
+    fn pattern(&self) -> String {
+        match &self.variant {
+            Some(variant) => format!("{}/{variant}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Finds the service; one of a revision is taken out of git and added to the catalogue as a variant of its own.
+pub fn choose(subject: &Named, checkout: &Checkout, catalogue: &mut Catalogue) -> Result<Chosen, BenchError> {
+    let service = match &subject.revision {
+        None => one(catalogue, subject)?.clone(),
+        Some(revision) => {
+            let commit = resolve(checkout, revision)?;
+            let root = taken_out(checkout, &commit, &subject.name)?;
+            let then = Checkout { root }.catalogue()?;
+            let mut service = one(&then, subject)?.clone();
+            service.variant = format!("{}@{}", service.variant, &commit[..commit.len().min(12)]);
+            service.default = false;
+            service
+        }
+    };
+    let id = ServiceId {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
+    };
+    if !catalogue
+        .services
+        .iter()
+        .any(|known| known.name == id.service && known.variant == id.variant)
+    {
+        catalogue.services.push(service);
+    }
+    Ok(Chosen { id })
+}
+
+/// The service that was chosen from this catalogue.
+pub fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
+    let same = |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
+    catalogue
+        .services
+        .iter()
+        .find(same)
+        .expect("invariant: chosen services are in the catalogue")
+}
+
+/// The contract and protocol that two services are loaded with: the one that is wished, else the first in common.
+pub fn common(
+    catalogue: &Catalogue,
+    first: &Chosen,
+    second: &Chosen,
+    wished: Option<&str>,
+) -> Result<(String, Protocol), BenchError> {
+    let (first, second) = (find(catalogue, first), find(catalogue, second));
+    let contracts = first
+        .contracts
+        .iter()
+        .filter(|contract| wished.is_none_or(|wished| wished == *contract));
+    let protocols = [Protocol::Http1, Protocol::Http2, Protocol::Grpc];
+    let mut both = contracts.flat_map(|contract| protocols.map(|protocol| (contract.clone(), protocol)));
+    both.find(|(contract, protocol)| first.offers(contract, *protocol) && second.offers(contract, *protocol))
+        .ok_or_else(|| {
+            let what = wished.map_or_else(
+                || "a contract".to_owned(),
+                |wished| format!("the contract {wished}"),
+            );
+            BenchError::Input(format!(
+                "{} and {} do not both fulfil {what} over the same protocol",
+                first.label(),
+                second.label()
+            ))
+        })
+}
+
+fn one<'a>(catalogue: &'a Catalogue, subject: &Named) -> Result<&'a Service, BenchError> {
+    let found = catalogue.select(&subject.pattern())?;
+    match found.as_slice() {
+        [service] => Ok(service),
+        several => Err(BenchError::Input(format!(
+            "`{subject}` names {} services: name one",
+            several.len()
+        ))),
+    }
+}
+
+fn resolve(checkout: &Checkout, revision: &str) -> Result<String, BenchError> {
+    let wanted = format!("{revision}^{{commit}}");
+    let output = git(checkout)
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
+        .output();
+    let output = output.failed(|| "cannot start git: install it, it knows the revisions".to_owned())?;
+    if !output.status.success() {
+        return Err(BenchError::Input(format!(
+            "git knows no revision `{revision}` of this checkout"
+        )));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The service's folder as it was, with what is needed to read it; a revision is taken out once.
+fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf, BenchError> {
+    let root = checkout
+        .state()
+        .join("revisions")
+        .join(format!("{commit}-{service}"));
+    if root.join(WHOLE).is_file() {
+        return Ok(root);
+    }
+    // Taken out aside and put in its place as a whole: one that was cut short is never taken for one.
+    let aside = root.with_file_name(format!(".{commit}-{service}.{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&aside);
+    std::fs::create_dir_all(&aside).failed(|| format!("cannot make the folder {}", aside.display()))?;
+    let taken = take_out(checkout, commit, service, &aside);
+    let placed = taken.and_then(|()| put_in_place(&aside, &root));
+    let _ = std::fs::remove_dir_all(&aside);
+    placed.map(|()| root)
+}
+
+/// Another prony may have been faster: then its copy is as good. What an earlier version left half done makes room.
+fn put_in_place(aside: &Path, root: &Path) -> Result<(), BenchError> {
+    if std::fs::rename(aside, root).is_err() && !root.join(WHOLE).is_file() {
+        std::fs::remove_dir_all(root).failed(|| format!("cannot remove {}", root.display()))?;
+        std::fs::rename(aside, root).failed(|| format!("cannot make the folder {}", root.display()))?;
+    }
+    Ok(())
+}
+
+fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), BenchError> {
+    let folder = format!("services/{service}");
+    // A project may have no toolchains and contracts of its own.
+    let beside = ["services/toolchains.toml", "contracts"];
+    let beside = beside.into_iter().filter(|path| holds(checkout, commit, path));
+    let mut archive = git(checkout)
+        .args(["archive", "--format=tar", commit, "--", &folder])
+        .args(beside)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .failed(|| "cannot start git".to_owned())?;
+    let tar = archive.stdout.take().expect("invariant: it was piped");
+    let unpacked = Command::new("tar")
+        .arg("-x")
+        .arg("-C")
+        .arg(root)
+        .stdin(tar)
+        .output()
+        .failed(|| "cannot start tar".to_owned())?;
+    let archived = archive
+        .wait_with_output()
+        .failed(|| "git did not end".to_owned())?;
+    if !archived.status.success() || !unpacked.status.success() {
+        let reason = String::from_utf8_lossy(if archived.status.success() {
+            &unpacked.stderr
+        } else {
+            &archived.stderr
+        });
+        return Err(BenchError::Input(format!(
+            "cannot take {folder} out of revision {commit}: {}",
+            reason.trim()
+        )));
+    }
+    let whole = root.join(WHOLE);
+    std::fs::write(&whole, "").failed(|| format!("cannot write {}", whole.display()))
+}
+
+/// Whether a revision has a file or folder.
+fn holds(checkout: &Checkout, commit: &str, path: &str) -> bool {
+    let asked = git(checkout)
+        .args(["cat-file", "-e", &format!("{commit}:./{path}")])
+        .stderr(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
+fn git(checkout: &Checkout) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(&checkout.root);
+    git
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Named, taken_out};
+    use crate::Checkout;
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn a_revision_that_was_taken_out_in_part_is_taken_out_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_owned();
+        let write = |name: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, name).expect("written");
+        };
+        for name in [
+            "services/toy/service.toml",
+            "services/toy/main.c",
+            "services/toolchains.toml",
+            "contracts/hello/c",
+        ] {
+            write(name);
+        }
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C")
+                .arg(&root)
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+            let output = git.args(arguments).output().expect("git runs");
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        git(&["init", "-q"]);
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "all"]);
+        let commit = git(&["rev-parse", "HEAD"]);
+        // What a prony left that was killed meanwhile.
+        let checkout = Checkout { root: root.clone() };
+        let part = checkout
+            .state()
+            .join(format!("revisions/{commit}-toy/services/toy"));
+        fs::create_dir_all(&part).expect("made");
+        fs::write(part.join("service.toml"), "half").expect("written");
+        let taken = taken_out(&checkout, &commit, "toy").expect("taken out");
+        let main = fs::read_to_string(taken.join("services/toy/main.c"));
+        assert_eq!(main.expect("there"), "services/toy/main.c");
+        let again = taken_out(&checkout, &commit, "toy").expect("there");
+        assert_eq!(again, taken);
+        let beside = fs::read_dir(taken.parent().expect("a folder")).expect("there");
+        assert_eq!(beside.count(), 1, "nothing stays aside");
+    }
+
+    #[test]
+    fn names_are_read_as_written() {
+        for text in [
+            "go-gorilla",
+            "go-gorilla/era",
+            "go-gorilla@HEAD~1",
+            "go-gorilla/era@v1.2",
+        ] {
+            assert_eq!(Named::parse(text).to_string(), text);
+        }
+    }
+}

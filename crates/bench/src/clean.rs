@@ -1,0 +1,305 @@
+//! What the state folder of a checkout holds that can be made again, and how it is forgotten. Runs, their reports, and what
+//! somebody uses at the moment stay.
+
+use crate::BenchError;
+use crate::error::Told as _;
+use serde::Serialize;
+use std::fs::{self, File, Metadata, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Bytes of a block in the count of a file's blocks, whatever the file system.
+const BLOCK: u64 = 512;
+/// What the kernel calls a running prony.
+const NAME: &str = "prony";
+
+/// What can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Builds of services.
+    Builds,
+    /// Services as git had them.
+    Revisions,
+    /// Toolchains and packages that came from registries.
+    Cache,
+    /// Logs of commands that ended.
+    Logs,
+    /// What commands that were killed left behind.
+    Leftovers,
+}
+
+/// All of it.
+pub const KINDS: [Kind; 5] = [
+    Kind::Builds,
+    Kind::Revisions,
+    Kind::Cache,
+    Kind::Logs,
+    Kind::Leftovers,
+];
+
+/// What is to be forgotten.
+#[derive(Debug, Clone)]
+pub struct Wish<'a> {
+    /// Of these kinds.
+    pub kinds: &'a [Kind],
+    /// Only what did not change for this long.
+    pub unchanged_for: Duration,
+    /// Look, and remove nothing.
+    pub dry: bool,
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "fate", content = "reason")]
+pub enum Fate {
+    /// It is gone; in a dry run it would be.
+    Removed,
+    /// Somebody uses it.
+    Kept(String),
+    /// It cannot be removed.
+    Failed(String),
+}
+
+/// An entry of the state folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it takes on the disk.
+    pub bytes: u64,
+    /// What became of it.
+    #[serde(flatten)]
+    pub fate: Fate,
+}
+
+/// Forgets what is wished in a state folder; tells what became of each entry.
+pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
+    let users = users(state)?;
+    let mut entries = Vec::new();
+    for &kind in wish.kinds {
+        for path in paths(state, kind)? {
+            let Ok(data) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if age(&data) < wish.unchanged_for {
+                continue;
+            }
+            let bytes = size(&path, &data);
+            let fate = forget(kind, &path, &users, wish.dry);
+            entries.push(Entry {
+                kind,
+                path,
+                bytes,
+                fate,
+            });
+        }
+    }
+    Ok(entries)
+}
+
+/// The entries of a kind, in the order of their names.
+fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
+    let inside = |folder: &str| listed(&state.join(folder));
+    Ok(match kind {
+        // Their locks stay: somebody may wait for one.
+        Kind::Builds => {
+            let mut paths = inside("build")?;
+            paths.retain(|path| !is_lock(path));
+            paths
+        }
+        Kind::Revisions => inside("revisions")?,
+        Kind::Cache => inside("cache")?,
+        Kind::Logs => inside("log")?,
+        Kind::Leftovers => {
+            let mut paths = listed(state)?;
+            paths.retain(|path| name(path) == "calibration" || is_lock(path));
+            paths
+        }
+    })
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, BenchError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.failed(|| format!("cannot read the folder {}", folder.display()))?,
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "lock")
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
+}
+
+/// The pronys that work in this checkout: each has a folder of logs that ends in its number.
+fn users(state: &Path) -> Result<Vec<u32>, BenchError> {
+    let logs = listed(&state.join("log"))?;
+    Ok(logs
+        .iter()
+        .filter_map(|log| process(log))
+        .filter(|&process| lives(process))
+        .collect())
+}
+
+/// The process that a name ends with, after a hyphen or a dot.
+fn process(path: &Path) -> Option<u32> {
+    name(path).rsplit(['-', '.']).next()?.parse().ok()
+}
+
+fn lives(process: u32) -> bool {
+    process != std::process::id()
+        && fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name.trim() == NAME)
+}
+
+fn age(data: &Metadata) -> Duration {
+    let changed = data.modified().ok();
+    let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
+    age.unwrap_or_default()
+}
+
+fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
+    let used_by = |process: u32| Fate::Kept(format!("process {process} uses it"));
+    let user = match kind {
+        Kind::Builds | Kind::Leftovers => None,
+        Kind::Logs => process(path).filter(|process| users.contains(process)),
+        Kind::Revisions | Kind::Cache => users.first().copied(),
+    };
+    if let Some(process) = user {
+        return used_by(process);
+    }
+    // Held until the entry is gone.
+    let lock = match kind {
+        Kind::Builds => path.with_file_name(format!("{}.lock", name(path))),
+        _ => path.to_owned(),
+    };
+    let lock = File::open(lock).ok().filter(|_| name(path) != "calibration");
+    if let Some(lock) = &lock
+        && matches!(kind, Kind::Builds | Kind::Leftovers)
+        && matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
+    {
+        return Fate::Kept("somebody uses it".to_owned());
+    }
+    if dry {
+        return Fate::Removed;
+    }
+    match remove(path) {
+        Ok(()) => Fate::Removed,
+        Err(error) => Fate::Failed(error.to_string()),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        return fs::remove_file(path);
+    }
+    match fs::remove_dir_all(path) {
+        // Some clients of registries protect what they keep even from its owner.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open(path)?;
+            fs::remove_dir_all(path)
+        }
+        other => other,
+    }
+}
+
+/// Lets the owner change all folders of a tree.
+fn open(folder: &Path) -> io::Result<()> {
+    let mode = fs::symlink_metadata(folder)?.permissions().mode();
+    fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// What a tree takes on the disk; what cannot be read counts as nothing.
+fn size(path: &Path, data: &Metadata) -> u64 {
+    let own = data.blocks() * BLOCK;
+    if !data.is_dir() {
+        return own;
+    }
+    let inside = fs::read_dir(path).into_iter().flatten().flatten();
+    let each = inside.filter_map(|entry| Some(size(&entry.path(), &entry.metadata().ok()?)));
+    own + each.sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in [
+            "build/go-0a1b/main",
+            "build/go-2c3d/main",
+            "cache/go/deep/module",
+            "revisions/0a1b-go/WHOLE",
+            "log/2026-11-21T08-30-00-4294967295/a.log",
+            "reports/a/report.html",
+            "store.db",
+            "store.db-a.lock",
+        ] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, vec![1; 10_000]).expect("written");
+        }
+        fs::write(folder.path().join("build/go-0a1b.lock"), "1").expect("written");
+        folder
+    }
+
+    #[test]
+    fn what_can_be_made_again_goes_and_the_rest_stays() {
+        let state = filled();
+        let here = |path: &str| state.path().join(path).exists();
+        let in_use = File::open(state.path().join("build/go-0a1b.lock")).expect("a lock");
+        in_use.try_lock_shared().expect("free");
+        let mut protected = fs::metadata(state.path().join("cache/go/deep"))
+            .expect("there")
+            .permissions();
+        protected.set_mode(0o555);
+        fs::set_permissions(state.path().join("cache/go/deep"), protected).expect("protected");
+        let wish = |dry, unchanged_for| Wish {
+            kinds: &KINDS,
+            unchanged_for,
+            dry,
+        };
+        let seen = clean(state.path(), &wish(true, Duration::ZERO)).expect("looked");
+        assert_eq!(seen.len(), 6, "{seen:?}");
+        assert!(here("build/go-2c3d") && here("cache/go") && here("store.db-a.lock"));
+        let young = clean(state.path(), &wish(false, Duration::from_hours(1))).expect("looked");
+        assert!(young.is_empty(), "{young:?}");
+        let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
+        assert_eq!(done, seen, "a dry run tells what comes");
+        let kept: Vec<&Entry> = done.iter().filter(|entry| entry.fate != Fate::Removed).collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert!(kept[0].path.ends_with("build/go-0a1b"));
+        assert!(done.iter().all(|entry| entry.bytes >= 10_000), "{done:?}");
+        for (path, stays) in [
+            ("build/go-0a1b", true),
+            ("build/go-2c3d", false),
+            ("cache/go", false),
+            ("revisions/0a1b-go", false),
+            ("log/2026-11-21T08-30-00-4294967295", false),
+            ("store.db-a.lock", false),
+            ("store.db", true),
+            ("reports/a/report.html", true),
+        ] {
+            assert_eq!(here(path), stays, "{path}");
+        }
+    }
+}

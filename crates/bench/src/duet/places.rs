@@ -1,0 +1,51 @@
+//! Where the two of a duet run.
+
+use prony_host::{Placement, Topology, Wants};
+
+/// Where and in which order the two run in a round: both services on the same CPUs, both generators on the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Places {
+    /// CPUs of the services and of their generators.
+    pub(super) placement: Placement,
+    /// Whether the second starts first: it undoes what the order was worth in the round before.
+    pub(super) reversed: bool,
+}
+
+/// The places of four rounds, which then begin again.
+pub(super) fn places(topology: &Topology, address: &str, backend: bool) -> [Places; 4] {
+    let wants = Wants {
+        backend,
+        service_cpus: None,
+    };
+    let usual = Placement::on_one_host(topology, address, wants);
+    let turned = usual.clone().turned();
+    [(&usual, false), (&usual, true), (&turned, true), (&turned, false)].map(|(placement, reversed)| Places {
+        placement: placement.clone(),
+        reversed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_host::Core;
+
+    #[test]
+    fn orders_are_balanced_and_places_turn() {
+        let core = |number: u32| Core {
+            node: 0,
+            package: 0,
+            core: number,
+            cpus: vec![number as usize],
+        };
+        let topology = Topology {
+            cores: vec![core(0), core(1)],
+        };
+        let rounds = places(&topology, "127.0.0.1", false);
+        assert_eq!(rounds.iter().filter(|places| places.reversed).count(), 2);
+        assert_eq!(rounds[0].placement.service.cpus, rounds[2].placement.load.cpus);
+        for half in [&rounds[..2], &rounds[2..]] {
+            assert_eq!(half.iter().filter(|places| places.reversed).count(), 1);
+        }
+    }
+}

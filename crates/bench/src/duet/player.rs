@@ -1,0 +1,84 @@
+//! One of the two of a duet: its service, its load, and what was heard of them.
+
+use prony_measurement::{Command, Event, Interval, Measurement, Phase, Recording};
+use prony_trial::{Began, Entered, Heard, Window, steady};
+use std::time::Duration;
+
+/// Longest wait for the next word of a generator before the other one is heard.
+const TICK: Duration = Duration::from_millis(1);
+
+pub(super) struct Player {
+    pub(super) began: Began,
+    entered: Entered,
+    warm_up: Vec<Interval>,
+    measuring: bool,
+    recording: Option<Recording>,
+    window: Option<Window>,
+}
+
+impl Player {
+    pub(super) const fn new(entered: Entered, began: Began) -> Self {
+        Self {
+            began,
+            entered,
+            warm_up: Vec::new(),
+            measuring: false,
+            recording: None,
+            window: None,
+        }
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    pub(super) fn tell(&mut self, command: Command) {
+        self.entered.loading.tell(command);
+    }
+
+    /// Takes what the generator has said, if anything.
+    pub(super) fn hear(&mut self) -> Result<(), String> {
+        if self.is_done() {
+            return Ok(());
+        }
+        if let Some(ending) = self.entered.subject.service.ended() {
+            return Err(format!("the service {ending}, under the load"));
+        }
+        match self.entered.loading.next(TICK) {
+            Heard::Event(Event::Interval {
+                phase: Phase::WarmUp,
+                interval,
+            }) => self.warm_up.push(interval),
+            Heard::Event(Event::Phase {
+                phase: Phase::Measurement,
+                ..
+            }) => {
+                self.measuring = self.entered.begin_window().is_ok();
+            }
+            Heard::Event(Event::Phase {
+                phase: Phase::Drain, ..
+            }) => self.end_window(),
+            Heard::Event(Event::Recording { recording }) => {
+                self.end_window();
+                self.recording = Some(*recording);
+            }
+            Heard::Event(Event::Failed { reason, .. }) | Heard::Gone(reason) => return Err(reason),
+            Heard::Event(_) | Heard::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// What the service used is a companion of the ratio: where it is not known the duet goes on.
+    fn end_window(&mut self) {
+        if std::mem::take(&mut self.measuring) {
+            self.window = self.entered.end_window().ok();
+        }
+    }
+
+    /// What it gave; `None` without a recording. The service ends here.
+    pub(super) fn measurement(self) -> Option<Measurement> {
+        let recording = self.recording?;
+        let steadiness = steady::fixed(self.warm_up);
+        Some(self.entered.measurement(recording, steadiness, self.window))
+    }
+}

@@ -1,0 +1,155 @@
+//! The rounds of a duet: both services fresh, warm at the same time, measured at the same time.
+
+use super::places::Places;
+use super::player::Player;
+use super::round::Round;
+use super::{Tell, Wish};
+use crate::BenchError;
+use prony_contract::Contract;
+use prony_measurement::{Command, Exclusion};
+use prony_plan::{Plan, PlannedTrial, Service};
+use prony_trial::{Began, Bench, Built, Lane, Seat, Trial, enter};
+use std::time::{Duration, Instant};
+
+/// Longest wait for the two to come to the same point.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(super) struct Stage<'a> {
+    pub(super) bench: Bench<'a>,
+    pub(super) wish: &'a Wish<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) contract: &'a Contract,
+    pub(super) services: [&'a Service; 2],
+    pub(super) built: &'a [Built],
+    pub(super) places: [Places; 4],
+}
+
+impl Stage<'_> {
+    /// The rounds of the plan, until the user has had enough; each is given to `keep` as it ends.
+    pub(super) fn play(
+        &self,
+        tell: Tell<'_>,
+        keep: &mut dyn FnMut(&Round) -> Result<(), BenchError>,
+    ) -> Result<Vec<Round>, BenchError> {
+        let rounds = self.plan.rounds;
+        let mut played = Vec::new();
+        for round in 0..rounds {
+            if self.bench.cancel.is_asked() {
+                break;
+            }
+            let done = self.round(round)?;
+            keep(&done)?;
+            let [first, second] = done.goodput_per_s;
+            tell(&format!(
+                "[{}/{rounds}] {first:.0}/s and {second:.0}/s, {} windows",
+                round + 1,
+                done.ratios.len()
+            ));
+            played.push(done);
+        }
+        Ok(played)
+    }
+
+    /// What is not as it should be where they run.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut texts: Vec<String> = self
+            .places
+            .iter()
+            .flat_map(|places| &places.placement.warnings)
+            .map(|warning| warning.text.clone())
+            .collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    }
+
+    fn round(&self, round: u32) -> Result<Round, BenchError> {
+        let places = &self.places[(round % 4) as usize];
+        let order = if places.reversed { [1, 0] } else { [0, 1] };
+        let mut players: [Option<Player>; 2] = [None, None];
+        for index in order {
+            players[index] = Some(self.enter(index, round, places)?);
+        }
+        let mut players = players.map(|player| player.expect("invariant: both have entered"));
+        self.together(&mut players)?;
+        let began = players.each_ref().map(|player| player.began);
+        let gone = || BenchError::Failed("a generator gave no recording".to_owned());
+        let [first, second] = players.map(Player::measurement);
+        let both = [first.ok_or_else(gone)?, second.ok_or_else(gone)?];
+        let mut done = Round::of(places.reversed, &both);
+        for (index, measurement) in both.into_iter().enumerate() {
+            let trial = self.trial(index, round);
+            done.trials.push(trial.record(began[index], Ok(measurement)));
+        }
+        Ok(done)
+    }
+
+    /// The trial that one of the two is in a round.
+    fn trial(&self, index: usize, round: u32) -> Trial<'_> {
+        Trial {
+            plan: self.plan,
+            planned: PlannedTrial {
+                place: 2 * round + index as u32,
+                round,
+                entry: index,
+            },
+            service: self.services[index],
+            built: &self.built[index],
+            contract: self.contract,
+        }
+    }
+
+    /// Starts a service in its place, checks it, and begins its load.
+    fn enter(&self, index: usize, round: u32, places: &Places) -> Result<Player, BenchError> {
+        let service = self.services[index];
+        let began = Began::now();
+        let seat = Seat {
+            placement: places.placement.clone(),
+            lane: Some(Lane {
+                number: index,
+                warm_up_limit: PATIENCE,
+            }),
+        };
+        let entered = enter(&self.bench, &self.trial(index, round), &seat, &mut |_| {});
+        let entered = entered.map_err(|excluded| self.failed(service, &excluded))?;
+        Ok(Player::new(entered, began))
+    }
+
+    fn failed(&self, service: &Service, excluded: &Exclusion) -> BenchError {
+        if self.bench.cancel.is_now() {
+            return ended();
+        }
+        BenchError::Failed(format!("{}: {}", service.label(), excluded.reason))
+    }
+
+    /// Warms both up, begins both measurements at once, and waits for both recordings.
+    fn together(&self, players: &mut [Player; 2]) -> Result<(), BenchError> {
+        let warm = Instant::now() + self.wish.warm_up;
+        let end = warm + self.wish.pair.duration + PATIENCE;
+        let mut told = false;
+        while players.iter().any(|player| !player.is_done()) {
+            for (player, service) in players.iter_mut().zip(self.services) {
+                player
+                    .hear()
+                    .map_err(|reason| BenchError::Failed(format!("{}: {reason}", service.label())))?;
+            }
+            if !told && Instant::now() >= warm {
+                for player in players.iter_mut() {
+                    player.tell(Command::Measure);
+                }
+                told = true;
+            }
+            if self.bench.cancel.is_now() {
+                return Err(ended());
+            }
+            if Instant::now() > end {
+                return Err(BenchError::Failed("a generator did not end in time".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ended() -> BenchError {
+    BenchError::Interrupted("ended by the user".to_owned())
+}

@@ -1,0 +1,133 @@
+//! Says on a noisy machine that a board in turns would serve, and how precise either design is expected to be there.
+
+use prony_load::Load;
+use prony_measurement::{Warning, WarningKind};
+use prony_plan::{Design, GroupPlan, Plan};
+use prony_statistics::expected_half_widths;
+use prony_trial::Noise;
+
+/// Share of the machine that others take, from which turns serve better.
+const NOISY: f64 = 0.10;
+/// The word by which a hint is found again among the warnings of a run.
+const TURNS: &str = "--turns";
+
+/// The hint for a plan on a machine with this noise, seen then; `None` where turns would not help, or cannot be taken.
+pub(super) fn of(noise: Noise, plan: &Plan, when: &str) -> Option<Warning> {
+    let share = noise.share().filter(|share| *share > NOISY)?;
+    let possible =
+        plan.design == Design::Sequence && (0..plan.groups.len()).all(|group| may_take_turns(plan, group));
+    let expected = expected_half_widths(share, plan.rounds).filter(|_| possible)?;
+    let text = format!(
+        "others used {:.0} % of this machine {when}: goodput in sequence will be known to about ±{:.0} %, CPU time per request \
+         in turns (`prony run {} {TURNS}`) to about ±{:.0} %",
+        100.0 * share,
+        100.0 * expected.sequence,
+        plan.suite,
+        100.0 * expected.turns
+    );
+    Some(Warning::new(WarningKind::Noise, text))
+}
+
+/// Whether this warning is a hint.
+pub(super) fn is_one(warning: &Warning) -> bool {
+    warning.kind == WarningKind::Noise && warning.text.contains(TURNS)
+}
+
+/// The usual noise of several trials: the median one.
+pub(super) fn usual(seen: impl Iterator<Item = Noise>) -> Option<Noise> {
+    let mut all: Vec<Noise> = seen.filter(|noise| noise.share().is_some()).collect();
+    all.sort_by(|left, right| {
+        left.share()
+            .partial_cmp(&right.share())
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    all.get(all.len() / 2).copied()
+}
+
+/// Turns need two services, and windows that are alike.
+fn may_take_turns(plan: &Plan, group: usize) -> bool {
+    let GroupPlan { load, search, .. } = &plan.groups[group];
+    let services = plan.entries.iter().filter(|entry| entry.group == group).count();
+    services > 1 && search.is_none() && !matches!(load, Load::Users { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::Protocol;
+    use prony_plan::{Entry, WarmUpChoice};
+
+    fn noise(others: f64) -> Noise {
+        Noise {
+            others: Some(others),
+            steal: Some(0.0),
+        }
+    }
+
+    fn plan(services: usize) -> Plan {
+        let group = GroupPlan {
+            contract: "hello".to_owned(),
+            workload: "hello".to_owned(),
+            load: Load::closed(4, 1),
+            warm_up: WarmUpChoice::FixedNs(1),
+            duration_ns: 1,
+            timeout_ns: 1,
+            search: None,
+        };
+        let entry = |number: usize| Entry {
+            service: format!("service-{number}"),
+            variant: "current".to_owned(),
+            protocol: Protocol::Http1,
+            group: 0,
+        };
+        Plan {
+            entries: (0..services).map(entry).collect(),
+            ..Plan::of_group("mine", 5, group, &[], Protocol::Http1)
+        }
+    }
+
+    #[test]
+    fn a_noisy_machine_is_told_of_turns_with_the_precision_of_both() {
+        let told = of(noise(0.6), &plan(2), "before the run").expect("a hint");
+        assert!(is_one(&told));
+        for part in [
+            "others used 60 % of this machine before the run",
+            "`prony run mine --turns`",
+        ] {
+            assert!(told.text.contains(part), "{}", told.text);
+        }
+        let expected = expected_half_widths(0.6, 5).expect("five rounds");
+        for width in [expected.sequence, expected.turns] {
+            assert!(
+                told.text.contains(&format!("±{:.0} %", 100.0 * width)),
+                "{}",
+                told.text
+            );
+        }
+        assert!(expected.turns < expected.sequence / 3.0, "{expected:?}");
+    }
+
+    #[test]
+    fn a_quiet_machine_and_a_plan_that_cannot_take_turns_hear_nothing() {
+        assert_eq!(of(noise(0.05), &plan(2), "before the run"), None);
+        assert_eq!(of(noise(0.6), &plan(1), "before the run"), None);
+        let in_turns = Plan {
+            design: Design::turns(),
+            ..plan(2)
+        };
+        assert_eq!(of(noise(0.6), &in_turns, "before the run"), None);
+        let once = Plan { rounds: 1, ..plan(2) };
+        assert_eq!(of(noise(0.6), &once, "before the run"), None);
+    }
+
+    #[test]
+    fn one_disturbed_trial_is_not_a_noisy_machine() {
+        let seen = [0.02, 0.9, 0.03].map(noise);
+        assert_eq!(usual(seen.into_iter()), Some(noise(0.03)));
+        let blind = Noise {
+            others: None,
+            steal: None,
+        };
+        assert_eq!(usual([blind].into_iter()), None);
+    }
+}

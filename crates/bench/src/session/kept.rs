@@ -1,0 +1,131 @@
+//! What a run keeps of its plan, and what is read from there again: both stand together.
+
+use super::AllBuilt;
+use crate::BenchError;
+use prony_contract::Contract;
+use prony_load::Load;
+use prony_measurement::{RunRecord, ServiceInfo, TrialRecord};
+use prony_plan::Service;
+use prony_statistics::{Options, Summary, summarise};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
+const CEILING: &str = "ceiling_per_s";
+
+/// Key of a stored plan: what each service's build is told by from others, by its label.
+const BUILDS: &str = "build_digests";
+
+/// The summary of a run's trials, with the confidence and the band of a tie of its plan.
+pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, BenchError> {
+    let usual = Options::default();
+    let options = Options {
+        confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
+        tie_band: run.plan["tie"].as_f64().unwrap_or(usual.tie_band),
+        precision: wished_precision(&run.plan),
+        ..usual
+    };
+    summarise(trials, &options)
+        .map_err(|error| BenchError::Failed(format!("cannot summarise the run {}: {error}", run.id)))
+}
+
+/// The half-width that a plan wishes, else that of the statistics: 0.02 is ±2 %.
+pub fn wished_precision(plan: &Value) -> f64 {
+    let usual = Options::default().precision;
+    plan["precision"].as_f64().unwrap_or(usual)
+}
+
+/// What a report says of services beside their numbers. A run keeps it in its plan.
+pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
+    let info = |service: &Service| ServiceInfo {
+        service: service.name.clone(),
+        variant: service.variant.clone(),
+        title: service.title.clone(),
+        language: service.language.clone(),
+        framework: service.framework.clone(),
+        class: service.class.word().to_owned(),
+        version: Some(service.version.clone()),
+        workers: Some(service.workers.how.clone()),
+        note: service.note.clone(),
+        era: service.era,
+    };
+    services.iter().map(info).collect()
+}
+
+/// The plan as stored, with what is known of its services beside their numbers, so that its report tells what was run.
+pub(super) fn plan_to_keep(
+    plan: Value,
+    services: &[Service],
+    contracts: &BTreeMap<String, Contract>,
+    built: &AllBuilt,
+) -> Value {
+    let mut plan = plan;
+    if let Some(object) = plan.as_object_mut() {
+        let digests: BTreeMap<String, &String> = built
+            .iter()
+            .filter_map(|(id, built)| Some((id.to_string(), &built.as_ref().ok()?.digest)))
+            .collect();
+        object.insert(BUILDS.to_owned(), serde_json::json!(digests));
+        object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
+    }
+    add_ceilings(&mut plan, contracts);
+    plan
+}
+
+/// The digests of the builds that a run began with, by the labels of their services; empty where it kept none.
+pub(super) fn builds_of(plan: &Value) -> BTreeMap<String, String> {
+    let kept = plan.get(BUILDS).cloned();
+    kept.and_then(|kept| serde_json::from_value(kept).ok())
+        .unwrap_or_default()
+}
+
+/// Puts the ceiling that the contract's backend sets into each group that does not say it.
+pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
+    let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
+    for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if group.contains_key(CEILING) {
+            continue;
+        }
+        let text = |key: &str| group.get(key).and_then(Value::as_str);
+        let load = group
+            .get("load")
+            .and_then(|load| serde_json::from_value::<Load>(load.clone()).ok());
+        let contract = text("contract").and_then(|name| contracts.get(name));
+        let ceiling = contract
+            .zip(load)
+            .zip(text("workload"))
+            .and_then(|((contract, load), workload)| contract.ceiling_per_s(workload, &load).ok()?);
+        if let Some(ceiling) = ceiling {
+            group.insert(CEILING.to_owned(), ceiling.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_plan_keeps_the_ceiling_that_its_backend_sets() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/relay");
+        let relay = Contract::load(&folder).expect("the contract");
+        let contracts = BTreeMap::from([("relay".to_owned(), relay)]);
+        let load = serde_json::json!({ "kind": "closed", "connections": 2000, "in_flight": 1 });
+        let group =
+            |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
+        let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
+        let kept = plan_to_keep(plan, &[], &contracts, &AllBuilt::new());
+        let ceiling = kept["groups"][0][CEILING].as_f64().expect("a ceiling");
+        assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
+        assert!(kept["groups"][1].get(CEILING).is_none());
+        assert_eq!(
+            plan_to_keep(kept.clone(), &[], &BTreeMap::new(), &AllBuilt::new())["groups"],
+            kept["groups"]
+        );
+        assert_eq!(
+            plan_to_keep(Value::Null, &[], &contracts, &AllBuilt::new()),
+            Value::Null
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! A run that goes on: nobody else measures it, and it goes on where and with what it began.
+
+use super::Session;
+use super::kept::builds_of;
+use crate::error::Told as _;
+use crate::{BenchError, clock::now};
+use prony_host::Host as _;
+use prony_measurement::{Environment, RunRecord, Warning, WarningKind};
+use prony_plan::Plan;
+use prony_statistics::{Circumstances, Mismatch, mismatches};
+use prony_store::{RunLock, Store, StoreError};
+use prony_trial::Builder;
+
+/// A run that goes on.
+#[derive(Debug)]
+pub struct Resumed {
+    /// The run.
+    pub record: RunRecord,
+    all_the_same: bool,
+    lock: RunLock,
+}
+
+impl Resumed {
+    /// The run of this name, which nobody else may measure as long as this lives. `all_the_same`: it goes on in spite of
+    /// another machine, commit or build, and says so.
+    pub fn of(store: &Store, run: &str, all_the_same: bool) -> Result<Self, BenchError> {
+        let lock = store.lock_run(run).map_err(|error| match error {
+            StoreError::RunBusy { .. } => BenchError::Input(error.to_string()),
+            other => other.into(),
+        })?;
+        Ok(Self {
+            record: store.run(run)?,
+            all_the_same,
+            lock,
+        })
+    }
+
+    /// The plan of the run.
+    pub fn plan(&self) -> Result<Plan, BenchError> {
+        let run = &self.record.id;
+        serde_json::from_value(self.record.plan.clone())
+            .failed(|| format!("the plan of run {run} is of another version of prony: begin a new run"))
+    }
+
+    pub(super) fn into_parts(self) -> (RunRecord, RunLock) {
+        (self.record, self.lock)
+    }
+
+    /// Whether it goes on where and with what it began; a difference that is wanted is told in the run.
+    pub(super) fn fits(
+        &mut self,
+        session: &Session<'_>,
+        plan: &Plan,
+        builder: &Builder<'_>,
+    ) -> Result<(), BenchError> {
+        self.has_its_services(session, plan)?;
+        let mut here = session.workbench.host.environment();
+        env!("CARGO_PKG_VERSION").clone_into(&mut here.prony);
+        here.commit = session.checkout.commit();
+        let mut differs = circumstances(&self.record, &here);
+        differs.extend(self.builds(session, plan, builder));
+        if differs.is_empty() {
+            return Ok(());
+        }
+        let then_and_now = |differs: &[Mismatch], between: &str| {
+            let each = differs
+                .iter()
+                .map(|found| format!("{}: {} then, {} now", found.what, found.base, found.new));
+            each.collect::<Vec<String>>().join(between)
+        };
+        if !self.all_the_same {
+            return Err(BenchError::Input(format!(
+                "the run {} began under other circumstances, and trials from both do not belong on one board:\n  {}\nbegin a \
+                 new run with `prony run`, or continue all the same with --force: the report will say so",
+                self.record.id,
+                then_and_now(&differs, "\n  ")
+            )));
+        }
+        let text = format!(
+            "continued at {} under other circumstances than it began, since --force was given: {}",
+            now(),
+            then_and_now(&differs, "; ")
+        );
+        let warning = Warning::new(WarningKind::Note, text);
+        session
+            .store
+            .warn_of_run(&self.record.id, std::slice::from_ref(&warning))?;
+        self.record.warnings.push(warning);
+        Ok(())
+    }
+
+    /// What was measured is to be measured again: services of a git revision, or that are gone, are not there.
+    fn has_its_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), BenchError> {
+        let known = &session.catalogue.services;
+        let gone = plan.entries.iter().find(|entry| {
+            known
+                .iter()
+                .all(|service| service.name != entry.service || service.variant != entry.variant)
+        });
+        match gone {
+            None => Ok(()),
+            Some(entry) => Err(BenchError::Input(format!(
+                "the run {} cannot be continued: this checkout has no service {}/{}; begin a new run",
+                self.record.id, entry.service, entry.variant
+            ))),
+        }
+    }
+
+    /// Builds that are other ones than those that the run began with. A run of an earlier version kept none.
+    fn builds(&self, session: &Session<'_>, plan: &Plan, builder: &Builder<'_>) -> Vec<Mismatch> {
+        let kept = builds_of(&self.record.plan);
+        let services = session.services_of(plan).into_iter();
+        let differs = services.filter_map(|service| {
+            let then = kept.get(&service.label())?;
+            let here = builder.digest(service);
+            (here.as_ref() != Some(then)).then(|| Mismatch {
+                what: format!("build of {}", service.label()),
+                base: then.clone(),
+                new: here.unwrap_or_else(|| "none, since a toolchain is missing".to_owned()),
+            })
+        });
+        differs.collect()
+    }
+}
+
+/// In what the machine and the checkout differ. What was not known then or is not known now is no difference.
+fn circumstances(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
+    let of = |environment| Circumstances {
+        suite: run.suite.as_str(),
+        environment,
+        generators: None,
+    };
+    let mut differs = mismatches(&of(&run.environment), &of(here));
+    if let (Some(then), Some(now)) = (&run.environment.commit, &here.commit)
+        && then != now
+    {
+        differs.push(Mismatch {
+            what: "commit".to_owned(),
+            base: then.clone(),
+            new: now.clone(),
+        });
+    }
+    differs
+}

@@ -1,0 +1,117 @@
+//! The bench, set up once: the machine, the generator, the logs, and how it is ended early.
+
+use crate::claim::Held;
+use crate::clock::now;
+use crate::error::Told as _;
+use crate::{BenchError, Checkout, Claim};
+use prony_host::{Host as _, Isolation, Local, writable};
+use prony_trial::{Bench, Cancel, NoiseLimits, Options, ProcessGenerator};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// A generator that says nothing for this long is stuck.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
+pub struct Workbench {
+    /// Where services run.
+    pub host: Local,
+    /// What loads them.
+    pub generator: ProcessGenerator,
+    /// How.
+    pub options: Options,
+    /// How it is ended early.
+    pub cancel: Cancel,
+    /// The path of this binary.
+    pub program: String,
+    claim: Claim,
+    held: Mutex<Option<Held>>,
+}
+
+impl Workbench {
+    /// Sets it up with its logs in this folder, which is made.
+    pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, BenchError> {
+        std::fs::create_dir_all(&logs).failed(|| format!("cannot make {}", logs.display()))?;
+        let executable =
+            std::env::current_exe().failed(|| "cannot tell where this binary lies".to_owned())?;
+        let program = executable.to_str().ok_or_else(|| {
+            BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
+        })?;
+        let command = |words: &[&str]| -> Vec<String> {
+            [program]
+                .iter()
+                .chain(words)
+                .map(|&word| word.to_owned())
+                .collect()
+        };
+        Ok(Self {
+            host: Local::new(command(&["supervise"]).into_iter().map(OsString::from).collect()),
+            generator: ProcessGenerator::new(command(&["load", "--job", "-"]), logs.clone()),
+            options: Options {
+                logs,
+                isolation: Isolation::WherePossible,
+                backend: command(&["backend"]),
+                noise: None,
+                silence: SILENCE,
+            },
+            cancel: cancel.clone(),
+            program: program.to_owned(),
+            claim: Claim::default(),
+            held: Mutex::new(None),
+        })
+    }
+
+    /// The same for trials in a checkout, with a folder of logs of its own: others may run in the same checkout. Refuses
+    /// where its state cannot be written.
+    pub fn of(checkout: &Checkout, cancel: &Cancel) -> Result<Self, BenchError> {
+        writable(&checkout.state()).map_err(BenchError::Input)?;
+        let begun = now().trim_end_matches('Z').replace(':', "-");
+        let name = format!("{begun}-{}", std::process::id());
+        Self::new(checkout.state().join("log").join(name), cancel)
+    }
+
+    /// The same, which claims its CPUs in these words before it measures.
+    #[must_use]
+    pub fn claiming(mut self, claim: Claim) -> Self {
+        self.claim = claim;
+        self
+    }
+
+    /// From here on until the end nobody else measures on these CPUs; `tell` hears what is waited for.
+    pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), BenchError> {
+        let mut held = self.held.lock().expect("invariant: nobody panics with it");
+        if held.is_none() {
+            *held = Some(
+                self.claim
+                    .take(&self.host.topology().cpus(), &self.cancel, tell)?,
+            );
+        }
+        Ok(())
+    }
+
+    /// The same with limits that must be kept, or that may be missed.
+    #[must_use]
+    pub fn isolated(mut self, isolation: Isolation) -> Self {
+        self.options.isolation = isolation;
+        self
+    }
+
+    /// The same, with trials repeated that others disturbed.
+    #[must_use]
+    pub fn repeating(mut self, repeats: bool) -> Self {
+        self.options.noise = repeats.then(NoiseLimits::default);
+        self
+    }
+
+    /// What trials share.
+    pub fn bench(&self) -> Bench<'_> {
+        Bench {
+            host: &self.host,
+            generator: &self.generator,
+            options: &self.options,
+            cancel: &self.cancel,
+        }
+    }
+}

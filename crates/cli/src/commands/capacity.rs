@@ -1,0 +1,209 @@
+//! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
+
+use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, no_job};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::shares::share;
+use crate::shown::duration;
+use prony_bench::capacity::{Next, Plan, Point, walk};
+use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// Find the highest offered load that meets an objective
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the requests go: http://host:port/path
+    url: String,
+    /// What must hold, as in 'p99<10ms,errors<0.1%'
+    #[arg(long, value_name = "LIST")]
+    objective: Objective,
+    /// First rate to try, per second
+    #[arg(long, value_name = "PER_S", default_value_t = 1_000.0, value_parser = above_zero)]
+    start: f64,
+    /// Highest rate to try, per second
+    #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
+    limit: f64,
+    /// How close to the limit of the service the search goes, as in 2%
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
+    precision: f64,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    request: RequestArgs,
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("`{text}` is no rate above 0"))
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    let inside = share(text).ok().filter(|share| (0.001..=0.5).contains(share));
+    inside.ok_or_else(|| format!("`{text}`: give 0.1% to 50%"))
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.load.rate.is_some()
+        || args.load.ramp.is_some()
+        || args.load.staircase.is_some()
+        || args.load.users.is_some()
+        || !args.load.schedule.stages.is_empty()
+        || args.load.schedule.requests.is_some()
+        || args.load.connections.growth.is_some()
+    {
+        return Err(bad_input(anyhow::anyhow!(
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --staircase, --stages, --users, -n and -c \
+             A:B:TIME, and use --start and --limit"
+        )));
+    }
+    let plan = Plan {
+        start: args.start,
+        limit: args.limit,
+        precision: args.precision,
+    };
+    let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
+    let mut load = |rate: f64| carry_out(&job(args, rate).map_err(no_job)?, &mut |_| {});
+    let (end, points) = walk(plan, (&args.objective, under_way), &mut load, &mut tell)?;
+    print(&if args.json {
+        as_json(args, end, &points)
+    } else {
+        as_text(args, end, &points)
+    })?;
+    Ok(if end == Next::None {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Fine
+    })
+}
+
+fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
+    let spacing = if args.load.poisson {
+        Spacing::Poisson
+    } else {
+        Spacing::Even
+    };
+    let load = Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
+            },
+            spacing,
+        },
+        connections: args.load.connections.most,
+        in_flight: args.load.in_flight,
+        backlog: args.load.backlog,
+    };
+    Ok(Shape::new(&args.url, &args.request)?.job(load, &args.load))
+}
+
+/// The generator's own limit is told apart from the service's.
+fn generator_was_limit(point: &Point) -> bool {
+    point.recording.generator.saturated
+}
+
+fn tell(point: &Point) {
+    let verdict = match point.missed.first() {
+        None => "met".to_owned(),
+        Some(miss) => format!("missed: {miss}"),
+    };
+    eprintln!("{:>12.1}/s offered  {verdict}", point.rate);
+}
+
+/// The end in words.
+fn verdict(args: &Args, end: Next, points: &[Point]) -> String {
+    let last_miss = points.iter().rev().find(|point| !point.missed.is_empty());
+    let limited = last_miss.filter(|point| generator_was_limit(point));
+    let mut text = match end {
+        Next::Found(rate) => format!("capacity: {rate:.0} requests/s meet the objective, three times"),
+        Next::Beyond(rate) => {
+            format!("capacity: above {rate:.0} requests/s, the highest rate that was to be tried (--limit)")
+        }
+        Next::None | Next::Try(_) => {
+            let reason = last_miss
+                .and_then(|point| point.missed.first())
+                .map_or("nothing came back", String::as_str);
+            format!(
+                "capacity: none, because even at {:.0} requests/s {reason}",
+                last_miss.map_or(args.start, |point| point.rate)
+            )
+        }
+    };
+    if limited.is_some() {
+        text.push_str(
+            "\nthe generator was saturated above it: the service may be able to do more (-t, --cpus)",
+        );
+    }
+    text
+}
+
+fn sorted(points: &[Point]) -> Vec<&Point> {
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    sorted.sort_by(|left, right| left.rate.total_cmp(&right.rate));
+    sorted
+}
+
+fn as_text(args: &Args, end: Next, points: &[Point]) -> String {
+    let mut text = format!(
+        "{:>14}{:>14}{:>10}{:>10}{:>10}{:>10}  objective\n",
+        "offered/s", "goodput/s", "p50", "p99", "p99.9", "errors"
+    );
+    for point in sorted(points) {
+        let times = point.recording.response_time_ns;
+        let time = |of: fn(&prony_measurement::Latency) -> u64| {
+            times
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), |times| duration(of(times)))
+        };
+        let _ = writeln!(
+            text,
+            "{:>14.1}{:>14.1}{:>10}{:>10}{:>10}{:>10}  {}",
+            point.rate,
+            point.recording.goodput_per_s,
+            time(|times| times.p50),
+            time(|times| times.p99),
+            time(|times| times.p99_9),
+            point.recording.outcomes.errors(),
+            if point.missed.is_empty() { "met" } else { "missed" }
+        );
+    }
+    text + "\n" + &verdict(args, end, points)
+}
+
+fn as_json(args: &Args, end: Next, points: &[Point]) -> String {
+    let curve: Vec<_> = sorted(points)
+        .iter()
+        .map(|point| {
+            json!({
+                "offered_per_s": point.rate,
+                "throughput_per_s": point.recording.throughput_per_s,
+                "goodput_per_s": point.recording.goodput_per_s,
+                "response_time_ns": point.recording.response_time_ns,
+                "outcomes": point.recording.outcomes,
+                "met": point.missed.is_empty(),
+                "missed": point.missed,
+                "generator_saturated": generator_was_limit(point),
+            })
+        })
+        .collect();
+    let capacity = match end {
+        Next::Found(rate) | Next::Beyond(rate) => Some(rate),
+        Next::None | Next::Try(_) => None,
+    };
+    json!({
+        "schema": 1,
+        "target": args.url,
+        "capacity_per_s": capacity,
+        "limit_reached": matches!(end, Next::Beyond(_)),
+        "verdict": verdict(args, end, points),
+        "curve": curve,
+    })
+    .to_string()
+}

@@ -1,0 +1,123 @@
+//! `prony clean`: room on the disk, by forgetting what can be made again.
+
+use crate::checkout::Checkout;
+use crate::exit::Exit;
+use crate::output::print;
+use crate::table;
+use anyhow::bail;
+use prony_bench::clean::{Entry, Fate, KINDS, Kind, Wish, clean};
+use prony_load::WrittenDuration;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// Forget builds, caches and logs of this checkout; runs and reports stay
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to forget [default: all of it]
+    #[arg(value_enum)]
+    what: Vec<What>,
+    /// Only what did not change for this long: `7d`
+    #[arg(long, value_name = "TIME")]
+    older_than: Option<WrittenDuration>,
+    /// List what would go, with its size, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum What {
+    /// Builds of services that nobody runs
+    Builds,
+    /// Services as git had them, taken out to be compared
+    Revisions,
+    /// Toolchains and packages that came from registries
+    Cache,
+    /// Logs of commands that ended
+    Logs,
+    /// What commands that were killed left behind
+    Leftovers,
+}
+
+impl From<What> for Kind {
+    fn from(what: What) -> Self {
+        match what {
+            What::Builds => Self::Builds,
+            What::Revisions => Self::Revisions,
+            What::Cache => Self::Cache,
+            What::Logs => Self::Logs,
+            What::Leftovers => Self::Leftovers,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let state = Checkout::find()?.state();
+    let named: Vec<Kind> = args.what.iter().copied().map(Kind::from).collect();
+    let wish = Wish {
+        kinds: if named.is_empty() { &KINDS } else { &named },
+        unchanged_for: args.older_than.map_or(Duration::ZERO, |time| time.0),
+        dry: args.dry_run,
+    };
+    let entries = clean(&state, &wish)?;
+    if args.json {
+        let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
+        let told = json!({ "schema": 1, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
+        print(&told.to_string())?;
+    } else {
+        print(&text(args, &entries, &state))?;
+    }
+    let failed = entries.iter().find_map(|entry| match &entry.fate {
+        Fate::Failed(reason) => Some((entry, reason)),
+        _ => None,
+    });
+    if let Some((entry, reason)) = failed {
+        bail!(
+            "cannot remove {}: {reason}; remove it as the user who owns it",
+            entry.path.display()
+        );
+    }
+    Ok(Exit::Fine)
+}
+
+fn removed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(|entry| entry.fate == Fate::Removed)
+}
+
+fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
+    let shown = |entry: &Entry| {
+        let path = entry.path.strip_prefix(state).unwrap_or(&entry.path);
+        path.display().to_string()
+    };
+    let mut parts = Vec::new();
+    if args.dry_run && !entries.is_empty() {
+        let rows = removed(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
+        parts.push(table::plain(&["size", "path"], rows));
+    }
+    for entry in entries {
+        if let Fate::Kept(reason) | Fate::Failed(reason) = &entry.fate {
+            parts.push(format!("kept {}: {reason}", shown(entry)));
+        }
+    }
+    let bytes = removed(entries).map(|entry| entry.bytes).sum::<u64>();
+    let word = if args.dry_run { "would remove" } else { "removed" };
+    parts.push(format!(
+        "{word} {} in {} folders and files of {}",
+        size(bytes),
+        removed(entries).count(),
+        state.display()
+    ));
+    parts.join("\n")
+}
+
+fn size(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    if mib < 1024.0 {
+        format!("{mib:.1} MiB")
+    } else {
+        format!("{:.1} GiB", mib / 1024.0)
+    }
+}

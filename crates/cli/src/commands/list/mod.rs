@@ -1,0 +1,250 @@
+//! `prony list`: what there is to run, and what was run.
+
+mod replies;
+
+use crate::checkout::{Checkout, StoreArgs};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::table;
+use anyhow::anyhow;
+use prony_plan::{Catalogue, Service, Suite};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// List services, contracts, suites or runs
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to list
+    #[arg(value_enum)]
+    what: What,
+    #[command(flatten)]
+    narrowed: Narrowed,
+    /// Build and start the services, and show their replies to `hello` side by side; fails where one logs each request, runs in a
+    /// debug mode, or has fewer workers than it was given
+    #[arg(long)]
+    replies: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Which services.
+#[derive(Debug, clap::Args)]
+struct Narrowed {
+    /// Only services in this language
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<String>,
+    /// Only services of this class: platform, micro, full, stripped or reference
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
+    /// Only services that list this contract
+    #[arg(long, value_name = "CONTRACT")]
+    contract: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum What {
+    /// Every service in every variant
+    Services,
+    /// What services can be asked to do
+    Contracts,
+    /// What a run can compare
+    Suites,
+    /// What was run
+    Runs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, What::Services) {
+        return Err(bad_input(anyhow!(
+            "`--language`, `--class`, `--contract` and `--replies` are for services: `prony list services` takes them"
+        )));
+    }
+    if args.replies {
+        let catalogue = catalogue()?;
+        return replies::run(&args.narrowed.services(&catalogue)?, &catalogue, args.json);
+    }
+    let (headings, rows) = match args.what {
+        What::Services => services(&args.narrowed.services(&catalogue()?)?),
+        What::Contracts => contracts(&catalogue()?),
+        What::Suites => suites(&catalogue()?)?,
+        What::Runs => runs(&args.store)?,
+    };
+    if args.json {
+        let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
+        print(&json!({ "schema": 1, args.what.word(): objects }).to_string())?;
+    } else {
+        let texts = rows.iter().map(|row| row.iter().map(text).collect());
+        print(&table::plain(&headings, texts))?;
+    }
+    Ok(Exit::Fine)
+}
+
+type Table = (Vec<&'static str>, Vec<Vec<Value>>);
+
+impl What {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Services => "services",
+            Self::Contracts => "contracts",
+            Self::Suites => "suites",
+            Self::Runs => "runs",
+        }
+    }
+}
+
+fn catalogue() -> anyhow::Result<Catalogue> {
+    Ok(Checkout::find()?.catalogue()?)
+}
+
+impl Narrowed {
+    const fn is_asked(&self) -> bool {
+        self.language.is_some() || self.class.is_some() || self.contract.is_some()
+    }
+
+    /// The services that fit; a word that fits none of them is told with those that do.
+    fn services<'a>(&self, catalogue: &'a Catalogue) -> anyhow::Result<Vec<&'a Service>> {
+        type Words = fn(&Service) -> Vec<String>;
+        let mut found: Vec<&Service> = catalogue.services.iter().collect();
+        let wishes: [(&str, Option<&String>, Words); 3] = [
+            ("language", self.language.as_ref(), |service| {
+                vec![service.language.clone()]
+            }),
+            ("class", self.class.as_ref(), |service| {
+                vec![service.class.word().to_owned()]
+            }),
+            ("contract", self.contract.as_ref(), |service| {
+                service.contracts.clone()
+            }),
+        ];
+        for (kind, wish, words) in wishes {
+            let Some(wish) = wish else { continue };
+            let fits = |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(wish));
+            if !catalogue.services.iter().any(|service| fits(&service)) {
+                let known: BTreeSet<String> = catalogue.services.iter().flat_map(words).collect();
+                let known: Vec<String> = known.into_iter().collect();
+                return Err(bad_input(anyhow!(
+                    "no service has {kind} `{wish}`: there are {}",
+                    known.join(", ")
+                )));
+            }
+            found.retain(fits);
+        }
+        Ok(found)
+    }
+}
+
+fn services(services: &[&Service]) -> Table {
+    let headings = vec![
+        "service",
+        "variant",
+        "language",
+        "framework",
+        "version",
+        "class",
+        "contracts",
+        "note",
+    ];
+    let rows = services.iter().map(|service| {
+        vec![
+            json!(service.name),
+            json!(service.variant),
+            json!(service.language),
+            json!(service.framework),
+            json!(service.version),
+            json!(service.class.word()),
+            json!(service.contracts),
+            json!(service.note),
+        ]
+    });
+    (headings, rows.collect())
+}
+
+fn contracts(catalogue: &Catalogue) -> Table {
+    let headings = vec!["contract", "title", "operations", "workloads", "services"];
+    let rows = catalogue.contracts.values().map(|contract| {
+        let operations: Vec<String> = contract
+            .operations()
+            .into_iter()
+            .map(|operation| operation.name)
+            .collect();
+        let workloads: Vec<String> = contract.workloads().into_iter().map(|(name, _)| name).collect();
+        let offered = catalogue
+            .services
+            .iter()
+            .filter(|service| service.contracts.contains(&contract.name))
+            .count();
+        vec![
+            json!(contract.name),
+            json!(contract.title),
+            json!(operations),
+            json!(workloads),
+            json!(offered),
+        ]
+    });
+    (headings, rows.collect())
+}
+
+fn suites(catalogue: &Catalogue) -> anyhow::Result<Table> {
+    let mut rows = Vec::new();
+    for (name, path) in catalogue.suites() {
+        let suite = Suite::read(&path, None).map_err(bad_input)?;
+        let mut compared: Vec<&str> = suite.groups.iter().map(|group| group.contract.as_str()).collect();
+        compared.dedup();
+        rows.push(vec![
+            json!(name),
+            json!(suite.title),
+            json!(compared),
+            json!(suite.profiles),
+            json!(suite.rounds),
+        ]);
+    }
+    Ok((vec!["suite", "title", "contracts", "profiles", "rounds"], rows))
+}
+
+fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
+    let headings = vec![
+        "run",
+        "suite",
+        "started_at",
+        "ended_at",
+        "trials",
+        "planned",
+        "excluded",
+    ];
+    let path = store.path()?;
+    if !path.is_file() {
+        return Ok((headings, Vec::new()));
+    }
+    let rows = store.open_existing()?.runs()?.into_iter().map(|run| {
+        vec![
+            json!(run.id),
+            json!(run.suite),
+            json!(run.started_at),
+            json!(run.ended_at),
+            json!(run.trials),
+            json!(run.planned_trials),
+            json!(run.excluded_trials),
+        ]
+    });
+    Ok((headings, rows.collect()))
+}
+
+fn object(headings: &[&str], row: &[Value]) -> Value {
+    headings
+        .iter()
+        .zip(row)
+        .map(|(heading, value)| ((*heading).to_owned(), value.clone()))
+        .collect()
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,203 @@
+//! How many requests and connections there are, and when, as it is typed.
+
+use super::rate;
+use prony_load::{Growth, Stage, WrittenDuration};
+use std::time::Duration;
+
+/// Where an end is set by numbers, and rates by stages
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct ScheduleArgs {
+    /// Send so many requests instead of measuring for a time
+    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["duration", "stages", "users"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
+    /// Offer one rate after the other, each for its time, as in 10s:100,30s:500; they say how long to measure
+    #[arg(
+        long,
+        value_name = "TIME:PER_S,…",
+        value_delimiter = ',',
+        conflicts_with = "duration",
+        hide_short_help = true
+    )]
+    pub(crate) stages: Vec<WrittenStage>,
+    /// Close each connection after so many requests, and make it again
+    #[arg(long, value_name = "N", conflicts_with = "users", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) requests_per_connection: Option<u32>,
+    /// Make a connection for each request (`Connection: close`)
+    #[arg(long, conflicts_with_all = ["requests_per_connection", "users"], hide_short_help = true)]
+    pub(crate) no_keepalive: bool,
+}
+
+/// Longest measurement of so many requests, ns: a year.
+const LONGEST: u64 = 365 * 24 * 3_600 * 1_000_000_000;
+
+impl ScheduleArgs {
+    pub(crate) fn limits(&self) -> prony_load::Limits {
+        prony_load::Limits {
+            requests: self.requests,
+            requests_per_connection: self.requests_per_connection.or(self.no_keepalive.then_some(1)),
+        }
+    }
+
+    /// How long to measure, where nothing ends it before; `duration` is what was typed, or the default.
+    pub(crate) fn measurement_ns(&self, duration: WrittenDuration) -> u64 {
+        if self.requests.is_some() {
+            LONGEST
+        } else if self.stages.is_empty() {
+            duration.as_ns()
+        } else {
+            let stages = self.stages.iter().map(|stage| stage.0.for_ns);
+            stages.fold(0, u64::saturating_add)
+        }
+    }
+}
+
+/// `10s:100`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct WrittenStage(pub(crate) Stage);
+
+impl std::str::FromStr for WrittenStage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (time, per_second) = text
+            .split_once(':')
+            .ok_or("write a stage as TIME:PER_S, as in 10s:100")?;
+        Ok(Self(Stage {
+            rate: rate(per_second)?,
+            for_ns: some_time(time)?.as_ns(),
+        }))
+    }
+}
+
+fn some_time(text: &str) -> Result<WrittenDuration, String> {
+    let time: WrittenDuration = text
+        .parse()
+        .map_err(|error| format!("`{text}` is no duration: {error}"))?;
+    if time.0 == Duration::ZERO {
+        return Err("a time of 0: give it a length".to_owned());
+    }
+    Ok(time)
+}
+
+/// `64`, or `10:200:30s`: from 10 to 200 within 30 s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connections {
+    /// All of them, or all in the end.
+    pub(crate) most: u32,
+    pub(crate) growth: Option<Growth>,
+}
+
+impl std::str::FromStr for Connections {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.parse::<u32>()
+                .map_err(|_| format!("`{text}` is no number of connections"))
+        };
+        let parts: Vec<&str> = text.split(':').collect();
+        match parts.as_slice() {
+            [most] => Ok(Self {
+                most: number(most)?,
+                growth: None,
+            }),
+            [from, to, over] => {
+                let (from, most) = (number(from)?, number(to)?);
+                if from == 0 || from > most {
+                    return Err(
+                        "begin with at least 1, and with no more than there are in the end".to_owned(),
+                    );
+                }
+                let over_ns = some_time(over)?.as_ns();
+                Ok(Self {
+                    most,
+                    growth: Some(Growth { from, over_ns }),
+                })
+            }
+            _ => Err("write it as N, or as A:B:TIME for a number that grows, as in 10:200:30s".to_owned()),
+        }
+    }
+}
+
+/// `4`, or `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    Auto,
+    Number(u32),
+}
+
+/// Fewest connections that are worth a thread of their own.
+const WORTH_A_THREAD: u32 = 8;
+
+impl Threads {
+    /// How many threads: as many as CPUs that they may use, as long as each has connections enough to be busy.
+    pub(crate) fn number(self, cpus: Option<usize>, connections: u32) -> u32 {
+        let usable = || std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            Self::Number(number) => number,
+            Self::Auto => (cpus.unwrap_or_else(usable) as u32)
+                .min(connections / WORTH_A_THREAD)
+                .max(1),
+        }
+    }
+}
+
+impl std::str::FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| format!("`{text}` is neither a number of threads nor auto")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_a_number_or_grow() {
+        let growth = Some(Growth {
+            from: 10,
+            over_ns: 30_000_000_000,
+        });
+        assert_eq!("10:200:30s".parse(), Ok(Connections { most: 200, growth }));
+        assert_eq!(
+            "64".parse(),
+            Ok(Connections {
+                most: 64,
+                growth: None
+            })
+        );
+        for wrong in [
+            "", "x", "1:2", "0:5:1s", "6:5:1s", "1:5:0s", "1:5:soon", "1:2:3s:4",
+        ] {
+            assert!(wrong.parse::<Connections>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn stages_have_a_time_and_a_rate() {
+        let stage: WrittenStage = "10s:100".parse().expect("a stage");
+        assert_eq!(stage.0.for_ns, 10_000_000_000);
+        assert!((stage.0.rate.as_per_second() - 100.0).abs() < 1e-9);
+        for wrong in ["", "100", "0s:100", "10s:0", "10s:x", "x:100"] {
+            assert!(wrong.parse::<WrittenStage>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn threads_are_as_many_as_cpus_with_connections_for_each() {
+        assert_eq!(Threads::Auto.number(Some(4), 64), 4);
+        assert_eq!(Threads::Auto.number(Some(4), 17), 2);
+        assert_eq!(Threads::Auto.number(Some(4), 1), 1);
+        assert_eq!(Threads::Number(3).number(Some(1), 1), 3);
+        assert!("many".parse::<Threads>().is_err());
+    }
+}

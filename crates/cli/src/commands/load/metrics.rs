@@ -1,0 +1,233 @@
+//! Live figures for Prometheus while a load runs (`--metrics`): the text format, over HTTP.
+
+use anyhow::Context as _;
+use prony_measurement::{Event, Interval, Phase};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bytes of a request that are read: a scraper sends few.
+const MOST_READ: u64 = 16 * 1024;
+/// How long one scraper may take: the next one waits as long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where the figures are served, as it is typed: a port is one of the loopback address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MetricsAddress(SocketAddr);
+
+impl std::str::FromStr for MetricsAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>();
+        let address = match port {
+            Ok(port) => Ok(SocketAddr::from(([127, 0, 0, 1], port))),
+            Err(_) => text.parse(),
+        };
+        address.map(Self).map_err(|_| {
+            format!("`{text}` is no address: give a port, as in 9100, or an address and a port, as in 0.0.0.0:9100")
+        })
+    }
+}
+
+/// What has happened so far.
+#[derive(Debug, Default)]
+struct Figures {
+    phase: Option<Phase>,
+    completed: u64,
+    valid: u64,
+    errors: u64,
+    connections: u64,
+    last: Option<Interval>,
+}
+
+/// The figures, served by a thread of their own for as long as the process lives.
+#[derive(Clone, Default)]
+pub(super) struct Metrics(Arc<Mutex<Figures>>);
+
+impl Metrics {
+    /// Begins to serve; says where on standard error, since the port may be one that the kernel chose.
+    pub(super) fn serve(address: MetricsAddress) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(address.0)
+            .with_context(|| format!("cannot serve the figures of --metrics on {}", address.0))?;
+        eprintln!("prony: figures at http://{}/metrics", listener.local_addr()?);
+        let metrics = Self::default();
+        let served = metrics.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A scraper that is gone is no reason to stop measuring.
+                let _ = served.answer(&stream);
+            }
+        });
+        Ok(metrics)
+    }
+
+    /// Takes note of an event.
+    pub(super) fn take(&self, event: &Event) {
+        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Phase { phase, established } => {
+                figures.phase = Some(*phase);
+                figures.connections = *established;
+            }
+            Event::Interval { interval, .. } => {
+                figures.completed += interval.completed;
+                figures.valid += interval.valid;
+                figures.errors += interval.errors;
+                figures.last = Some(*interval);
+            }
+            Event::Recording { .. } | Event::Failed { .. } => {}
+        }
+    }
+
+    fn answer(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut head = BufReader::new(stream.take(MOST_READ));
+        let mut first = String::new();
+        head.read_line(&mut first)?;
+        let mut line = String::new();
+        while head.read_line(&mut line)? > 0 && !line.trim().is_empty() {
+            line.clear();
+        }
+        let path = first.split(' ').nth(1).unwrap_or_default();
+        let (status, body) = if matches!(path, "/metrics" | "/") {
+            ("200 OK", self.text())
+        } else {
+            ("404 Not Found", "the figures are at /metrics\n".to_owned())
+        };
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    fn text(&self) -> String {
+        let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        for (name, help, value) in [
+            (
+                "prony_replies_total",
+                "Complete replies since the load began.",
+                figures.completed,
+            ),
+            (
+                "prony_valid_replies_total",
+                "Valid replies since the load began.",
+                figures.valid,
+            ),
+            (
+                "prony_errors_total",
+                "Requests that failed since the load began.",
+                figures.errors,
+            ),
+        ] {
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
+            );
+        }
+        gauge(
+            &mut text,
+            "prony_connections",
+            "Connections when the phase began.",
+            figures.connections as f64,
+        );
+        let _ = writeln!(
+            text,
+            "# HELP prony_phase Which phase is on.\n# TYPE prony_phase gauge"
+        );
+        for (name, phase) in [
+            ("warm_up", Phase::WarmUp),
+            ("measurement", Phase::Measurement),
+            ("drain", Phase::Drain),
+        ] {
+            let on = u8::from(figures.phase == Some(phase));
+            let _ = writeln!(text, "prony_phase{{phase=\"{name}\"}} {on}");
+        }
+        if let Some(last) = figures.last {
+            let rate = last.completed as f64 / last.length_s.max(1e-9);
+            gauge(
+                &mut text,
+                "prony_replies_per_second",
+                "Complete replies in the last interval.",
+                rate,
+            );
+            for (name, quantile, ns) in [
+                (
+                    "prony_response_time_p50_seconds",
+                    "Median",
+                    last.response_time_ns_p50,
+                ),
+                (
+                    "prony_response_time_p99_seconds",
+                    "99th percentile",
+                    last.response_time_ns_p99,
+                ),
+            ] {
+                if let Some(ns) = ns {
+                    let help = format!("{quantile} of the response time in the last interval.");
+                    gauge(&mut text, name, &help, ns as f64 / 1e9);
+                }
+            }
+        }
+        text
+    }
+}
+
+fn gauge(text: &mut String, name: &str, help: &str, value: f64) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_the_loopback_address() {
+        let read = |text: &str| text.parse::<MetricsAddress>();
+        for text in ["9100", ":9100", "127.0.0.1:9100"] {
+            assert_eq!(
+                read(text),
+                Ok(MetricsAddress(SocketAddr::from(([127, 0, 0, 1], 9100))))
+            );
+        }
+        assert!(read("0.0.0.0:9100").is_ok() && read("[::1]:9100").is_ok());
+        assert!(read("here").is_err() && read("99999").is_err());
+    }
+
+    #[test]
+    fn figures_add_up_over_the_intervals() {
+        let metrics = Metrics::default();
+        let interval = Interval {
+            start_s: 0.0,
+            length_s: 0.5,
+            completed: 10,
+            valid: 9,
+            errors: 2,
+            response_time_ns_p50: Some(1_000_000),
+            response_time_ns_p99: None,
+        };
+        for _ in 0..2 {
+            metrics.take(&Event::Interval {
+                phase: Phase::Measurement,
+                interval,
+            });
+        }
+        let text = metrics.text();
+        for line in [
+            "prony_replies_total 20",
+            "prony_valid_replies_total 18",
+            "prony_errors_total 4",
+            "prony_replies_per_second 20",
+            "prony_response_time_p50_seconds 0.001",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} in {text}");
+        }
+        assert!(!text.contains("p99"));
+    }
+}

@@ -1,0 +1,50 @@
+//! `prony man`: the manual, made from the same words as `--help`.
+
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::reporting;
+use anyhow::{Context as _, anyhow};
+use clap::Command;
+use clap_mangen::{Man, generate_to};
+use std::path::PathBuf;
+
+/// Print the manual page of prony or of a command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony man run | man -l -
+  prony man --out ~/.local/share/man/man1          then `man prony-run` finds it")]
+pub(crate) struct Args {
+    /// A command [default: prony itself]
+    command: Option<String>,
+    /// Write the pages of all commands into this folder
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, mut prony: Command) -> anyhow::Result<Exit> {
+    prony.build();
+    if let Some(out) = &args.out {
+        let folder = reporting::folder(out)?;
+        let failed = || {
+            format!(
+                "cannot write into {}; name another place with --out",
+                folder.display()
+            )
+        };
+        std::fs::create_dir_all(folder).with_context(failed)?;
+        generate_to(prony, folder).with_context(failed)?;
+        print(&folder.display().to_string())?;
+        return Ok(Exit::Fine);
+    }
+    let command = match &args.command {
+        None => &prony,
+        Some(name) => prony
+            .find_subcommand(name)
+            .ok_or_else(|| bad_input(anyhow!("there is no command `{name}`: `prony --help` lists them")))?,
+    };
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    print(String::from_utf8(page)?.trim_end())?;
+    Ok(Exit::Fine)
+}

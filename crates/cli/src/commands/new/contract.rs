@@ -1,0 +1,112 @@
+//! `prony new contract NAME`: a draft from an API's description, from requests that somebody sent, or from a server that runs.
+
+use crate::checkout::Checkout;
+use crate::commands::load::target;
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use anyhow::anyhow;
+use prony_bench::recording;
+use prony_draft::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
+use prony_load::Target;
+use std::path::PathBuf;
+
+/// A contract: a draft from what there is, in contracts/
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony new contract shop --openapi api.yaml
+  prony new contract shop --openapi api.yaml --record http://127.0.0.1:8080
+  prony new contract shop --curl 'curl http://127.0.0.1:8080/items' --curl 'curl http://127.0.0.1:8080/items/7'
+  prony new contract shop --record http://127.0.0.1:8080/items")]
+pub(crate) struct Args {
+    /// Its name: lower-case letters, digits and hyphens
+    name: String,
+    /// An OpenAPI description, 3.0 or 3.1, JSON or YAML
+    #[arg(long, value_name = "FILE", group = "source")]
+    openapi: Option<PathBuf>,
+    /// A HAR file, as the network view of a browser saves it
+    #[arg(long, value_name = "FILE", group = "source")]
+    har: Option<PathBuf>,
+    /// A line of curl, as browsers copy it; may be given several times
+    #[arg(long, value_name = "LINE", group = "source")]
+    curl: Vec<String>,
+    /// A collection of Postman, version 2.0 or 2.1
+    #[arg(long, value_name = "FILE", group = "source")]
+    postman: Option<PathBuf>,
+    /// Send each request twice to this server, and expect what it answered; alone, one GET of this URL
+    #[arg(long, value_name = "URL")]
+    record: Option<String>,
+    /// Send this header with every request
+    #[arg(long, short = 'H', value_name = "NAME: VALUE")]
+    header: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let contracts = Checkout::find()?.root.join("contracts");
+    recording::is_free(&contracts, &args.name)?;
+    let mut draft = draft(args)?;
+    headers(args, &mut draft)?;
+    let told = match &args.record {
+        Some(url) => {
+            let target = server(args, url)?;
+            std::fs::create_dir_all(&contracts)?;
+            recording::record(&contracts, &args.name, &mut draft, &target)?
+        }
+        None => Vec::new(),
+    };
+    let folder = recording::keep(&contracts, &args.name, &draft)?;
+    for line in draft.remarks.iter().chain(&told) {
+        eprintln!("{line}");
+    }
+    print(&format!(
+        "{}: {} operations; read it, then `prony check --url URL {}`",
+        folder.display(),
+        draft.operations.len(),
+        args.name
+    ))?;
+    Ok(Exit::Fine)
+}
+
+fn draft(args: &Args) -> anyhow::Result<Draft> {
+    let made = match (&args.openapi, &args.har, &args.postman, &args.record) {
+        (Some(file), ..) => from_openapi(file),
+        (_, Some(file), ..) => from_har(file),
+        (_, _, Some(file), _) => from_postman(file),
+        _ if !args.curl.is_empty() => from_curl(&args.curl),
+        (.., Some(url)) => from_url(url),
+        _ => Ok(from_nothing()),
+    };
+    made.map_err(bad_input)
+}
+
+fn headers(args: &Args, draft: &mut Draft) -> anyhow::Result<()> {
+    for header in &args.header {
+        let Some((name, value)) = header.split_once(':') else {
+            return Err(bad_input(anyhow!(
+                "`{header}` has no `:`: give a header as -H 'Name: value'"
+            )));
+        };
+        for operation in &mut draft.operations {
+            operation.set_header(name.trim(), value.trim());
+        }
+    }
+    Ok(())
+}
+
+/// The server to record from; the requests say the paths, unless the URL is the only request.
+fn server(args: &Args, url: &str) -> anyhow::Result<Target> {
+    let (target, path) = target::parse(url, false).map_err(bad_input)?;
+    if target.tls.is_some() {
+        return Err(bad_input(anyhow!(
+            "`{url}`: a recording speaks plain http, as `prony check` does: give an http:// URL"
+        )));
+    }
+    let has_source =
+        args.openapi.is_some() || args.har.is_some() || args.postman.is_some() || !args.curl.is_empty();
+    if has_source && path != "/" {
+        return Err(bad_input(anyhow!(
+            "`{url}`: the requests say the paths: leave `{path}` out"
+        )));
+    }
+    Ok(target)
+}

@@ -1,0 +1,119 @@
+//! `prony new service NAME`: a folder that passes `hello` as it is.
+
+use crate::checkout::Checkout;
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use anyhow::{Context as _, anyhow};
+use include_dir::{Dir, include_dir};
+use std::path::Path;
+
+/// A service: a folder in services/ that passes the contract `hello` as it is
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Its name: `<language>-<framework>`, in lower case
+    name: String,
+    /// The language to begin in [default: what the name begins with]
+    #[arg(long, value_enum)]
+    language: Option<Language>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    Go,
+    Java,
+    Node,
+    Python,
+    Rust,
+}
+
+static TEMPLATES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+/// What the name of the service stands for in a template.
+const PLACEHOLDER: &str = "NAME";
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let name = &args.name;
+    let language = match args.language {
+        Some(language) => language,
+        None => language_of(name).ok_or_else(|| {
+            let known = "go, java, node, python or rust";
+            bad_input(anyhow!(
+                "`{name}` begins with no language that there is a template for: give --language {known}"
+            ))
+        })?,
+    };
+    let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    if !name.chars().all(plain) || !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+        return Err(bad_input(anyhow!(
+            "`{name}`: a name is lower-case letters, digits and hyphens, as in `go-chi`"
+        )));
+    }
+    let folder = Checkout::find()?.root.join("services").join(name);
+    if folder.exists() {
+        return Err(bad_input(anyhow!(
+            "{} is there already: choose another name",
+            folder.display()
+        )));
+    }
+    language.write(&folder, name)?;
+    if args.json {
+        let made = serde_json::json!({ "schema": 1, "service": name, "folder": folder });
+        print(&made.to_string())?;
+        return Ok(Exit::Fine);
+    }
+    print(&format!(
+        "{}: passes `prony check {name}` as it is; docs/SERVICES.md of prony says what comes next",
+        folder.display()
+    ))?;
+    Ok(Exit::Fine)
+}
+
+impl Language {
+    /// Writes a service of this name.
+    pub(crate) fn write(self, folder: &Path, name: &str) -> anyhow::Result<()> {
+        let template = TEMPLATES
+            .get_dir(self.folder())
+            .context("a template is missing from this build")?;
+        write(template, template, folder, name)
+    }
+
+    pub(crate) const fn folder(self) -> &'static str {
+        match self {
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::Node => "node",
+            Self::Python => "python",
+            Self::Rust => "rust",
+        }
+    }
+}
+
+fn language_of(name: &str) -> Option<Language> {
+    let first = name.split('-').next()?;
+    let all = [
+        Language::Go,
+        Language::Java,
+        Language::Node,
+        Language::Python,
+        Language::Rust,
+    ];
+    all.into_iter().find(|language| language.folder() == first)
+}
+
+fn write(template: &Dir<'_>, root: &Dir<'_>, folder: &Path, name: &str) -> anyhow::Result<()> {
+    for file in template.files() {
+        let path = folder.join(file.path().strip_prefix(root.path())?);
+        let parent = path.parent().context("a file lies in a folder")?;
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        let text = file
+            .contents_utf8()
+            .context("a template is text")?
+            .replace(PLACEHOLDER, name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    template
+        .dirs()
+        .try_for_each(|below| write(below, root, folder, name))
+}

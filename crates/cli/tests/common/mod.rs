@@ -1,0 +1,110 @@
+//! What tests of `prony load` share: starting prony, reading what it said, and servers to load.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Runs prony to its end.
+pub(crate) fn prony(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .output()
+        .expect("prony runs")
+}
+
+/// What it wrote to standard error.
+pub(crate) fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The JSON that it wrote to standard output, where nothing else may stand.
+pub(crate) fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
+}
+
+/// A request as a server read it.
+#[derive(Clone)]
+pub(crate) struct Request {
+    /// All lines of its head.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Request {
+    /// The next one; `None`: the connection has ended.
+    pub(crate) fn read(stream: &mut impl BufRead) -> Option<Self> {
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let begin = head.len();
+            if stream.read_line(&mut head).ok()? == 0 {
+                return None;
+            }
+            let line = head[begin..].trim();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).ok()?;
+        Some(Self { head, body })
+    }
+}
+
+/// A reply with this body.
+pub(crate) fn reply(body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+/// Answers the requests of a connection until it ends; one for which there is no answer never gets any.
+pub(crate) fn talk(stream: impl Read + Write, answer: impl Fn(&Request) -> Option<Vec<u8>>) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let request = Request::read(&mut stream)?;
+        if let Some(reply) = answer(&request) {
+            stream.get_mut().write_all(&reply).ok()?;
+        }
+    }
+}
+
+/// Listens on a port of its own, which it gives, for as long as the test runs; each connection has a thread.
+pub(crate) fn listen(connected: impl Fn(TcpStream) -> Option<()> + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let connected = Arc::new(connected);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let connected = Arc::clone(&connected);
+            std::thread::spawn(move || connected(stream));
+        }
+    });
+    port
+}
+
+/// A server that gives these answers; gives its URL.
+pub(crate) fn serve(answer: impl Fn(&Request) -> Option<Vec<u8>> + Send + Sync + 'static) -> String {
+    let port = listen(move |stream| talk(stream, &answer));
+    format!("http://127.0.0.1:{port}")
+}
+
+/// A server that answers each request with `hello`, and a path of `/wrong` with something else.
+pub(crate) fn server() -> String {
+    serve(|request| {
+        let wrong = request.head.lines().next()?.contains("/wrong");
+        Some(reply(if wrong { "hullo" } else { "hello" }))
+    })
+}
+
+/// A server that takes every request, and never answers one in five.
+pub(crate) fn forgetful() -> String {
+    let count = AtomicU64::new(0);
+    serve(move |_| (count.fetch_add(1, Ordering::Relaxed) % 5 != 4).then(|| reply("hello")))
+}

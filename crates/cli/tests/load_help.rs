@@ -1,0 +1,155 @@
+//! What `prony load` says about itself: `-h` is what a beginner needs, `--help` is all, in groups.
+
+use std::process::Command;
+
+/// Lines of a terminal that most people have.
+const SCREEN: usize = 50;
+
+/// The groups of `--help` in their order, each with switches that belong there.
+const GROUPS: [(&str, &[&str]); 6] = [
+    (
+        "Load:",
+        &[
+            "--connections",
+            "--requests",
+            "--stages",
+            "--rate",
+            "--staircase",
+            "--users",
+            "--no-keepalive",
+        ],
+    ),
+    (
+        "Request:",
+        &[
+            "--header", "--expect", "--urls", "--curl", "--data", "--feed", "--decode", "--http2",
+        ],
+    ),
+    ("gRPC:", &["--grpc", "--proto", "--message", "--deadline"]),
+    (
+        "Connections:",
+        &["--resolve", "--unix", "--source", "--connect-timeout"],
+    ),
+    (
+        "TLS:",
+        &[
+            "--insecure",
+            "--cacert",
+            "--cert",
+            "--key",
+            "--sni",
+            "--tls",
+            "--no-resumption",
+        ],
+    ),
+    (
+        "Result:",
+        &["--objective", "--json", "--log", "--log-share", "--metrics"],
+    ),
+];
+
+/// What a beginner needs.
+const FIRST: [&str; 10] = [
+    "--connections",
+    "--threads",
+    "--requests",
+    "--duration",
+    "--rate",
+    "--header",
+    "--body",
+    "--expect",
+    "--objective",
+    "--json",
+];
+
+fn help(switch: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["load", switch])
+        .output()
+        .expect("prony");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The switches that a help describes, with the group that each stands in.
+fn switches(help: &str) -> Vec<(String, String)> {
+    let mut group = String::new();
+    let mut found = Vec::new();
+    for line in help.lines() {
+        if line.ends_with(':') && !line.starts_with(' ') {
+            line.clone_into(&mut group);
+        }
+        // `  -c, --connections <N>` or `      --rate <PER_S>`; text that was folded stands further right.
+        let described = line.trim_start();
+        let word = described
+            .get(4..)
+            .filter(|_| described.as_bytes().get(2) == Some(&b','))
+            .unwrap_or(described);
+        let indent = line.len() - line.trim_start().len();
+        if word.starts_with("--") && (indent == 2 || indent == 6) {
+            let name = word.split([' ', '=']).next().unwrap_or_default();
+            found.push((group.clone(), name.to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_short_help_is_one_screen_for_a_beginner() {
+    let short = help("-h");
+    assert!(
+        short.lines().count() <= SCREEN,
+        "{} lines:\n{short}",
+        short.lines().count()
+    );
+    let names: Vec<String> = switches(&short).into_iter().map(|(_, name)| name).collect();
+    for switch in FIRST {
+        assert!(
+            names.iter().any(|name| name == switch),
+            "{switch} is missing:\n{short}"
+        );
+    }
+    for switch in [
+        "--staircase",
+        "--proto",
+        "--cacert",
+        "--resolve",
+        "--log",
+        "--metrics",
+        "--curl",
+        "--job",
+    ] {
+        assert!(
+            !names.iter().any(|name| name == switch),
+            "{switch} is for --help:\n{short}"
+        );
+    }
+    assert!(short.contains("--help has all of them"), "{short}");
+}
+
+#[test]
+fn the_long_help_has_all_in_groups() {
+    let long = help("--help");
+    let all = switches(&long);
+    for (group, names) in GROUPS {
+        for name in names {
+            let stands: Vec<&str> = all
+                .iter()
+                .filter(|(_, one)| one == name)
+                .map(|(group, _)| group.as_str())
+                .collect();
+            assert_eq!(stands, [group], "{name}:\n{long}");
+        }
+    }
+    let mut order: Vec<&str> = all.iter().map(|(group, _)| group.as_str()).collect();
+    order.dedup();
+    let expected: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
+    // What every command has stands first, without a group of its own.
+    assert_eq!(
+        order.split_first(),
+        Some((&"Options:", expected.as_slice())),
+        "{long}"
+    );
+    let short = switches(&help("-h"));
+    assert!(short.iter().all(|switch| all.contains(switch)), "{long}");
+}

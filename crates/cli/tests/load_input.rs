@@ -1,0 +1,199 @@
+//! What `prony load` takes from files and from lines of curl: from outside, by a server that notes what it was asked.
+
+mod common;
+
+use common::{Request, json_of, prony, reply, serve, told};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// A server that answers everything and keeps each request.
+struct Noting {
+    url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Noting {
+    fn start() -> Self {
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let noted = Arc::clone(&requests);
+        let url = serve(move |request| {
+            noted.lock().expect("no panic").push(request.clone());
+            Some(reply("ok"))
+        });
+        Self { url, requests }
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.requests.lock().expect("no panic").clone()
+    }
+}
+
+/// Files for one test.
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("text").to_owned()
+    }
+}
+
+#[test]
+fn several_urls_are_loaded_by_their_weights() {
+    let (server, files) = (Noting::start(), Files::new());
+    let list = format!(
+        "# a mix\n9 GET {}/often\n1 POST /seldom {{\"a\": 1}}\n",
+        server.url
+    );
+    let list = files.write("urls.txt", &list);
+    let output = prony(&["load", "--urls", &list, "-c", "4", "-d", "300ms", "--json"]);
+    let recording = json_of(&output);
+    let count = |at: usize| {
+        recording["operations"][at]["requests"]["offered"]
+            .as_f64()
+            .expect("a number")
+    };
+    assert_eq!(recording["operations"][1]["name"], "POST /seldom");
+    let share = count(1) / (count(0) + count(1));
+    assert!((0.03..0.25).contains(&share), "{share}");
+    let requests = server.requests();
+    assert!(
+        requests
+            .iter()
+            .any(|request| request.head.starts_with("POST /seldom ") && request.body == "{\"a\": 1}")
+    );
+    for (text, more, part) in [
+        ("", vec![], "no request"),
+        ("GET nowhere", vec![], "line 1"),
+        ("GET /a", vec![], "give the URL of the host"),
+        ("GET http://a/\nGET http://b/", vec![], "another host"),
+        ("GET /a", vec!["-X", "POST"], "cannot be used"),
+    ] {
+        let list = files.write("bad.txt", text);
+        let output = prony(&[&["load", "--urls", &list], more.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(2), "{text}: {}", told(&output));
+        assert!(told(&output).contains(part), "{text}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_request_takes_its_places_from_one_row_of_a_table() {
+    let (server, files) = (Noting::start(), Files::new());
+    let rows: Vec<String> = (0..200).map(|row| format!("{row},name{row}\n")).collect();
+    let rows = rows.concat();
+    let table = files.write("users.csv", &format!("id,name\n{rows}"));
+    let url = format!("{}/users/{{id}}", server.url);
+    let load = |more: &[&str]| {
+        let arguments = [
+            "load", &url, "--data", &table, "-X", "POST", "--body", "{name}", "-d", "300ms",
+        ];
+        prony(&[&arguments[..], more].concat())
+    };
+    let output = load(&["-c", "4", "-t", "2", "--rate", "300"]);
+    assert!(output.status.success(), "{}", told(&output));
+    let requests = server.requests();
+    let mut seen = BTreeSet::new();
+    for Request { head, body } in &requests {
+        let id = head
+            .split(' ')
+            .nth(1)
+            .and_then(|path| path.strip_prefix("/users/"))
+            .expect("a path");
+        assert_eq!(*body, format!("name{id}"));
+        seen.insert(id.to_owned());
+    }
+    // About 90 requests and 200 rows: rows are shared out over the threads, so that none comes twice.
+    assert_eq!(
+        seen.len(),
+        requests.len(),
+        "a row came twice before all had come once"
+    );
+    let unknown = load(&["-H", "X-A: {colour}"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(told(&unknown).contains("id, name"), "{}", told(&unknown));
+    for (name, text, part) in [
+        ("empty.csv", "", "no row"),
+        ("names.csv", "id,name\n", "no row"),
+        ("ragged.csv", "id,name\n1\n", "row 1"),
+        ("bad.jsonl", "{\"id\": 1}\n{\"name\": 2}\n", "row 2"),
+    ] {
+        let table = files.write(name, text);
+        let output = prony(&["load", &url, "--data", &table]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", told(&output));
+        assert!(told(&output).contains(part), "{name}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_line_of_curl_is_taken_over() {
+    let server = Noting::start();
+    let line = format!(
+        "curl '{}/api?a=1' \\\n  -H 'X-Token: t' -H 'Connection: keep-alive' --data-raw $'{{\"it\\'s\": 1}}'",
+        server.url
+    );
+    let output = prony(&["load", "--curl", &line, "-c", "1", "-d", "100ms"]);
+    assert!(output.status.success(), "{}", told(&output));
+    let Request { head, body } = server.requests().pop().expect("a request");
+    assert!(head.starts_with("POST /api?a=1 HTTP/1.1\r\n"), "{head}");
+    assert!(
+        head.contains("X-Token: t") && head.contains("x-www-form-urlencoded"),
+        "{head}"
+    );
+    assert!(!head.contains("keep-alive"));
+    assert_eq!(body, "{\"it's\": 1}");
+    for (line, part) in [
+        ("wget http://h", "begin with `curl`"),
+        ("curl http://h -F a=b", "`-F` of curl"),
+        ("curl 'http://h", "quote"),
+    ] {
+        let output = prony(&["load", "--curl", line]);
+        assert_eq!(output.status.code(), Some(2), "{line}: {}", told(&output));
+        assert!(told(&output).contains(part), "{line}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_compressed_body_is_judged_when_it_is_decoded() {
+    let url = serve(|request| {
+        let asked = request.head.to_ascii_lowercase().contains("\naccept-encoding:");
+        let broken = request.head.lines().next()?.contains("/broken");
+        let coding = if broken { "gzip" } else { "br" };
+        let body: &[u8] = if asked {
+            b"\x0b\x02\x80hello\x03"
+        } else {
+            b"not asked"
+        };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: 9\r\n\r\n");
+        Some([head.as_bytes(), body].concat())
+    });
+    let load = |path: &str| -> Value {
+        let url = format!("{url}{path}");
+        let output = prony(&[
+            "load", &url, "--decode", "--expect", "hello", "-c", "2", "-d", "200ms", "--json",
+        ]);
+        json_of(&output)
+    };
+    let right = load("/");
+    assert_eq!(
+        right["outcomes"]["valid"], right["requests"]["offered"],
+        "{right}"
+    );
+    let count = |name: &str| right["decoded"][name].as_u64().expect("a number");
+    assert!(count("replies") > 0);
+    assert_eq!(count("encoded_bytes"), 9 * count("replies"));
+    assert_eq!(count("decoded_bytes"), 5 * count("replies"));
+    let broken = load("/broken");
+    assert_eq!(
+        broken["outcomes"]["wrong_reply"], broken["requests"]["offered"],
+        "{broken}"
+    );
+    let got = broken["wrong_replies"][0]["got"].as_str().unwrap_or_default();
+    assert!(got.contains("does not decode"), "{broken}");
+}

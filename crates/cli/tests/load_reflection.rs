@@ -1,0 +1,147 @@
+//! `prony load --grpc` without `--proto`: the service describes its methods itself. The servers are those of tonic.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::service::RoutesBuilder;
+use tonic_health::pb::FILE_DESCRIPTOR_SET;
+use tonic_reflection::server::Builder;
+
+const METHOD: &str = "grpc.health.v1.Health/Check";
+
+/// What a service says about itself.
+#[derive(Clone, Copy)]
+enum Described {
+    V1,
+    V1Alpha,
+    Not,
+}
+
+/// The health service on a port of its own, ended when it is dropped.
+struct Service {
+    port: u16,
+    _runtime: Runtime,
+}
+
+fn start(described: Described) -> Service {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let listener = runtime
+        .block_on(TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let builder = Builder::configure().register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    let mut routes = RoutesBuilder::default();
+    routes.add_service(tonic_health::server::health_reporter().1);
+    match described {
+        Described::V1 => drop(routes.add_service(builder.build_v1().expect("v1"))),
+        Described::V1Alpha => drop(routes.add_service(builder.build_v1alpha().expect("v1alpha"))),
+        Described::Not => {}
+    }
+    let server = tonic::transport::Server::builder().add_routes(routes.routes());
+    runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    Service {
+        port,
+        _runtime: runtime,
+    }
+}
+
+fn load(port: u16, method: &str, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args([
+            "load",
+            &format!("http://127.0.0.1:{port}"),
+            "--grpc",
+            "--method",
+            method,
+        ])
+        .args(["-n", "20", "-c", "2", "--json"])
+        .args(more)
+        .output()
+        .expect("prony")
+}
+
+fn error(output: &Output, code: i32) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    text
+}
+
+#[test]
+fn a_service_describes_its_methods_itself() {
+    for described in [Described::V1, Described::V1Alpha] {
+        let service = start(described);
+        let right = [
+            "--message",
+            r#"{"service": ""}"#,
+            "--expect",
+            r#"{"status": "SERVING"}"#,
+        ];
+        let output = load(service.port, METHOD, &right);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        assert_eq!(said["outcomes"]["valid"], 20, "{said}");
+        // The reply is judged by the type that the service gave.
+        let wrong = ["--expect", r#"{"status": "NOT_SERVING"}"#];
+        let output = load(service.port, METHOD, &wrong);
+        let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        assert_eq!(said["outcomes"]["wrong_reply"], 20, "{said}");
+        assert_eq!(said["wrong_replies"][0]["what"], "body at status", "{said}");
+    }
+}
+
+#[test]
+fn what_the_service_does_not_describe_is_told() {
+    let service = start(Described::V1);
+    let nobody = error(&load(service.port, "grpc.health.v1.Nobody/Check", &[]), 2);
+    assert!(
+        nobody.contains("`grpc.health.v1.Nobody`") && nobody.contains("known are"),
+        "{nobody}"
+    );
+    let nothing = error(&load(service.port, "grpc.health.v1.Health/Nothing", &[]), 2);
+    assert!(
+        nothing.contains("no method") && nothing.contains(METHOD),
+        "{nothing}"
+    );
+    let field = error(&load(service.port, METHOD, &["--message", r#"{"name": 1}"#]), 2);
+    assert!(
+        field.contains("grpc.health.v1.HealthCheckRequest") && field.contains("name"),
+        "{field}"
+    );
+    let silent = start(Described::Not);
+    let none = error(&load(silent.port, METHOD, &[]), 2);
+    assert!(
+        none.contains("no server reflection") && none.contains("--proto FILE"),
+        "{none}"
+    );
+}
+
+#[test]
+fn who_cannot_be_asked_is_told() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port that is free again")
+        .port();
+    let gone = error(&load(port, METHOD, &[]), 1);
+    assert!(gone.contains("cannot connect"), "{gone}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let other = error(&load(port, METHOD, &[]), 2);
+    assert!(
+        other.contains("does not speak HTTP/2") && other.contains("--proto FILE"),
+        "{other}"
+    );
+}

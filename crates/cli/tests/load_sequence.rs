@@ -1,0 +1,350 @@
+//! `prony load --sequence`: users who carry values from one reply to the next request, against a shop that believes nobody.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+fn prony(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .output()
+        .expect("prony runs")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", told(output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// What became of the requests by its name; 0 where the name is not there.
+fn outcome(result: &Value, name: &str) -> u64 {
+    result["outcomes"][name].as_u64().unwrap_or_default()
+}
+
+#[derive(Default)]
+struct Books {
+    /// Of each token its user and, where one was made, the number of the order.
+    tokens: BTreeMap<String, (String, Option<u64>)>,
+    logins: Vec<String>,
+    orders: u64,
+    /// Orders that were read back by those who made them.
+    read: u64,
+}
+
+/// A server where one logs in, makes an order with the token and the cookie, and reads it where `Location` says.
+struct Shop {
+    url: String,
+    books: Arc<Mutex<Books>>,
+}
+
+impl Shop {
+    /// `per_connection`: so many requests are answered on a connection before it is closed.
+    fn start(per_connection: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let books = Arc::<Mutex<Books>>::default();
+        let kept = Arc::clone(&books);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let books = Arc::clone(&kept);
+                std::thread::spawn(move || serve(stream, &books, per_connection));
+            }
+        });
+        Self { url, books }
+    }
+}
+
+fn serve(stream: TcpStream, books: &Mutex<Books>, per_connection: usize) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut reader = BufReader::new(stream);
+    for number in 1..=per_connection {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            lines.push(line.trim().to_owned());
+        }
+        let header = |name: &str| {
+            let values = lines.iter().filter_map(|line| line.split_once(": "));
+            values
+                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value.to_owned())
+                .next()
+                .unwrap_or_default()
+        };
+        let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
+        reader.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).ok()?;
+        let line = lines[0].split(' ').collect::<Vec<_>>();
+        let token = header("authorization").replace("Bearer ", "");
+        let (status, headers, body) =
+            books
+                .lock()
+                .ok()?
+                .answer((line[0], line[1]), &token, &header("cookie"), &body);
+        write!(
+            writer,
+            "HTTP/1.1 {status} X\r\n{headers}{}Content-Length: {}\r\n\r\n{body}",
+            if number == per_connection {
+                "Connection: close\r\n"
+            } else {
+                ""
+            },
+            body.len()
+        )
+        .ok()?;
+    }
+    Some(())
+}
+
+impl Books {
+    fn answer(
+        &mut self,
+        (method, path): (&str, &str),
+        token: &str,
+        cookie: &str,
+        body: &str,
+    ) -> (u16, String, String) {
+        let none = String::new;
+        if (method, path) == ("POST", "/login") {
+            let asked: Value = serde_json::from_str(body).unwrap_or_default();
+            let user = asked["user"].as_str().unwrap_or_default().to_owned();
+            let token = format!("{user}-{}", self.logins.len());
+            let reply = format!(r#"{{"user":{{"name":"{user}"}},"auth":[{{"token":"{token}"}}]}}"#);
+            let cookies = format!("Set-Cookie: sid={token}; Path=/\r\nSet-Cookie: lang=en\r\n");
+            self.logins.push(user.clone());
+            self.tokens.insert(token, (user, None));
+            return (200, cookies, reply);
+        }
+        let Some((user, order)) = self.tokens.get_mut(token) else {
+            return (401, none(), format!("who is `{token}`?"));
+        };
+        if cookie != format!("sid={token}; lang=en") {
+            return (403, none(), format!("`{cookie}` is not yours"));
+        }
+        match (method, path) {
+            ("POST", "/orders") => {
+                self.orders += 1;
+                *order = Some(self.orders);
+                (
+                    201,
+                    format!("Location: /orders/{}\r\n", self.orders),
+                    format!("<p>for {user}</p>"),
+                )
+            }
+            ("GET", path) if Some(path) == order.map(|number| format!("/orders/{number}")).as_deref() => {
+                self.read += 1;
+                (200, none(), user.clone())
+            }
+            _ => (404, none(), none()),
+        }
+    }
+}
+
+const SEQUENCE: &str = r#"
+data = "users.csv"
+cookies = true
+
+[[step]]
+http = "POST /login"
+json = { user = "{user}" }
+expect = { take = { token = "json:/auth/0/token" } }
+
+[[step]]
+http = "POST /orders"
+headers = { Authorization = "Bearer {token}" }
+expect = { status = 201, take = { place = "header:location", who = "regex:for (\\w+)" } }
+
+[[step]]
+http = "GET {place}"
+headers = { Authorization = "Bearer {token}" }
+expect = { text = "{who}" }
+"#;
+
+fn files(sequence: &str, users: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("users.csv"), users).expect("a table");
+    let path = folder.path().join("shop.toml");
+    std::fs::write(&path, sequence).expect("a sequence");
+    let path = path.to_str().expect("text").to_owned();
+    (folder, path)
+}
+
+#[test]
+fn values_of_replies_go_into_later_requests_of_the_same_user() {
+    for load in [
+        &["-n", "300", "-c", "8"] as &[&str],
+        &["-n", "300", "-c", "3", "-t", "2"],
+        &["-n", "300", "--rate", "500", "-c", "4"],
+        &["-d", "1s", "--users", "100", "--requests-per-user", "3"],
+    ] {
+        let shop = Shop::start(usize::MAX);
+        let (_folder, path) = files(SEQUENCE, "user,age\nalice,1\nbob,2\ncarol,3\n");
+        let mut line = vec!["load", &shop.url, "--sequence", &path, "--json"];
+        line.extend(load);
+        let result = json(&prony(&line));
+        let books = shop.books.lock().expect("no panic");
+        for name in ["status", "wrong_reply"] {
+            assert_eq!(outcome(&result, name), 0, "{load:?}: {}", result["outcomes"]);
+        }
+        if load.contains(&"-n") {
+            assert_eq!(
+                outcome(&result, "valid"),
+                books.read * 3,
+                "{load:?}: {}",
+                result["outcomes"]
+            );
+        }
+        assert!(books.read > 0, "{load:?}");
+        let mut users = books.logins.clone();
+        users.sort();
+        users.dedup();
+        assert_eq!(users, ["alice", "bob", "carol"], "{load:?}");
+    }
+}
+
+/// A sequence whose connection is gone goes on on another one, with its own values.
+#[test]
+fn a_sequence_keeps_its_values_when_its_connection_is_closed() {
+    let shop = Shop::start(2);
+    let (_folder, path) = files(SEQUENCE, "user\nalice\nbob\n");
+    let result = json(&prony(&[
+        "load",
+        &shop.url,
+        "--sequence",
+        &path,
+        "-n",
+        "120",
+        "-c",
+        "6",
+        "--json",
+    ]));
+    let books = shop.books.lock().expect("no panic");
+    for name in ["status", "wrong_reply"] {
+        assert_eq!(outcome(&result, name), 0, "{}", result["outcomes"]);
+    }
+    assert!(books.read > 0);
+}
+
+#[test]
+fn each_row_is_used_once_where_that_is_asked_for() {
+    let once = SEQUENCE.replace("\"users.csv\"", "{ file = \"users.csv\", pick = \"once\" }");
+    let (_folder, path) = files(&once, "user\na\nb\nc\nd\ne\n");
+    let shop = Shop::start(usize::MAX);
+    let result = json(&prony(&[
+        "load",
+        &shop.url,
+        "--sequence",
+        &path,
+        "-c",
+        "3",
+        "-d",
+        "60s",
+        "--json",
+    ]));
+    assert_eq!(outcome(&result, "valid"), 15, "{}", result["outcomes"]);
+    let mut users = shop.books.lock().expect("no panic").logins.clone();
+    users.sort();
+    assert_eq!(users, ["a", "b", "c", "d", "e"]);
+    let output = prony(&["load", &shop.url, "--sequence", &path, "--warmup", "1s"]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("leave --warmup out"), "{}", told(&output));
+}
+
+#[test]
+fn a_value_that_is_missing_ends_the_sequence_and_is_named() {
+    for (from, to, name) in [
+        (
+            "json:/auth/0/token",
+            "json:/auth/token",
+            "token (json:/auth/token)",
+        ),
+        ("header:location", "cookie:location", "place (cookie:location)"),
+        ("regex:for (\\\\w+)", "regex:to (\\\\w+)", "who (regex:to (\\w+))"),
+    ] {
+        let shop = Shop::start(usize::MAX);
+        let changed = SEQUENCE.replace(from, to);
+        assert_ne!(changed, SEQUENCE);
+        let (_folder, path) = files(&changed, "user\nalice\n");
+        let result = json(&prony(&[
+            "load",
+            &shop.url,
+            "--sequence",
+            &path,
+            "-n",
+            "12",
+            "-c",
+            "2",
+            "--json",
+        ]));
+        assert!(
+            outcome(&result, "wrong_reply") > 0,
+            "{name}: {}",
+            result["outcomes"]
+        );
+        assert_eq!(shop.books.lock().expect("no panic").read, 0, "{name}");
+        let shown = result.to_string();
+        assert!(
+            shown.contains(&format!("taken {}", name.replace('\\', "\\\\"))),
+            "{name}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_steps_is_told_with_its_line() {
+    let shop = Shop::start(usize::MAX);
+    for (sequence, users, parts) in [
+        (
+            SEQUENCE.replace("{place}", "{plaec}"),
+            "user\na\n",
+            vec!["shop.toml:16", "{plaec}"],
+        ),
+        (
+            SEQUENCE.replace("json:/auth", "jsn:/auth"),
+            "user\na\n",
+            vec!["shop.toml:8", "take.token", "json, header"],
+        ),
+        (
+            SEQUENCE.replace("data", "date"),
+            "user\na\n",
+            vec!["shop.toml:2", "date"],
+        ),
+        (
+            SEQUENCE.replace("(\\\\w+)", "(\\\\w"),
+            "user\na\n",
+            vec!["no regular expression"],
+        ),
+        (
+            SEQUENCE.replace("users.csv", "no.csv"),
+            "user\na\n",
+            vec!["shop.toml:2", "no.csv"],
+        ),
+        (SEQUENCE.to_owned(), "user\n", vec!["shop.toml:2", "no row"]),
+        (SEQUENCE.to_owned(), "name\na\n", vec!["shop.toml:7", "{user}"]),
+        ("cookies = true\n".to_owned(), "user\na\n", vec!["[[step]]"]),
+    ] {
+        let (_folder, path) = files(&sequence, users);
+        let output = prony(&["load", &shop.url, "--sequence", &path, "-n", "3"]);
+        assert_eq!(output.status.code(), Some(2), "{parts:?}: {}", told(&output));
+        for part in parts {
+            assert!(told(&output).contains(part), "{part}: {}", told(&output));
+        }
+    }
+    assert_eq!(shop.books.lock().expect("no panic").logins.len(), 0);
+    let (_folder, path) = files(SEQUENCE, "user\na\n");
+    let output = prony(&["load", &format!("{}/shop", shop.url), "--sequence", &path]);
+    assert!(told(&output).contains("give the host alone"), "{}", told(&output));
+}

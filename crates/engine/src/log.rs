@@ -1,0 +1,249 @@
+//! A line for each measured request, or for a share of them, in a file: written by a thread of its own, so that no worker
+//! waits for a disk.
+
+use crate::EngineError;
+use crate::parameters::mix;
+use prony_load::{Job, LogFormat};
+use prony_measurement::{Log, Outcome};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::JoinHandle;
+
+/// Lines that a worker hands over at once.
+const BATCH: usize = 4096;
+/// Batches that may wait for the disk. Beyond them lines are lost, and counted, rather than that the load waits.
+const WAITING: usize = 256;
+
+/// What became of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) operation: u16,
+    /// When it was due, from the begin of the measurement, ns; so are the others.
+    pub(crate) due: u64,
+    /// Absent where it was never sent.
+    pub(crate) sent: Option<u64>,
+    pub(crate) ended: u64,
+    pub(crate) outcome: Outcome,
+    /// Of a complete reply.
+    pub(crate) status: Option<u16>,
+    /// Of the reply's body.
+    pub(crate) bytes: u64,
+}
+
+impl Line {
+    /// A request that was due at `due` and could not be sent.
+    pub(crate) const fn unsent(operation: u16, due: u64, outcome: Outcome) -> Self {
+        Self {
+            operation,
+            due,
+            sent: None,
+            ended: due,
+            outcome,
+            status: None,
+            bytes: 0,
+        }
+    }
+}
+
+/// What a worker logs into.
+#[derive(Debug)]
+pub(crate) struct Logbook {
+    lines: Vec<Line>,
+    to_writer: SyncSender<Batch>,
+    key: u64,
+    below: u64,
+    /// Whether the measurement is on.
+    pub(crate) is_on: bool,
+}
+
+#[derive(Debug)]
+enum Batch {
+    Lines(Vec<Line>),
+    /// So many were lost because the disk is too slow.
+    Lost(u64),
+}
+
+impl Logbook {
+    /// Takes note of a request, if it belongs to the share that is logged.
+    pub(crate) fn note(&mut self, line: Line) {
+        self.key = mix(self.key);
+        if !self.is_on || self.key > self.below {
+            return;
+        }
+        self.lines.push(line);
+        if self.lines.len() == BATCH {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let lines = std::mem::replace(&mut self.lines, Vec::with_capacity(BATCH));
+        let count = lines.len() as u64;
+        if self.to_writer.try_send(Batch::Lines(lines)).is_err() {
+            // A writer that is gone has failed and says so itself.
+            let _ = self.to_writer.send(Batch::Lost(count));
+        }
+    }
+}
+
+impl Drop for Logbook {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+/// The thread that writes.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    to_writer: SyncSender<Batch>,
+    thread: JoinHandle<std::io::Result<Log>>,
+    share: f64,
+    seed: u64,
+}
+
+impl LogWriter {
+    /// Creates the file, where the job wants a log.
+    pub(crate) fn start(job: &Job) -> Result<Option<Self>, EngineError> {
+        let Some(wanted) = &job.log else { return Ok(None) };
+        if !(wanted.share > 0.0 && wanted.share <= 1.0) {
+            return Err(EngineError::Job(format!(
+                "a log of a share of {} of the requests: give a share above 0, at most 1",
+                wanted.share
+            )));
+        }
+        let file = File::create(&wanted.path)
+            .map_err(|source| EngineError::Job(format!("--log {}: {source}", wanted.path)))?;
+        let names: Vec<String> = job
+            .workload
+            .operations
+            .iter()
+            .map(|one| one.name.clone())
+            .collect();
+        let (to_writer, batches) = mpsc::sync_channel(WAITING);
+        let log = Log {
+            path: wanted.path.clone(),
+            share: wanted.share,
+            lines: 0,
+            lost: 0,
+        };
+        let format = wanted.format;
+        let thread = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_all(BufWriter::new(file), format, &names, &batches, log))
+            .map_err(|source| EngineError::System {
+                what: "starting the thread of the log",
+                source,
+            })?;
+        Ok(Some(Self {
+            to_writer,
+            thread,
+            share: wanted.share,
+            seed: job.seed,
+        }))
+    }
+
+    /// What one worker logs into.
+    pub(crate) fn book(&self, thread: u32) -> Logbook {
+        Logbook {
+            lines: Vec::with_capacity(BATCH),
+            to_writer: self.to_writer.clone(),
+            key: mix(self.seed ^ mix(u64::from(thread) ^ 0x6c6f_6700)),
+            below: if self.share >= 1.0 {
+                u64::MAX
+            } else {
+                (self.share * u64::MAX as f64) as u64
+            },
+            is_on: false,
+        }
+    }
+
+    /// Waits until all that was handed over is written. The workers must have ended.
+    pub(crate) fn finish(self) -> Result<Log, EngineError> {
+        drop(self.to_writer);
+        match self.thread.join() {
+            Ok(result) => result.map_err(|source| EngineError::System {
+                what: "writing the log",
+                source,
+            }),
+            Err(_) => Err(EngineError::WorkerPanicked),
+        }
+    }
+}
+
+fn write_all(
+    mut out: impl Write,
+    format: LogFormat,
+    operations: &[String],
+    batches: &Receiver<Batch>,
+    mut log: Log,
+) -> std::io::Result<Log> {
+    if format == LogFormat::Csv {
+        out.write_all(b"operation,due_ns,sent_ns,ended_ns,outcome,status,bytes\n")?;
+    }
+    let names: Vec<String> = operations.iter().map(|name| quoted(name, format)).collect();
+    for batch in batches {
+        match batch {
+            Batch::Lost(count) => log.lost += count,
+            Batch::Lines(lines) => {
+                for line in &lines {
+                    let name = &names[usize::from(line.operation)];
+                    match format {
+                        LogFormat::Csv => write_csv(&mut out, name, line)?,
+                        LogFormat::JsonLines => write_json(&mut out, name, line)?,
+                    }
+                }
+                log.lines += lines.len() as u64;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(log)
+}
+
+/// A name as the format writes text.
+fn quoted(name: &str, format: LogFormat) -> String {
+    match format {
+        LogFormat::Csv => format!("\"{}\"", name.replace('"', "\"\"")),
+        LogFormat::JsonLines => serde_json::Value::from(name).to_string(),
+    }
+}
+
+fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+    write!(out, "{name},{},", line.due)?;
+    if let Some(sent) = line.sent {
+        write!(out, "{sent}")?;
+    }
+    write!(out, ",{},{},", line.ended, word(line.outcome))?;
+    if let Some(status) = line.status {
+        write!(out, "{status}")?;
+    }
+    writeln!(out, ",{}", line.bytes)
+}
+
+fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+    let number = |value: Option<u64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+    writeln!(
+        out,
+        r#"{{"operation":{name},"due_ns":{},"sent_ns":{},"ended_ns":{},"outcome":"{}","status":{},"bytes":{}}}"#,
+        line.due,
+        number(line.sent),
+        line.ended,
+        word(line.outcome),
+        number(line.status.map(u64::from)),
+        line.bytes
+    )
+}
+
+/// An outcome as recordings name it.
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Valid => "valid",
+        Outcome::WrongReply => "wrong_reply",
+        Outcome::Status => "status",
+        Outcome::Timeout => "timeout",
+        Outcome::Refused => "refused",
+        Outcome::Reset => "reset",
+        Outcome::NotSent => "not_sent",
+    }
+}

@@ -1,0 +1,51 @@
+//! A request that is over, as it is recorded and logged.
+
+use crate::log::Line;
+use prony_measurement::Outcome;
+
+/// The phase that a request belongs to, given when it is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Epoch(u8);
+
+impl Epoch {
+    /// That of the first phase; the default is of none.
+    pub(super) const FIRST: Self = Self(1);
+
+    /// That of the next phase.
+    pub(super) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// A request that has been answered or given up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finished {
+    pub(crate) epoch: Epoch,
+    pub(crate) operation: u16,
+    /// When it was due; in a closed load when it was sent.
+    pub(crate) intended: u64,
+    /// From when on nothing but the generator kept it from being sent, less what had been lost before.
+    pub(crate) ready: u64,
+    pub(crate) sent: u64,
+    pub(crate) first_byte: u64,
+    pub(crate) end: u64,
+    pub(crate) outcome: Outcome,
+    pub(crate) status: u16,
+    /// Of the reply's body.
+    pub(crate) bytes: u64,
+}
+
+impl Finished {
+    /// As it is logged in a measurement that began at `begin`.
+    pub(super) fn line(&self, complete: bool, begin: u64) -> Line {
+        Line {
+            operation: self.operation,
+            due: self.intended.saturating_sub(begin),
+            sent: Some(self.sent.saturating_sub(begin)),
+            ended: self.end.saturating_sub(begin),
+            outcome: self.outcome,
+            status: complete.then_some(self.status),
+            bytes: self.bytes,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The life of a connection: waiting for its turn, connecting, shaking hands, speaking, closed, and again.
+
+use super::connection::{Speaking, State};
+use super::{Action, Core};
+use crate::clock::now_ns;
+use crate::layer::Layer;
+use crate::protocol::{Protocol, Token};
+use crate::transport::is_own_shortage;
+use crate::worker::policy::Policy;
+use prony_measurement::Outcome;
+use std::io;
+
+/// How long a connection that gave no reply rests before it is made again: a server that accepts and closes is not asked
+/// again and again without pause, ns.
+const REST: u64 = 1_000_000;
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    const fn timer(&self, number: u32) -> u32 {
+        self.ledger.slots.len() as u32 + number
+    }
+
+    /// Puts a connection in the queue of those that connect.
+    pub(super) fn want_connection(&mut self, number: u32) {
+        self.connections[number as usize].state = State::Queued;
+        self.to_connect.push_back(number);
+    }
+
+    /// Connects those whose turn it is.
+    pub(in crate::worker) fn connect_some(&mut self) {
+        while self.connecting < self.settings.connecting_at_once
+            && let Some(number) = self.to_connect.pop_front()
+        {
+            let now = now_ns();
+            let connection = &mut self.connections[number as usize];
+            connection.state = State::Connecting;
+            connection.since = now;
+            self.timers.set(
+                self.timer(number),
+                now.saturating_add(self.settings.connect_timeout),
+            );
+            self.connecting += 1;
+            self.output.actions.push(Action::Connect(number));
+        }
+    }
+
+    pub(in crate::worker) fn connected(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        self.totals.connect.record(now.saturating_sub(connection.since));
+        self.totals.reconnects += u64::from(connection.used && !self.policy.is_users());
+        connection.state = State::Shaking;
+        connection.since = now;
+        let mut layer = match L::new(&self.layer_config) {
+            Ok(layer) => layer,
+            Err(error) => {
+                return self.connect_failed(number, Outcome::Refused, &io::Error::other(error), now);
+            }
+        };
+        if let Err(error) = layer.open(&mut self.output.wire) {
+            return self.connect_failed(number, Outcome::Refused, &io::Error::other(error), now);
+        }
+        let protocol = P::new(&mut self.shared, self.settings.depth);
+        let established = layer.is_established();
+        self.connections[number as usize].speaking = Some(Speaking { protocol, layer });
+        self.send_out(number);
+        if established {
+            self.established(number, now);
+        }
+    }
+
+    /// The layer's handshake is over: the protocol may speak.
+    pub(super) fn established(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        if !L::IDENTITY {
+            self.totals.tls.record(now.saturating_sub(connection.since));
+            let speaking = connection.speaking.as_ref();
+            self.totals.handshakes.completed += 1;
+            self.totals.handshakes.resumed +=
+                u64::from(speaking.is_some_and(|speaking| speaking.layer.is_resumed()));
+        }
+        connection.state = State::Greeting;
+        let speaking = connection
+            .speaking
+            .as_mut()
+            .expect("invariant: an established connection speaks");
+        let out = self.output.of_protocol(!L::IDENTITY);
+        speaking.protocol.open(&mut self.shared, out);
+        if speaking.protocol.is_ready() {
+            self.opened(number, now);
+        } else {
+            self.flush(number, now);
+        }
+    }
+
+    /// Requests may go.
+    pub(super) fn opened(&mut self, number: u32, now: u64) {
+        self.timers.clear(self.timer(number));
+        let connection = &mut self.connections[number as usize];
+        connection.state = State::Open;
+        connection.since = now;
+        connection.failures = 0;
+        connection.used = true;
+        connection.answered = false;
+        connection.may_start = self.settings.requests_per_connection;
+        self.connecting -= 1;
+        self.open += 1;
+        self.totals.most_open = self.totals.most_open.max(self.open);
+        self.note_stream_limit(number);
+        self.make_use_of(number, now);
+    }
+
+    /// Notes that the server allows fewer requests under way than were asked for.
+    pub(super) fn note_stream_limit(&mut self, number: u32) {
+        let speaking = self.connections[number as usize].speaking.as_ref();
+        if let Some(limit) = speaking.and_then(|speaking| speaking.protocol.stream_limit()) {
+            let lowest = self.totals.stream_limit.map_or(limit, |known| known.min(limit));
+            self.totals.stream_limit = Some(lowest);
+        }
+    }
+
+    /// The kernel made no connection: the service would not, or this machine has nothing left to make it with.
+    pub(in crate::worker) fn could_not_connect(&mut self, number: u32, error: &io::Error, now: u64) {
+        if is_own_shortage(error) {
+            self.totals.own_shortages += 1;
+            self.totals.own_shortage.get_or_insert_with(|| error.to_string());
+            self.connect_failed(number, Outcome::NotSent, error, now);
+        } else {
+            self.connect_failed(number, Outcome::Refused, error, now);
+        }
+    }
+
+    /// An attempt to connect came to nothing.
+    pub(super) fn connect_failed(&mut self, number: u32, outcome: Outcome, error: &io::Error, now: u64) {
+        self.totals.connect_error.get_or_insert_with(|| error.to_string());
+        self.totals.connects_failed += 1;
+        self.output.actions.push(Action::Close(number));
+        self.connecting -= 1;
+        let connection = &mut self.connections[number as usize];
+        connection.speaking = None;
+        let rest = connection.rest();
+        if self.policy.is_users() {
+            connection.state = State::Closed;
+            self.timers.clear(self.timer(number));
+        } else {
+            connection.state = State::Resting;
+            self.timers.set(self.timer(number), now + rest);
+        }
+        if self.phase.is_none() {
+            return;
+        }
+        let (at, recorder) = (self.moment(now), &mut self.ledger.recorder);
+        let mut unsent = |operation, intended| recorder.unsent(operation, intended, outcome);
+        self.policy
+            .connection_failed(number, (self.open, at), &mut self.source, &mut unsent);
+    }
+
+    /// Ends a connection. What was under way on it gets this outcome.
+    pub(in crate::worker) fn close(&mut self, number: u32, outcome: Outcome, now: u64) {
+        self.output.actions.push(Action::Close(number));
+        let connection = &mut self.connections[number as usize];
+        match connection.state {
+            State::Open => self.open -= 1,
+            State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
+            State::Closed | State::Queued | State::Resting => return,
+        }
+        connection.speaking = None;
+        connection.state = State::Closed;
+        self.timers.clear(self.timer(number));
+        for place in self.ledger.slots.of(number) {
+            if self.ledger.slots.get(place).active {
+                self.ledger.end(place, outcome, false, now);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Ends a connection that was open. Another one comes, where the load needs it.
+    pub(super) fn lose(&mut self, number: u32, outcome: Outcome, now: u64) {
+        self.close(number, outcome, now);
+        let at = self.moment(now);
+        if self.policy.connection_lost(number, at) || !self.left_over.is_empty() {
+            self.reconnect(number, now);
+        } else {
+            self.wake(number);
+        }
+    }
+
+    /// The user on a connection is done.
+    pub(super) fn leave(&mut self, number: u32, now: u64) {
+        self.close(number, Outcome::Reset, now);
+        if let Policy::Users(users) = &mut self.policy {
+            users.leave(number);
+        }
+    }
+
+    fn reconnect(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        if connection.answered || self.policy.is_users() {
+            self.want_connection(number);
+        } else {
+            connection.state = State::Resting;
+            self.timers.set(self.timer(number), now + REST);
+        }
+    }
+
+    /// The peer closed its side, or the connection broke.
+    pub(in crate::worker) fn ended(&mut self, number: u32, error: Option<&io::Error>, now: u64) {
+        match self.connections[number as usize].state {
+            state @ (State::Shaking | State::Greeting) => {
+                let closed = io::Error::other(match state {
+                    State::Shaking => "the server closed the connection in the TLS handshake",
+                    _ => "the server closed the connection before it said a word of HTTP/2",
+                });
+                return self.connect_failed(number, Outcome::Refused, error.unwrap_or(&closed), now);
+            }
+            State::Open => {}
+            _ => return,
+        }
+        if error.is_none() {
+            self.deliver_end(number, now);
+        }
+        self.lose(number, Outcome::Reset, now);
+    }
+
+    /// Does what is due by now: connections that have rested connect, places that have paused send, and what has taken
+    /// longer than the timeout ends.
+    pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
+        while let Some((timer, due)) = self.timers.pop(now) {
+            let places = self.ledger.slots.len() as u32;
+            if timer >= places {
+                self.keep_connection(timer - places, now);
+                continue;
+            }
+            let slot = self.ledger.slots.get(timer);
+            if slot.asleep {
+                self.awake(timer, now.saturating_sub(due), now);
+            } else if slot.active {
+                let until = slot.sent.saturating_add(self.settings.timeout);
+                if until > now {
+                    self.timers.set(timer, until);
+                } else {
+                    self.time_out(timer, now);
+                }
+            }
+        }
+    }
+
+    fn keep_connection(&mut self, number: u32, now: u64) {
+        match self.connections[number as usize].state {
+            State::Resting => self.want_connection(number),
+            State::Connecting | State::Shaking | State::Greeting => {
+                let error = io::Error::other("no connection within the timeout");
+                self.connect_failed(number, Outcome::Timeout, &error, now);
+            }
+            State::Closed | State::Queued | State::Open => {}
+        }
+    }
+
+    /// A request has had no reply in time.
+    fn time_out(&mut self, place: u32, now: u64) {
+        let number = self.ledger.slots.connection_of(place);
+        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+            return;
+        };
+        let out = self.output.of_protocol(!L::IDENTITY);
+        if speaking.protocol.cancel(Token(place), out) {
+            self.ledger.end(place, Outcome::Timeout, false, now);
+            self.settle(now);
+            self.make_use_of(number, now);
+        } else {
+            // Whoever stands behind it in the pipeline has no reply in time either.
+            self.lose(number, Outcome::Timeout, now);
+        }
+    }
+}

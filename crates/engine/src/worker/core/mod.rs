@@ -1,0 +1,399 @@
+//! A worker without its sockets: what happened goes in, what to do comes out as [`Action`]s.
+
+mod connection;
+mod life;
+mod output;
+mod places;
+mod taken;
+mod traffic;
+
+pub(super) use self::output::{Action, Output};
+
+use self::connection::{Connection, State};
+use self::taken::Taken;
+use super::lines::{Pool, Totals};
+use super::policy::{Closed, Moment, Open, Policy, Users};
+use super::sample::Sample;
+use super::slots::{Due, Ledger, Slots};
+use super::source::Source;
+use super::timers::Timers;
+use crate::layer::Layer;
+use crate::pacer::Pacer;
+use crate::parameters::{Parameters, mix};
+use crate::protocol::Protocol;
+use crate::recorder::{Finished, Recorder, Shape};
+use crate::workload::PreparedWorkload;
+use prony_load::{Job, Load, Memory, Partition};
+use prony_measurement::{Outcome, Phase};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Connections of all threads that may be under way at once: more would overflow the server's queue, and wait a second for
+/// it.
+const CONNECTING_AT_ONCE: u32 = 128;
+
+/// What does not change.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    partition: Partition,
+    /// Requests under way on one connection, at most.
+    depth: u32,
+    timeout: u64,
+    connect_timeout: u64,
+    /// Connections of this thread that may be under way at once.
+    connecting_at_once: u32,
+    requests_per_connection: u32,
+    check_all: bool,
+    check_key: u64,
+    check_below: u64,
+    /// Whether the transport sends later than it is told to.
+    defers: bool,
+}
+
+/// A worker without its sockets.
+pub(super) struct Core<P: Protocol, L: Layer> {
+    settings: Settings,
+    pub(super) policy: Policy,
+    source: Source,
+    connections: Vec<Connection<P, L>>,
+    pub(super) ledger: Ledger,
+    /// Of the places first, then of the connections.
+    pub(super) timers: Timers,
+    shared: P::Shared,
+    layer_config: L::Config,
+    workload: Arc<PreparedWorkload<P>>,
+    parameters: Parameters,
+    pub(super) totals: Totals,
+    /// What the expectation of each operation judges with.
+    memories: Vec<Memory>,
+    taken: Taken,
+    /// `None` until the load begins.
+    pub(super) phase: Option<Phase>,
+    to_connect: VecDeque<u32>,
+    /// Open load: connections with a free place, the one that has rested longest first.
+    idle: VecDeque<u32>,
+    connecting: u32,
+    pub(super) open: u32,
+    /// Where the transport defers: the places whose request waits for its send.
+    started: Vec<u32>,
+    /// Requests that have to go on another connection, before others: those that the server left unprocessed, and next
+    /// steps of sequences whose connection is gone.
+    left_over: VecDeque<Due>,
+    /// Places that pause before the next step of a sequence.
+    going_on: u32,
+    pub(super) output: Output,
+    /// Bytes that the layer has unsealed.
+    plain: Vec<u8>,
+}
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    pub(super) fn new(
+        job: &Job,
+        partition: Partition,
+        workload: Arc<PreparedWorkload<P>>,
+        layer_config: L::Config,
+        defers: bool,
+    ) -> Self {
+        let settings = Settings::new(job, partition, defers);
+        let connections = partition.connections();
+        let slots = Slots::new(connections, settings.depth);
+        let taken = Taken::new(if workload.takes { slots.len() } else { 0 });
+        let sample = Sample::new(job.check.keep, job.seed, partition.thread());
+        let mut core = Self {
+            settings,
+            policy: policy(job, partition),
+            source: Source::new(Arc::clone(&workload.order), job.seed, partition),
+            connections: (0..connections).map(|_| Connection::new()).collect(),
+            timers: Timers::new(slots.len() + connections as usize),
+            ledger: Ledger::new(slots, Recorder::new(Shape::of(job))),
+            shared: P::shared(),
+            layer_config,
+            parameters: Parameters::new(&job.workload.parameters, job.seed),
+            memories: vec![Memory::default(); workload.operations.len()],
+            taken,
+            workload,
+            totals: Totals::new(sample),
+            phase: None,
+            to_connect: VecDeque::with_capacity(connections as usize),
+            idle: VecDeque::with_capacity(connections as usize),
+            connecting: 0,
+            open: 0,
+            started: Vec::new(),
+            left_over: VecDeque::new(),
+            going_on: 0,
+            output: Output::new(),
+            plain: Vec::new(),
+        };
+        (0..connections)
+            .filter(|&number| core.is_there_at_begin(number))
+            .collect::<Vec<u32>>()
+            .into_iter()
+            .for_each(|number| core.want_connection(number));
+        core
+    }
+
+    fn is_there_at_begin(&self, number: u32) -> bool {
+        match &self.policy {
+            Policy::Closed(closed) => closed.comes_after(self.settings.partition, number).is_none(),
+            Policy::Open(_) => true,
+            Policy::Users(_) => false,
+        }
+    }
+
+    /// Whether every connection that is there at the begin was tried.
+    pub(super) fn has_tried(&self) -> bool {
+        self.connecting == 0
+            && self.to_connect.is_empty()
+            && (0_u32..)
+                .zip(&self.connections)
+                .all(|(number, one)| one.was_tried() || !self.is_there_at_begin(number))
+    }
+
+    /// Connections, open or not.
+    pub(super) const fn connections(&self) -> u32 {
+        self.connections.len() as u32
+    }
+
+    pub(super) const fn timeout(&self) -> u64 {
+        self.settings.timeout
+    }
+
+    /// Whether the load is on: requests become due.
+    pub(super) const fn is_loading(&self) -> bool {
+        matches!(self.phase, Some(Phase::WarmUp | Phase::Measurement))
+    }
+
+    const fn moment(&self, now: u64) -> Moment {
+        Moment {
+            now,
+            is_loading: self.is_loading(),
+            is_over: matches!(self.phase, Some(Phase::Drain)),
+        }
+    }
+
+    /// Logs what is recorded from now on.
+    pub(super) fn log_to(&mut self, log: Option<crate::log::Logbook>) {
+        self.ledger.recorder.log_to(log);
+    }
+
+    /// What was decoded of all operations' replies.
+    pub(super) fn decoded(&self) -> prony_load::Decoded {
+        let mut sum = prony_load::Decoded::default();
+        for memory in &self.memories {
+            sum.merge(&memory.sizes());
+        }
+        sum
+    }
+
+    /// A phase begins at `begin`; its load ends at `until`. Where `pool` is given, its arrivals are taken from there.
+    pub(super) fn begin_phase(&mut self, phase: Phase, (begin, until): (u64, u64), pool: Option<&Arc<Pool>>) {
+        self.take_arrivals(begin.saturating_sub(1));
+        if self.phase.is_none() {
+            self.let_connections_come(begin);
+        }
+        self.phase = Some(phase);
+        self.ledger.recorder.begin(begin);
+        self.ledger.recorder.log_in(phase);
+        self.ledger.last_end = begin;
+        self.totals.sample.clear();
+        if self.policy.is_users() {
+            self.totals.connect.clear();
+            self.totals.tls.clear();
+        }
+        match self.policy.pacer() {
+            // The first arrivals of the whole process, of which this thread has its part.
+            Some(pacer) => {
+                let own = pool.map_or(u64::MAX, |pool| self.settings.partition.below(pool.whole()));
+                pacer.begin(begin, until, own);
+            }
+            None => self.source.take_from(pool.cloned()),
+        }
+    }
+
+    /// Connections that are not there from the begin come at their time.
+    fn let_connections_come(&mut self, begin: u64) {
+        let Policy::Closed(closed) = &self.policy else {
+            return;
+        };
+        for number in 0..self.connections.len() as u32 {
+            if let Some(after) = closed.comes_after(self.settings.partition, number) {
+                self.connections[number as usize].state = State::Resting;
+                let timer = self.ledger.slots.len() as u32 + number;
+                self.timers.set(timer, begin + after);
+            }
+        }
+    }
+
+    /// The load is over; what is due already may still be answered.
+    pub(super) fn begin_drain(&mut self, end: u64, now: u64) {
+        if let Some(pacer) = self.policy.pacer() {
+            pacer.end_at(end);
+        }
+        (0..self.connections.len() as u32).for_each(|number| self.note_stream_limit(number));
+        self.take_arrivals(end);
+        self.phase = Some(Phase::Drain);
+        self.ledger.recorder.close_window();
+        if self.policy.is_closed() {
+            // What was not sent yet is not due any more.
+            self.left_over.retain(|due| due.again.is_some());
+        }
+        self.send_waiting(now);
+        self.let_users_in();
+    }
+
+    /// What was started since the last time leaves now.
+    pub(super) fn stamp(&mut self, now: u64) {
+        let is_closed = self.policy.is_closed();
+        for place in self.started.drain(..) {
+            let slot = self.ledger.slots.get(place);
+            slot.sent = now;
+            if is_closed {
+                slot.intended = now;
+                if slot.step == 0 {
+                    slot.sequence_begin = now;
+                }
+            }
+        }
+    }
+
+    /// Takes note of what is due by `now`.
+    pub(super) fn take_arrivals(&mut self, now: u64) {
+        let Some(pacer) = self.policy.pacer() else { return };
+        let (recorder, source) = (&mut self.ledger.recorder, &mut self.source);
+        pacer.advance(now, |intended, waits| {
+            recorder.arrived(intended);
+            if !waits {
+                source
+                    .lost()
+                    .for_each(|operation| recorder.unsent(operation, intended, Outcome::NotSent));
+            }
+        });
+    }
+
+    /// Lets in the users who have arrived.
+    pub(super) fn let_users_in(&mut self) {
+        loop {
+            let Policy::Users(users) = &mut self.policy else {
+                return;
+            };
+            let requests = users.requests();
+            let Some((arrived, connection)) = users.let_in() else {
+                return;
+            };
+            if let Some(number) = connection {
+                self.want_connection(number);
+                continue;
+            }
+            let mut left = requests;
+            while left > 0 {
+                for operation in self.source.lost().take(left as usize) {
+                    self.ledger.recorder.unsent(operation, arrived, Outcome::NotSent);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Ends everything: what has no reply yet gets none.
+    pub(super) fn abandon(&mut self, now: u64) {
+        if let Policy::Users(users) = &mut self.policy {
+            let recorder = &mut self.ledger.recorder;
+            let mut unsent = |operation, due| recorder.unsent(operation, due, Outcome::NotSent);
+            for number in users.newcomers() {
+                users.connection_failed(number, &mut self.source, &mut unsent);
+            }
+        }
+        (0..self.connections.len() as u32).for_each(|number| self.close(number, Outcome::Timeout, now));
+        while let Some(due) = self.left_over.pop_front() {
+            self.drop_unprocessed(due, now);
+        }
+        let Some(pacer) = self.policy.pacer() else { return };
+        while let Some((intended, _)) = pacer.take() {
+            let recorder = &mut self.ledger.recorder;
+            self.source
+                .lost()
+                .for_each(|operation| recorder.unsent(operation, intended, Outcome::NotSent));
+        }
+    }
+
+    /// A request that was to be sent again and cannot be any more.
+    fn drop_unprocessed(&mut self, due: Due, now: u64) {
+        let Some(again) = due.again else { return };
+        let request = Finished {
+            epoch: again.epoch,
+            operation: due.operation,
+            intended: due.intended,
+            ready: due.intended,
+            sent: due.intended,
+            first_byte: 0,
+            end: now,
+            outcome: Outcome::Reset,
+            status: 0,
+            bytes: 0,
+        };
+        self.ledger.recorder.finished(&request, false);
+    }
+
+    /// Whether nothing is due or under way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.ledger.slots.active() == 0 && self.left_over.is_empty() && !self.policy.is_waiting()
+    }
+
+    /// Where requests are counted: when the last one ended, once all have.
+    pub(super) fn exhausted(&self) -> Option<u64> {
+        let is_dry = match &self.policy {
+            Policy::Closed(_) => self.source.is_dry() && self.going_on == 0,
+            Policy::Open(_) | Policy::Users(_) => self.policy.next_due() == u64::MAX,
+        };
+        (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
+    }
+}
+
+impl Settings {
+    fn new(job: &Job, partition: Partition, defers: bool) -> Self {
+        Self {
+            partition,
+            depth: match &job.load {
+                Load::Closed { in_flight, .. } | Load::Open { in_flight, .. } => *in_flight,
+                Load::Users { .. } => 1,
+            },
+            timeout: job.timeout_ns,
+            connect_timeout: job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns),
+            connecting_at_once: partition.share(u64::from(CONNECTING_AT_ONCE)).max(1) as u32,
+            requests_per_connection: job.limits.requests_per_connection.unwrap_or(u32::MAX),
+            check_all: job.check.share >= 1.0,
+            check_key: mix(job.seed ^ 0x636b),
+            check_below: (job.check.share.clamp(0.0, 1.0) * u64::MAX as f64) as u64,
+            defers,
+        }
+    }
+}
+
+fn policy(job: &Job, partition: Partition) -> Policy {
+    match &job.load {
+        Load::Closed {
+            connections,
+            think_ns,
+            growth,
+            ..
+        } => Policy::Closed(Closed::new(*think_ns, *growth, *connections)),
+        Load::Open { arrival, backlog, .. } => {
+            let capacity = partition.share(*backlog);
+            Policy::Open(Open::new(Pacer::new(arrival, job.seed, partition, capacity)))
+        }
+        Load::Users {
+            arrival,
+            requests_per_user,
+            think_ns,
+            ..
+        } => {
+            let pacer = Pacer::new(arrival, job.seed, partition, u64::MAX);
+            Policy::Users(Users::new(
+                pacer,
+                *requests_per_user,
+                *think_ns,
+                partition.connections(),
+            ))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What becomes of the places whose requests have ended: each sends its next request, pauses, or is free.
+
+use super::Core;
+use super::connection::State;
+use crate::layer::Layer;
+use crate::protocol::Protocol;
+use crate::worker::slots::{Again, Due, insert_by_age};
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Decides what becomes of the places whose requests have ended: each sends its next request, pauses, or is free.
+    pub(super) fn settle(&mut self, now: u64) {
+        while let Some(place) = self.ledger.ended.pop_front() {
+            let number = self.ledger.slots.connection_of(place);
+            if self.ledger.slots.get(place).send_again {
+                let due = self.unprocessed(place);
+                if let Some(due) = self.policy.request_again(number, due) {
+                    self.taken.leave(place, due.number);
+                    insert_by_age(&mut self.left_over, due);
+                }
+                self.ledger.slots.give_back(place);
+                continue;
+            }
+            let follow = self.next_step(place, now);
+            let (until, follow) = self.policy.request_ended(number, follow, now);
+            if until > now {
+                let slot = self.ledger.slots.get(place);
+                slot.asleep = true;
+                slot.goes_on = follow.is_some();
+                self.going_on += u32::from(follow.is_some());
+                self.timers.set(place, until);
+            } else if let Some(due) = follow {
+                self.go_on(place, due, now);
+            } else {
+                self.ledger.slots.give_back(place);
+            }
+        }
+    }
+
+    /// Sends the next step of a sequence from its place, or from another connection's where that is gone.
+    fn go_on(&mut self, place: u32, due: Due, now: u64) {
+        let number = self.ledger.slots.connection_of(place);
+        if self.places(number) > 0 {
+            self.start(number, place, due, now);
+        } else {
+            self.taken.leave(place, due.number);
+            self.left_over.push_back(due);
+            self.ledger.slots.give_back(place);
+        }
+    }
+
+    /// The pause of a place is over, which was noticed so much later.
+    pub(super) fn awake(&mut self, place: u32, late: u64, now: u64) {
+        let number = self.ledger.slots.connection_of(place);
+        let slot = self.ledger.slots.get(place);
+        slot.asleep = false;
+        let goes_on = std::mem::take(&mut slot.goes_on);
+        self.going_on -= u32::from(goes_on);
+        match goes_on.then(|| self.follow(place, now)).flatten() {
+            Some(due) => {
+                self.go_on(place, due, now);
+                self.flush(number, now);
+            }
+            None if self.connections[number as usize].state == State::Open => {
+                self.fill(place, late, now);
+                self.flush(number, now);
+            }
+            None => self.ledger.slots.give_back(place),
+        }
+    }
+
+    /// Ends the pauses of a connection that is gone for good.
+    pub(super) fn wake(&mut self, number: u32) {
+        for place in self.ledger.slots.of(number) {
+            let slot = self.ledger.slots.get(place);
+            if std::mem::take(&mut slot.asleep) {
+                let goes_on = std::mem::take(&mut slot.goes_on);
+                self.going_on -= u32::from(goes_on);
+                self.timers.clear(place);
+                self.ledger.slots.give_back(place);
+            }
+        }
+    }
+
+    /// The request in a place that the peer left unprocessed.
+    fn unprocessed(&mut self, place: u32) -> Due {
+        let slot = self.ledger.slots.get(place);
+        slot.send_again = false;
+        self.totals.sent_again += 1;
+        Due {
+            operation: slot.operation,
+            step: slot.step,
+            number: slot.number,
+            intended: slot.intended,
+            late: 0,
+            sequence_begin: slot.sequence_begin,
+            opens: false,
+            again: Some(Again {
+                epoch: slot.epoch,
+                refusals: slot.refusals,
+            }),
+        }
+    }
+
+    /// The next step of the sequence in a place whose request has its outcome, where there is one.
+    fn next_step(&mut self, place: u32, now: u64) -> Option<Due> {
+        if !self.source.is_sequence() || !self.ledger.slots.get(place).went_well {
+            return None;
+        }
+        let slot = self.ledger.slots.get(place);
+        if self.source.step(slot.step + 1).is_none() {
+            let begin = slot.sequence_begin;
+            self.ledger.recorder.sequence(begin, now);
+            return None;
+        }
+        self.follow(place, now)
+    }
+
+    /// The step that follows the one in a place, if the sequence still may go on.
+    fn follow(&mut self, place: u32, now: u64) -> Option<Due> {
+        let slot = self.ledger.slots.get(place);
+        let operation = self.source.step(slot.step + 1)?;
+        let due = Due {
+            operation,
+            step: slot.step + 1,
+            number: slot.number,
+            intended: now,
+            late: 0,
+            sequence_begin: slot.sequence_begin,
+            opens: false,
+            again: None,
+        };
+        let may_continue = self.policy.may_continue(self.is_loading());
+        (may_continue && self.phase.is_some()).then_some(due)
+    }
+}

@@ -1,0 +1,293 @@
+//! Requests go out, bytes come in.
+
+use super::Core;
+use super::connection::State;
+use crate::layer::{Layer, LayerError};
+use crate::parameters::mix;
+use crate::protocol::{Call, Protocol, Token};
+use crate::worker::policy::{Next, Policy};
+use crate::worker::sink::Sink;
+use crate::worker::slots::{Again, BodyCheck, Due};
+use prony_measurement::Outcome;
+
+/// The sink for what a connection reads: the parts of the core that a protocol may change while it does.
+macro_rules! sink {
+    ($core:ident, $now:ident) => {
+        Sink {
+            ledger: &mut $core.ledger,
+            operations: &$core.workload.operations,
+            parameters: &$core.parameters,
+            sample: &mut $core.totals.sample,
+            memories: &mut $core.memories,
+            bags: &mut $core.taken.bags,
+            seen: $now,
+        }
+    };
+}
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Serialises a request into the connection's output.
+    pub(super) fn start(&mut self, connection: u32, place: u32, due: Due, now: u64) {
+        let operation = &self.workload.operations[usize::from(due.operation)];
+        let settings = &self.settings;
+        let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
+        if due.opens {
+            self.ledger.recorder.started();
+        }
+        let (epoch, refusals) = match due.again {
+            None => (self.ledger.recorder.sent(due.operation, due.intended), 0),
+            Some(Again { epoch, refusals }) => (epoch, refusals),
+        };
+        let slot = self.ledger.slots.get(place);
+        (slot.epoch, slot.refusals) = (epoch, refusals);
+        slot.messages = 0;
+        slot.bytes = 0;
+        slot.intended = due.intended;
+        slot.sent = now;
+        slot.ready = now.saturating_sub(due.late);
+        slot.number = due.number;
+        slot.sequence_begin = due.sequence_begin;
+        slot.operation = due.operation;
+        slot.step = due.step;
+        slot.went_well = false;
+        slot.wants_headers = operation.takes.head || (sampled && operation.expectation.checks_headers());
+        slot.check = match &operation.constant_body {
+            Some(_) => BodyCheck::Compare { equal: 0 },
+            None if operation.takes.body || (sampled && operation.judges_body) => BodyCheck::Keep,
+            None => BodyCheck::Ignore,
+        };
+        if let Some(kept) = &mut slot.kept {
+            kept.clear();
+        }
+        let wants_headers = slot.wants_headers;
+        self.ledger.slots.activate(place);
+        if settings.defers && due.again.is_none() {
+            self.started.push(place);
+        }
+        if !self.timers.is_set(place) {
+            self.timers.set(place, now.saturating_add(settings.timeout));
+        }
+        let connection = &mut self.connections[connection as usize];
+        connection.may_start = if operation.closes {
+            0
+        } else {
+            connection.may_start - 1
+        };
+        if due.step == 0 && due.again.is_none() {
+            self.taken.begin(place);
+        }
+        let call = Call {
+            token: Token(place),
+            prepared: &operation.request,
+            values: self
+                .parameters
+                .values(due.number)
+                .with_taken(self.taken.bags.get(place as usize)),
+            wants_headers,
+            is_last: connection.may_start == 0,
+        };
+        let speaking = connection.speaking.as_mut();
+        let speaking = speaking.expect("invariant: requests start on open connections");
+        let out = self.output.of_protocol(!L::IDENTITY);
+        speaking.protocol.start(&mut self.shared, &call, out);
+    }
+
+    /// Sends what the protocol has written for a connection.
+    pub(super) fn flush(&mut self, number: u32, now: u64) {
+        if L::IDENTITY {
+            return self.send_out(number);
+        }
+        if self.output.unsealed.is_empty() {
+            return;
+        }
+        let sealed = match &mut self.connections[number as usize].speaking {
+            Some(speaking) => speaking.layer.seal(&self.output.unsealed, &mut self.output.wire),
+            None => Ok(()),
+        };
+        self.output.unsealed.clear();
+        self.send_out(number);
+        if let Err(error) = sealed {
+            self.layer_failed(number, error, now);
+        }
+    }
+
+    /// Sends what was written for the wire since the last time.
+    pub(super) fn send_out(&mut self, number: u32) {
+        let count = self.output.send(number);
+        self.ledger.recorder.sent_bytes(count);
+    }
+
+    /// Bytes came.
+    pub(in crate::worker) fn received(&mut self, number: u32, bytes: &[u8], now: u64) {
+        self.ledger.recorder.received_bytes(bytes.len());
+        if L::IDENTITY {
+            return self.take_in(number, bytes, now);
+        }
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+            return;
+        };
+        let unsealed = speaking.layer.unseal(bytes, &mut plain, &mut self.output.wire);
+        let established = speaking.layer.is_established();
+        self.send_out(number);
+        if let Err(error) = unsealed {
+            self.layer_failed(number, error, now);
+        } else {
+            if established && self.connections[number as usize].state == State::Shaking {
+                self.established(number, now);
+            }
+            if !plain.is_empty() {
+                self.take_in(number, &plain, now);
+            }
+        }
+        self.plain = plain;
+    }
+
+    fn layer_failed(&mut self, number: u32, error: LayerError, now: u64) {
+        if self.connections[number as usize].state == State::Open {
+            self.lose(number, Outcome::Reset, now);
+        } else {
+            let error = std::io::Error::other(error);
+            self.connect_failed(number, Outcome::Refused, &error, now);
+        }
+    }
+
+    /// Gives plain bytes to the protocol.
+    fn take_in(&mut self, number: u32, bytes: &[u8], now: u64) {
+        let connection = &mut self.connections[number as usize];
+        let Some(speaking) = connection.speaking.as_mut() else {
+            return;
+        };
+        let mut sink = sink!(self, now);
+        let out = self.output.of_protocol(!L::IDENTITY);
+        let result = speaking.protocol.receive(&mut self.shared, bytes, out, &mut sink);
+        if connection.state == State::Greeting {
+            return match result {
+                Ok(()) if speaking.protocol.is_ready() => self.opened(number, now),
+                Ok(()) => self.flush(number, now),
+                Err(error) => {
+                    self.flush(number, now);
+                    self.connect_failed(number, Outcome::Refused, &std::io::Error::other(error), now);
+                }
+            };
+        }
+        let is_spent = speaking.protocol.is_spent();
+        connection.answered |= !self.ledger.ended.is_empty();
+        if let Err(error) = result {
+            self.totals.violation.get_or_insert(error.0);
+        } else if !is_spent {
+            self.settle(now);
+            return self.make_use_of(number, now);
+        } else {
+            self.totals.closed_by_server += u64::from(connection.may_start > 0);
+        }
+        self.settle(now);
+        self.flush(number, now);
+        self.lose(number, Outcome::Reset, now);
+    }
+
+    /// The peer closed its side: a reply may end with it.
+    pub(super) fn deliver_end(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        let Some(speaking) = connection.speaking.as_mut() else {
+            return;
+        };
+        let mut sink = sink!(self, now);
+        speaking.protocol.end_of_stream(&mut self.shared, &mut sink);
+        if !self.ledger.ended.is_empty() {
+            connection.answered = true;
+            self.totals.closed_by_server += u64::from(connection.may_start > 0);
+        }
+        self.settle(now);
+    }
+
+    /// Gives a place something to do. Returns whether a request was started in it; else the place is free.
+    pub(super) fn fill(&mut self, place: u32, late: u64, now: u64) -> bool {
+        let number = self.ledger.slots.connection_of(place);
+        let next = if self.places(number) == 0 {
+            Next::Idle
+        } else if let Some(due) = self.left_over.pop_front() {
+            self.taken.fetch(place, due.number);
+            Next::Send(due)
+        } else {
+            let at = self.moment(now);
+            self.policy.place_free(number, late, at, &mut self.source)
+        };
+        match next {
+            Next::Send(due) => {
+                self.start(number, place, due, now);
+                return true;
+            }
+            Next::Idle => self.ledger.slots.give_back(place),
+            Next::Leave => {
+                self.ledger.slots.give_back(place);
+                self.leave(number, now);
+            }
+        }
+        false
+    }
+
+    /// Sends all that can go on a connection now.
+    pub(in crate::worker) fn make_use_of(&mut self, number: u32, now: u64) {
+        if let Policy::Open(_) = self.policy {
+            self.queue_idle(number);
+        } else {
+            while self.places(number) > 0
+                && let Some(place) = self.ledger.slots.take(number)
+            {
+                if !self.fill(place, 0, now) {
+                    break;
+                }
+            }
+        }
+        self.flush(number, now);
+        self.send_waiting(now);
+        let connection = &self.connections[number as usize];
+        let is_used_up = connection.state == State::Open && connection.may_start == 0;
+        if is_used_up && self.ledger.slots.active_on(number) == 0 {
+            self.lose(number, Outcome::Reset, now);
+        }
+    }
+
+    pub(super) fn places(&self, number: u32) -> u32 {
+        let connection = &self.connections[number as usize];
+        match &connection.speaking {
+            Some(speaking) if connection.state == State::Open => {
+                speaking.protocol.places().min(connection.may_start)
+            }
+            _ => 0,
+        }
+    }
+
+    fn queue_idle(&mut self, number: u32) {
+        if self.places(number) > 0 && self.ledger.slots.has_free(number) {
+            let connection = &mut self.connections[number as usize];
+            if !connection.queued {
+                connection.queued = true;
+                self.idle.push_back(number);
+            }
+        }
+    }
+
+    /// Open load: sends what waits on the connections that have a place, the one that has rested longest first.
+    pub(in crate::worker) fn send_waiting(&mut self, now: u64) {
+        let Policy::Open(_) = self.policy else { return };
+        while self.policy.is_waiting() || !self.left_over.is_empty() {
+            let Some(number) = self.idle.pop_front() else {
+                return;
+            };
+            self.connections[number as usize].queued = false;
+            if self.places(number) == 0 {
+                continue;
+            }
+            let Some(place) = self.ledger.slots.take(number) else {
+                continue;
+            };
+            if self.fill(place, 0, now) {
+                self.queue_idle(number);
+                self.flush(number, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Each place sends its next request when the reply to the last one is complete, and a pause is over.
+
+use super::{Moment, Next};
+use crate::worker::source::Source;
+use prony_load::{Growth, Partition};
+
+/// A closed load.
+pub(in crate::worker) struct Closed {
+    /// Pause between a reply and the next request, ns.
+    pub(super) think: u64,
+    growth: Option<Growth>,
+    connections: u32,
+}
+
+impl Closed {
+    pub(in crate::worker) const fn new(think: u64, growth: Option<Growth>, connections: u32) -> Self {
+        Self {
+            think,
+            growth,
+            connections,
+        }
+    }
+
+    pub(super) fn place_free(at: Moment, source: &mut Source) -> Next {
+        if at.is_loading && source.claim() {
+            Next::Send(source.arrival(at.now, 0))
+        } else {
+            Next::Idle
+        }
+    }
+
+    /// How long after the begin of the load a connection of this thread comes; `None`: it is there before.
+    pub(in crate::worker) fn comes_after(&self, partition: Partition, own: u32) -> Option<u64> {
+        let growth = self.growth?;
+        let number = partition.connection(own);
+        let grown = u64::from(number.checked_sub(growth.from)?) + 1;
+        let all = u64::from(self.connections.saturating_sub(growth.from).max(1));
+        Some((u128::from(growth.over_ns) * u128::from(grown) / u128::from(all)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_come_one_after_the_other_over_all_threads() {
+        let growth = Growth {
+            from: 2,
+            over_ns: 400,
+        };
+        let closed = Closed::new(0, Some(growth), 6);
+        let mut times: Vec<Option<u64>> = (0..3)
+            .flat_map(|thread| {
+                let partition = Partition::new(thread, 3, 6);
+                [0, 1].map(|own| closed.comes_after(partition, own))
+            })
+            .collect();
+        times.sort_unstable();
+        assert_eq!(times, [None, None, Some(100), Some(200), Some(300), Some(400)]);
+        assert_eq!(
+            Closed::new(0, None, 6).comes_after(Partition::new(0, 1, 6), 5),
+            None
+        );
+    }
+}

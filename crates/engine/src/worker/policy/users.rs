@@ -1,0 +1,251 @@
+//! Arriving users: each opens a connection, sends its requests one after the other, and leaves.
+
+use super::{Moment, Next};
+use crate::pacer::Pacer;
+use crate::worker::slots::Due;
+use crate::worker::source::Source;
+
+/// The users of a worker.
+pub(in crate::worker) struct Users {
+    pub(super) pacer: Pacer,
+    requests: u32,
+    /// Pause between a reply and the next request, ns.
+    pub(super) think: u64,
+    /// Connections without a user.
+    free: Vec<u32>,
+    /// The user who has each connection.
+    all: Vec<User>,
+    /// Users who have not sent anything yet.
+    new: u32,
+}
+
+/// A user's visit.
+#[derive(Debug, Clone, Copy, Default)]
+struct User {
+    /// Requests that the user has yet to send.
+    left: u32,
+    /// When the next request is due; the first one when the user arrives.
+    due: u64,
+    /// How much later than that the arrival was noticed.
+    late: u64,
+    /// Whether none was sent yet.
+    is_new: bool,
+    /// What the next request is, where that is known: a step of a sequence, or what is to be sent again.
+    next: Option<Due>,
+}
+
+impl Users {
+    pub(in crate::worker) fn new(pacer: Pacer, requests: u32, think: u64, most: u32) -> Self {
+        Self {
+            pacer,
+            requests,
+            think,
+            free: (0..most).rev().collect(),
+            all: vec![User::default(); most as usize],
+            new: 0,
+        }
+    }
+
+    pub(super) const fn any_new(&self) -> bool {
+        self.new > 0
+    }
+
+    /// Requests of a user who is turned away.
+    pub(in crate::worker) const fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Lets in the next one who has arrived. Gives when that was, and the connection, where one is free.
+    pub(in crate::worker) fn let_in(&mut self) -> Option<(u64, Option<u32>)> {
+        let (arrived, late) = self.pacer.take()?;
+        let connection = self.free.pop();
+        if let Some(connection) = connection {
+            self.new += 1;
+            self.all[connection as usize] = User {
+                left: self.requests,
+                due: arrived,
+                late,
+                is_new: true,
+                next: None,
+            };
+        }
+        Some((arrived, connection))
+    }
+
+    pub(super) fn place_free(&mut self, connection: u32, late: u64, at: Moment, source: &mut Source) -> Next {
+        let user = &mut self.all[connection as usize];
+        if user.left == 0 || !(at.is_loading || user.is_new) {
+            return Next::Leave;
+        }
+        user.left -= 1;
+        let opens = std::mem::take(&mut user.is_new);
+        self.new -= u32::from(opens);
+        let late = late + std::mem::take(&mut user.late);
+        Next::Send(match user.next.take() {
+            Some(due) if due.again.is_some() => due,
+            Some(due) => Due {
+                intended: user.due,
+                late,
+                ..due
+            },
+            None => Due {
+                opens,
+                ..source.arrival(user.due, late)
+            },
+        })
+    }
+
+    /// Gives when the next request is due.
+    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<Due>, now: u64) -> u64 {
+        let user = &mut self.all[connection as usize];
+        user.next = follow;
+        // Nobody thinks before leaving.
+        user.due = if user.left > 0 { now + self.think } else { now };
+        user.due
+    }
+
+    pub(super) fn request_again(&mut self, connection: u32, due: Due) {
+        let user = &mut self.all[connection as usize];
+        user.left += 1;
+        user.due = due.intended;
+        user.next = Some(due);
+    }
+
+    pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
+        let user = &self.all[connection as usize];
+        let stays = user.left > 0 && (at.is_loading || user.is_new);
+        if !stays {
+            self.leave(connection);
+        }
+        stays
+    }
+
+    /// The request that never went, because there was no connection. The user leaves.
+    pub(in crate::worker) fn connection_failed(
+        &mut self,
+        connection: u32,
+        source: &mut Source,
+        unsent: &mut impl FnMut(u16, u64),
+    ) {
+        let user = self.all[connection as usize];
+        let next = user.next.unwrap_or_else(|| source.arrival(user.due, 0));
+        unsent(next.operation, user.due);
+        self.leave(connection);
+    }
+
+    /// The connections of the users who have not sent anything yet.
+    pub(in crate::worker) fn newcomers(&self) -> Vec<u32> {
+        let numbered = (0_u32..).zip(&self.all);
+        numbered
+            .filter(|(_, user)| user.is_new)
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// The connection has no user any more.
+    pub(in crate::worker) fn leave(&mut self, connection: u32) {
+        let user = std::mem::take(&mut self.all[connection as usize]);
+        self.new -= u32::from(user.is_new);
+        self.free.push(connection);
+        debug_assert!(self.free.len() <= self.all.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Ready;
+    use prony_load::{Arrival, Partition, Profile, Rate, Spacing};
+    use std::sync::Arc;
+
+    fn at(now: u64) -> Moment {
+        Moment {
+            now,
+            is_loading: true,
+            is_over: false,
+        }
+    }
+
+    /// Users who send so many requests each; the first one has arrived at 0 and has connection 0.
+    fn users(requests: u32, think: u64, order: Ready) -> (Users, Source) {
+        let arrival = Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(1_000.0).expect("a rate"),
+            },
+            spacing: Spacing::Even,
+        };
+        let partition = Partition::new(0, 1, 4);
+        let mut users = Users::new(Pacer::new(&arrival, 1, partition, u64::MAX), requests, think, 4);
+        users.pacer.begin(0, 1_000_000_000, u64::MAX);
+        users.pacer.advance(3_000_000, |_, _| {});
+        assert_eq!(users.let_in(), Some((0, Some(0))));
+        (users, Source::new(Arc::new(order), 1, partition))
+    }
+
+    fn sends(users: &mut Users, source: &mut Source, now: u64) -> Due {
+        match users.place_free(0, 0, at(now), source) {
+            Next::Send(due) => due,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_user_takes_one_number_for_each_request() {
+        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let mut numbers = Vec::new();
+        for _ in 0..3 {
+            numbers.push(sends(&mut users, &mut source, 1).number);
+            users.request_ended(0, None, 2);
+            assert!(matches!(users.place_free(0, 0, at(2), &mut source), Next::Leave));
+            users.leave(0);
+            assert!(
+                users
+                    .let_in()
+                    .is_some_and(|(_, connection)| connection == Some(0))
+            );
+        }
+        assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    /// Whatever the outcome, the next request is due from then on, and a sequence that failed begins anew.
+    #[test]
+    fn after_a_failure_the_next_request_is_due_from_then_on() {
+        let (mut users, mut source) = users(5, 100, Ready::Sequence(vec![4, 5]));
+        let first = sends(&mut users, &mut source, 10);
+        assert_eq!((first.operation, first.step, first.intended), (4, 0, 0));
+        let follow = Due {
+            operation: 5,
+            step: 1,
+            ..first
+        };
+        assert_eq!(users.request_ended(0, Some(follow), 1_000), 1_100);
+        let second = sends(&mut users, &mut source, 1_100);
+        assert_eq!((second.operation, second.step, second.intended), (5, 1, 1_100));
+        // It times out, and its connection goes.
+        assert_eq!(users.request_ended(0, None, 11_000), 11_100);
+        assert!(users.connection_lost(0, at(11_000)));
+        let third = sends(&mut users, &mut source, 11_105);
+        assert_eq!((third.operation, third.step, third.intended), (4, 0, 11_100));
+        assert_ne!(third.number, second.number);
+    }
+
+    #[test]
+    fn what_was_left_unprocessed_is_sent_again_with_its_own_due_time() {
+        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let first = sends(&mut users, &mut source, 10);
+        let again = Due {
+            again: Some(crate::worker::slots::Again {
+                epoch: crate::recorder::Epoch::default(),
+                refusals: 1,
+            }),
+            ..first
+        };
+        users.request_again(0, again);
+        assert!(users.connection_lost(0, at(20)));
+        let second = sends(&mut users, &mut source, 30);
+        assert_eq!((second.number, second.intended), (first.number, first.intended));
+        assert!(second.again.is_some());
+        users.request_ended(0, None, 40);
+        assert!(!users.connection_lost(0, at(40)));
+    }
+}

@@ -1,0 +1,177 @@
+//! Which requests there are: their numbers, their operations, and how many may still come.
+
+use super::lines::Pool;
+use super::slots::Due;
+use crate::parameters::mix;
+use crate::workload::Ready;
+use prony_load::Partition;
+use std::sync::Arc;
+
+/// Makes the requests of one thread. What request `n` of a job is depends on the seed and on `n` alone.
+#[derive(Debug)]
+pub(super) struct Source {
+    order: Arc<Ready>,
+    key: u64,
+    partition: Partition,
+    /// Requests of this thread so far.
+    own: u64,
+    /// Where the arrivals of the measurement are counted: those that this thread may still begin.
+    left: Option<u64>,
+    pool: Option<Arc<Pool>>,
+}
+
+impl Source {
+    pub(super) fn new(order: Arc<Ready>, seed: u64, partition: Partition) -> Self {
+        Self {
+            order,
+            key: mix(seed ^ 0x6f70),
+            partition,
+            own: 0,
+            left: None,
+            pool: None,
+        }
+    }
+
+    /// From now on each arrival is taken from a pool that all threads share.
+    pub(super) fn take_from(&mut self, pool: Option<Arc<Pool>>) {
+        self.left = pool.is_some().then_some(0);
+        self.pool = pool;
+    }
+
+    /// Whether one more arrival may come; it is counted.
+    pub(super) fn claim(&mut self) -> bool {
+        let Some(left) = &mut self.left else { return true };
+        if *left == 0
+            && let Some(pool) = &self.pool
+        {
+            *left = pool.take();
+        }
+        let is_there = *left > 0;
+        *left -= u64::from(is_there);
+        is_there
+    }
+
+    /// Whether no arrival may come any more.
+    pub(super) fn is_dry(&self) -> bool {
+        self.left == Some(0) && self.pool.as_ref().is_some_and(|pool| pool.is_empty())
+    }
+
+    /// The first request of an arrival that was due at `intended` and noticed so much later.
+    pub(super) fn arrival(&mut self, intended: u64, late: u64) -> Due {
+        let number = self.partition.number(self.own);
+        self.own += 1;
+        Due {
+            operation: self.operation(0, number),
+            step: 0,
+            number,
+            intended,
+            late,
+            sequence_begin: intended,
+            opens: false,
+            again: None,
+        }
+    }
+
+    /// The operation of step `step` of request `number`.
+    fn operation(&self, step: u16, number: u64) -> u16 {
+        match &*self.order {
+            Ready::One(operation) => *operation,
+            Ready::Sequence(steps) => steps[usize::from(step)],
+            Ready::Mix(weighted) => {
+                let total = weighted.last().map_or(1, |(sum, _)| *sum);
+                let random = mix(self.key ^ mix(number));
+                let drawn = ((u128::from(random) * u128::from(total)) >> 64) as u32;
+                weighted[weighted.partition_point(|(sum, _)| *sum <= drawn)].1
+            }
+        }
+    }
+
+    /// The operation of step `step` of the sequence; `None` past its end, or where there is no sequence.
+    pub(super) fn step(&self, step: u16) -> Option<u16> {
+        match &*self.order {
+            Ready::Sequence(steps) => steps.get(usize::from(step)).copied(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_sequence(&self) -> bool {
+        matches!(*self.order, Ready::Sequence(_))
+    }
+
+    /// An arrival that is never sent: the operations of all requests that it would have been.
+    pub(super) fn lost(&mut self) -> impl Iterator<Item = u16> + '_ {
+        let first = self.arrival(0, 0);
+        let length = match &*self.order {
+            Ready::Sequence(steps) => steps.len() as u16,
+            _ => 1,
+        };
+        (0..length).map(move |step| self.operation(step, first.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operations(threads: u32, order: &Arc<Ready>) -> Vec<(u64, u16)> {
+        let mut all: Vec<(u64, u16)> = (0..threads)
+            .flat_map(|thread| {
+                let partition = Partition::new(thread, threads, 6);
+                let mut source = Source::new(Arc::clone(order), 7, partition);
+                (0..600 / threads).map(move |_| {
+                    let due = source.arrival(0, 0);
+                    (due.number, due.operation)
+                })
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn requests_are_the_same_however_many_threads_make_them() {
+        let order = Arc::new(Ready::Mix(vec![(3, 0), (4, 1)]));
+        let one = operations(1, &order);
+        assert_eq!(one, operations(2, &order));
+        assert_eq!(one, operations(3, &order));
+        assert_eq!(
+            one.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
+            (0..600).collect::<Vec<u64>>()
+        );
+        let share = one.iter().filter(|(_, operation)| *operation == 0).count() as f64 / 600.0;
+        assert!((share - 0.75).abs() < 0.1, "{share}");
+    }
+
+    #[test]
+    fn a_pool_gives_what_it_has_and_no_more() {
+        let pool = Arc::new(Pool::new(1_000, 2));
+        let mut sources: Vec<Source> = (0..2)
+            .map(|thread| {
+                let mut source = Source::new(Arc::new(Ready::One(0)), 1, Partition::new(thread, 2, 2));
+                assert!(
+                    source.claim() && !source.is_dry(),
+                    "without a pool there is no end"
+                );
+                source.take_from(Some(Arc::clone(&pool)));
+                source
+            })
+            .collect();
+        let mut claimed = 0;
+        while sources[claimed % 2].claim() {
+            claimed += 1;
+        }
+        while sources[(claimed + 1) % 2].claim() {
+            claimed += 1;
+        }
+        // What one has taken for itself the other one cannot take.
+        while sources[claimed % 2].claim() {
+            claimed += 1;
+        }
+        assert!(claimed <= 1_000);
+        while sources.iter_mut().any(Source::claim) {
+            claimed += 1;
+        }
+        assert_eq!(claimed, 1_000);
+        assert!(sources.iter().all(Source::is_dry));
+    }
+}

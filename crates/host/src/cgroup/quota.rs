@@ -1,0 +1,97 @@
+//! How much CPU time the groups that we are in allow, whoever made them: a container, a job of CI.
+
+use super::discover::Hierarchies;
+use std::fs;
+use std::path::Path;
+
+/// The least quota of the groups of this process and those above it, in CPUs; `None`: there is none.
+pub(crate) fn quota() -> Option<f64> {
+    of(&Hierarchies::of_this_process())
+}
+
+fn of(hierarchies: &Hierarchies) -> Option<f64> {
+    let v1 = hierarchies.v1.get("cpu");
+    let v1 = v1.into_iter().flat_map(|own| own.ancestors()).filter_map(of_v1);
+    let v2 = hierarchies.unified.iter().flat_map(|unified| {
+        let above = unified.own.ancestors();
+        above
+            .take_while(|folder| folder.starts_with(&unified.mount))
+            .filter_map(of_v2)
+    });
+    v1.chain(v2).min_by(f64::total_cmp)
+}
+
+/// A quota of -1 is none.
+fn of_v1(folder: &Path) -> Option<f64> {
+    let number = |file: &str| {
+        fs::read_to_string(folder.join(file))
+            .ok()?
+            .trim()
+            .parse::<f64>()
+            .ok()
+    };
+    share(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
+}
+
+/// `max 100000` or `200000 100000`.
+fn of_v2(folder: &Path) -> Option<f64> {
+    let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+    let (quota, period) = text.trim().split_once(' ')?;
+    share(quota.parse().ok()?, period.parse().ok()?)
+}
+
+fn share(quota: f64, period: f64) -> Option<f64> {
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::discover::Unified;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn write(folder: &Path, file: &str, text: &str) {
+        fs::create_dir_all(folder).expect("made");
+        fs::write(folder.join(file), text).expect("written");
+    }
+
+    #[test]
+    fn the_tightest_of_version_2_holds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mount = folder.path().join("cgroup");
+        let own = mount.join("job/step");
+        let hierarchies = Hierarchies {
+            unified: Some(Unified {
+                mount: mount.clone(),
+                own: own.clone(),
+            }),
+            v1: BTreeMap::new(),
+        };
+        assert_eq!(of(&hierarchies), None);
+        write(&own, "cpu.max", "max 100000\n");
+        assert_eq!(of(&hierarchies), None);
+        write(&mount.join("job"), "cpu.max", "200000 100000\n");
+        write(&mount, "cpu.max", "400000 100000\n");
+        // Not ours: outside of the mount.
+        write(folder.path(), "cpu.max", "1000 100000\n");
+        assert_eq!(of(&hierarchies), Some(2.0));
+        write(&own, "cpu.max", "25000 50000\n");
+        assert_eq!(of(&hierarchies), Some(0.5));
+    }
+
+    #[test]
+    fn the_tightest_of_version_1_holds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = folder.path().join("docker/abc");
+        let hierarchies = Hierarchies {
+            unified: None,
+            v1: BTreeMap::from([("cpu".to_owned(), own.clone())]),
+        };
+        write(&own, "cpu.cfs_quota_us", "-1\n");
+        write(&own, "cpu.cfs_period_us", "100000\n");
+        assert_eq!(of(&hierarchies), None);
+        write(&folder.path().join("docker"), "cpu.cfs_quota_us", "150000\n");
+        write(&folder.path().join("docker"), "cpu.cfs_period_us", "100000\n");
+        assert_eq!(of(&hierarchies), Some(1.5));
+    }
+}

@@ -1,0 +1,79 @@
+//! The processes below one, as the kernel tells them. As a child subreaper (prctl(2)) the supervisor inherits every process
+//! whose parent ends, so also one that went into the background is still below it.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::fs;
+
+/// The parent of a process.
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    stat_field(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, 4)?
+        .parse()
+        .ok()
+}
+
+/// A field of `/proc/<pid>/stat` by its number in proc(5), 3 or above. The second one is the program's name in brackets,
+/// which may hold spaces and brackets itself.
+pub(crate) fn stat_field(stat: &str, number: usize) -> Option<&str> {
+    stat.get(stat.rfind(')')? + 2..)?.split(' ').nth(number - 3)
+}
+
+/// All processes below `root`, which is not among them. Zombies are.
+pub(crate) fn descendants(root: i32) -> Vec<i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
+        if let Some(parent) = parent_of(pid) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    while let Some(pid) = open.pop() {
+        let below = children.remove(&pid).unwrap_or_default();
+        open.extend(&below);
+        found.extend(below);
+    }
+    found
+}
+
+/// Whether a process is there and no zombie.
+pub(crate) fn lives(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.ok()
+        .is_some_and(|stat| !matches!(stat_field(&stat, 3), None | Some("Z" | "X")))
+}
+
+/// Sends a signal to each. One that has ended meanwhile is as good as signalled.
+pub(crate) fn signal(pids: &[i32], signal: Signal) {
+    for &pid in pids {
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let stat = "12 (a) b (c)) S 7 12 12 0";
+        assert_eq!(stat_field(stat, 3), Some("S"));
+        assert_eq!(stat_field(stat, 4), Some("7"));
+    }
+
+    #[test]
+    fn finds_a_child() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .expect("sleep runs");
+        let pid = child.id() as i32;
+        assert!(descendants(std::process::id() as i32).contains(&pid));
+        assert!(lives(pid));
+        child.kill().expect("killed");
+        child.wait().expect("waited for");
+        assert!(!lives(pid));
+    }
+}

@@ -1,0 +1,97 @@
+//! Which of the things of a load belong to which thread of the generator.
+
+/// A thread's part of things that are numbered over all threads: connections, arrivals, requests.
+///
+/// Thing `k` belongs to the connection `k % connections`, and connection `j` to the thread `j % threads`. So each connection
+/// has as many things as any other one, however many of them a thread has, and no thing belongs to two threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    thread: u32,
+    threads: u32,
+    connections: u32,
+}
+
+impl Partition {
+    /// The part of thread `thread` (from 0) of `threads`, which have `connections` together.
+    ///
+    /// # Panics
+    /// Where a thread would have no connection.
+    pub fn new(thread: u32, threads: u32, connections: u32) -> Self {
+        assert!(
+            thread < threads && threads <= connections,
+            "thread {thread} of {threads} with {connections} connections"
+        );
+        Self {
+            thread,
+            threads,
+            connections,
+        }
+    }
+
+    /// The number of this thread.
+    pub const fn thread(self) -> u32 {
+        self.thread
+    }
+
+    /// This thread's share of `whole` equal things.
+    pub const fn share(self, whole: u64) -> u64 {
+        whole / self.threads as u64 + ((self.thread as u64) < whole % self.threads as u64) as u64
+    }
+
+    /// Connections of this thread.
+    pub const fn connections(self) -> u32 {
+        self.share(self.connections as u64) as u32
+    }
+
+    /// The number over all threads of this thread's connection `own`.
+    pub const fn connection(self, own: u32) -> u32 {
+        self.thread + own * self.threads
+    }
+
+    /// The number over all threads of the `own`-th thing of this thread, from 0.
+    #[inline]
+    pub const fn number(self, own: u64) -> u64 {
+        // As it always is with one thread; this is done for each request.
+        if self.threads == 1 {
+            return own;
+        }
+        let (connections, mine) = (self.connections as u64, self.connections() as u64);
+        own / mine * connections + self.thread as u64 + own % mine * self.threads as u64
+    }
+
+    /// How many of the things below `number` belong to this thread.
+    pub const fn below(self, number: u64) -> u64 {
+        let (rounds, rest) = (number / self.connections as u64, number % self.connections as u64);
+        let (thread, threads) = (self.thread as u64, self.threads as u64);
+        rounds * self.connections() as u64 + (rest + threads - 1 - thread) / threads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn everything_belongs_to_one_thread_and_to_connections_evenly(threads in 1..9u32, more in 0..9u32) {
+            let connections = threads + more;
+            let parts: Vec<Partition> = (0..threads).map(|thread| Partition::new(thread, threads, connections)).collect();
+            let rounds = 3 * u64::from(connections);
+            let mut all: Vec<u64> = parts
+                .iter()
+                .flat_map(|part| (0..3 * u64::from(part.connections())).map(|own| part.number(own)))
+                .collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..rounds).collect::<Vec<u64>>());
+            let sum: u64 = parts.iter().map(|part| part.share(1_001)).sum();
+            prop_assert_eq!(sum, 1_001);
+            for part in parts {
+                for number in 0..rounds {
+                    let counted = (0..rounds).take_while(|&own| part.number(own) < number).count() as u64;
+                    prop_assert_eq!(part.below(number), counted);
+                }
+            }
+        }
+    }
+}

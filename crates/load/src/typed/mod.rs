@@ -1,0 +1,6 @@
+//! What people bring along as text: a line of `curl`, a list of URLs, a table of data. Text goes in, values come out; no file
+//! is opened here.
+
+pub mod curl;
+pub mod table;
+pub mod urls;

@@ -1,0 +1,126 @@
+//! A list of requests: one a line, `[WEIGHT] METHOD URL [BODY]`.
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlLine {
+    /// Its share, relative to the others.
+    pub weight: u32,
+    /// The method.
+    pub method: String,
+    /// The URL, or its path alone.
+    pub url: String,
+    /// What follows it on the line.
+    pub body: Option<String>,
+}
+
+/// What is wrong with a list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlsError {
+    /// No line at all.
+    #[error("there is no request in it: write one a line, as in `GET http://127.0.0.1:8080/a`")]
+    Empty,
+    /// A line without a URL.
+    #[error("line {line}: `{text}` is no request: write [WEIGHT] METHOD URL [BODY]")]
+    Line {
+        /// From 1 on.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// Weights that choose nothing.
+    #[error("line {line}: a weight is 1 to 1000000")]
+    Weight {
+        /// From 1 on.
+        line: usize,
+    },
+}
+
+/// Reads a list. Empty lines and those that begin with `#` say nothing.
+pub fn parse(text: &str) -> Result<Vec<UrlLine>, UrlsError> {
+    let mut all = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            all.push(parse_line(line, number + 1)?);
+        }
+    }
+    if all.is_empty() {
+        return Err(UrlsError::Empty);
+    }
+    Ok(all)
+}
+
+fn parse_line(text: &str, line: usize) -> Result<UrlLine, UrlsError> {
+    let wrong = || UrlsError::Line {
+        line,
+        text: text.to_owned(),
+    };
+    let (first, rest) = next_word(text);
+    let (weight, method, rest) = if first.bytes().all(|byte| byte.is_ascii_digit()) {
+        let weight: u32 = first.parse().map_err(|_| UrlsError::Weight { line })?;
+        if !(1..=1_000_000).contains(&weight) {
+            return Err(UrlsError::Weight { line });
+        }
+        let (method, rest) = next_word(rest);
+        (weight, method, rest)
+    } else {
+        (1, first, rest)
+    };
+    let (url, body) = next_word(rest);
+    let is_url = url.starts_with('/') || url.contains("://");
+    if method.is_empty()
+        || !method
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        || !is_url
+    {
+        return Err(wrong());
+    }
+    Ok(UrlLine {
+        weight,
+        method: method.to_owned(),
+        url: url.to_owned(),
+        body: (!body.is_empty()).then(|| body.to_owned()),
+    })
+}
+
+/// The first word, and what follows the space after it.
+fn next_word(text: &str) -> (&str, &str) {
+    match text.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim_start()),
+        None => (text, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_weights_and_bodies() {
+        let text = "# two\nGET http://h/a\n\n3 POST /b {\"a\": 1}\n";
+        let [first, second] = parse(text).expect("good").try_into().expect("two");
+        assert_eq!(
+            (first.weight, first.method.as_str(), first.body),
+            (1, "GET", None)
+        );
+        assert_eq!((second.weight, second.url.as_str()), (3, "/b"));
+        assert_eq!(second.body.as_deref(), Some("{\"a\": 1}"));
+    }
+
+    #[test]
+    fn what_is_no_list_is_told_with_its_line() {
+        for (text, part) in [
+            ("", "no request"),
+            ("# only\n", "no request"),
+            ("GET /a\nGET", "line 2"),
+            ("http://h/a", "line 1"),
+            ("0 GET /a", "weight"),
+            ("99999999999 GET /a", "weight"),
+            ("GET a", "METHOD URL"),
+        ] {
+            let told = parse(text).expect_err(text).to_string();
+            assert!(told.contains(part), "{told}");
+        }
+    }
+}

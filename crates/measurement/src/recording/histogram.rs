@@ -1,0 +1,165 @@
+//! Durations with three significant digits.
+
+use crate::Latency;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+
+/// Longest duration that is told apart, ns: one hour. Longer ones are recorded as this.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Durations in ns with three significant digits from 1 ns to one hour: an `HdrHistogram`.
+///
+/// Histograms of the same kind of duration merge without loss, in any order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram(hdrhistogram::Histogram<u64>);
+
+/// Text that is no histogram.
+#[derive(Debug, thiserror::Error)]
+#[error("not a base64 HdrHistogram V2: {0}")]
+pub struct HistogramError(String);
+
+impl Histogram {
+    /// An empty histogram. Takes about 260 KiB.
+    pub fn new() -> Self {
+        let histogram = hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
+        Self(histogram.expect("the bounds are valid"))
+    }
+
+    /// Records one duration, ns.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.0.saturating_record(ns);
+    }
+
+    /// Records `count` equal durations, ns.
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        self.0.saturating_record_n(ns, count);
+    }
+
+    /// Adds all durations of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        if !other.is_empty() {
+            self.0.add(&other.0).expect("all histograms have the same bounds");
+        }
+    }
+
+    /// Forgets all durations, keeps the memory.
+    pub fn clear(&mut self) {
+        if !self.is_empty() {
+            self.0.reset();
+        }
+    }
+
+    /// Durations recorded.
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The duration in ns that a share `quantile` (0 to 1) of all does not exceed; `None` when empty.
+    pub fn quantile(&self, quantile: f64) -> Option<u64> {
+        (!self.is_empty()).then(|| self.0.value_at_quantile(quantile).min(self.0.max()))
+    }
+
+    /// The mean in ns; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.0.mean())
+    }
+
+    /// The summary that reports show; `None` when empty.
+    pub fn summary(&self) -> Option<Latency> {
+        let at = |quantile| self.quantile(quantile);
+        Some(Latency {
+            mean: self.mean()?,
+            min: self.0.min(),
+            p50: at(0.5)?,
+            p75: at(0.75)?,
+            p90: at(0.9)?,
+            p95: at(0.95)?,
+            p99: at(0.99)?,
+            p99_9: at(0.999)?,
+            p99_99: at(0.9999)?,
+            max: self.0.max(),
+        })
+    }
+
+    /// Each bucket that holds something: its highest duration in ns and how many lie in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
+    /// `HdrHistogram` V2, compressed, base64.
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.0, &mut bytes)
+            .expect("writing to memory does not fail");
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads what [`Histogram::encode`] wrote.
+    pub fn decode(text: &str) -> Result<Self, HistogramError> {
+        let bytes = STANDARD
+            .decode(text.trim())
+            .map_err(|error| HistogramError(error.to_string()))?;
+        let read = Deserializer::new().deserialize(&mut bytes.as_slice());
+        let histogram: hdrhistogram::Histogram<u64> =
+            read.map_err(|error| HistogramError(error.to_string()))?;
+        let mut ours = Self::new();
+        ours.0
+            .add(histogram)
+            .map_err(|error| HistogramError(error.to_string()))?;
+        Ok(ours)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn merge_is_recording_all(left: Vec<u32>, right: Vec<u32>) {
+            let of = |values: &[u32]| {
+                let mut histogram = Histogram::new();
+                for &value in values {
+                    histogram.record(u64::from(value));
+                }
+                histogram
+            };
+            let mut merged = of(&left);
+            merged.merge(&of(&right));
+            prop_assert_eq!(&merged, &of(&[left, right].concat()));
+            prop_assert_eq!(Histogram::decode(&merged.encode()).expect("own text"), merged);
+        }
+
+        #[test]
+        fn three_digits_hold(ns in 1..HIGHEST_NS) {
+            let mut histogram = Histogram::new();
+            histogram.record(ns);
+            let found = histogram.quantile(0.5).expect("one duration");
+            prop_assert!((found as f64 / ns as f64 - 1.0).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn empty_has_no_quantile() {
+        assert_eq!(Histogram::new().quantile(0.5), None);
+        assert_eq!(Histogram::new().summary(), None);
+    }
+}

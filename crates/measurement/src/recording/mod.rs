@@ -1,0 +1,259 @@
+//! What a generator says at the end: the JSON object of `prony load --json`.
+
+mod histogram;
+mod network;
+mod outcome;
+
+use crate::Warning;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use histogram::{Histogram, HistogramError};
+pub use network::{Address, Handshakes, Network};
+pub use outcome::{Outcome, Outcomes};
+
+/// Version of the JSON. Keys are added, never renamed.
+pub const SCHEMA: u32 = 1;
+
+/// What one load gave: the JSON object of `prony load --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The URL as the user wrote it.
+    pub target: String,
+    /// `http1`, `http2` or `grpc`.
+    pub protocol: String,
+    /// The load, as the load crate writes it: an object with `kind`.
+    pub load: serde_json::Value,
+    /// Length of the measurement, s.
+    pub duration_s: f64,
+    /// How many requests.
+    pub requests: Requests,
+    /// Complete replies per second.
+    pub throughput_per_s: f64,
+    /// Valid replies per second.
+    pub goodput_per_s: f64,
+    /// What became of the requests.
+    pub outcomes: Outcomes,
+    /// Replies by status code.
+    pub status_codes: BTreeMap<String, u64>,
+    /// Bytes on the connections.
+    pub bytes: BytesMoved,
+    /// From the intended send to the end of the reply, ns.
+    pub response_time_ns: Option<Latency>,
+    /// From the actual send to the end of the reply, ns.
+    pub service_time_ns: Option<Latency>,
+    /// From the intended to the actual send, ns; in a closed loop there is none.
+    pub schedule_lag_ns: Option<Latency>,
+    /// From the actual send to the first byte of the reply, ns.
+    #[serde(default)]
+    pub first_byte_ns: Option<Latency>,
+    /// Time to establish a TCP connection, ns.
+    #[serde(default)]
+    pub connect_time_ns: Option<Latency>,
+    /// Time of a TLS handshake, ns.
+    #[serde(default)]
+    pub tls_time_ns: Option<Latency>,
+    /// Time of a whole sequence of operations, ns, where the workload is a sequence.
+    #[serde(default)]
+    pub sequence_time_ns: Option<Latency>,
+    /// Whole sequences per second, where the workload is a sequence.
+    #[serde(default)]
+    pub sequences_per_s: Option<f64>,
+    /// The messages of server-streaming gRPC calls, where there were any.
+    #[serde(default)]
+    pub messages: Option<Messages>,
+    /// The same per operation, in the workload's order.
+    #[serde(default)]
+    pub operations: Vec<OperationRecording>,
+    /// The connections.
+    pub connections: Connections,
+    /// The generator itself.
+    pub generator: Generator,
+    /// The measurement in pieces.
+    pub intervals: Vec<Interval>,
+    /// Response times: `HdrHistogram` V2, compressed, base64.
+    pub histogram: String,
+    /// A seeded sample of wrong replies.
+    #[serde(default)]
+    pub wrong_replies: Vec<WrongReply>,
+    /// Reasons to doubt these numbers.
+    pub warnings: Vec<Warning>,
+    /// Whether somebody ended the load before its time: the numbers are those until then.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// What the connections went through below the protocol.
+    #[serde(default)]
+    pub network: Option<Network>,
+    /// The log of requests, where one was wanted.
+    #[serde(default)]
+    pub log: Option<Log>,
+    /// The bodies that were decoded, where they are judged so.
+    #[serde(default)]
+    pub decoded: Option<DecodedBodies>,
+}
+
+/// Bodies that were decoded before they were judged, warm-up included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecodedBodies {
+    /// How many.
+    pub replies: u64,
+    /// Their bytes as they came.
+    pub encoded_bytes: u64,
+    /// Their bytes once they were decoded.
+    pub decoded_bytes: u64,
+}
+
+/// A log of requests in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Log {
+    /// The file.
+    pub path: String,
+    /// The share of the requests that are in it.
+    pub share: f64,
+    /// Lines that were written.
+    pub lines: u64,
+    /// Lines that are missing because the disk was too slow.
+    pub lost: u64,
+}
+
+/// The messages of server-streaming gRPC calls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    /// How many came in complete replies.
+    pub received: u64,
+    /// How many of them per second.
+    pub per_s: f64,
+    /// From the actual send to the end of the first message, ns.
+    pub first_ns: Option<Latency>,
+    /// From the actual send to the end of the last message, ns.
+    pub last_ns: Option<Latency>,
+}
+
+/// How many requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Were due in the measurement.
+    pub offered: u64,
+    /// Were sent.
+    pub sent: u64,
+    /// Got a complete reply.
+    pub completed: u64,
+    /// Got a valid reply.
+    pub valid: u64,
+}
+
+/// Bytes on the connections, in the measurement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BytesMoved {
+    /// To the service.
+    pub sent: u64,
+    /// From the service.
+    pub received: u64,
+}
+
+/// A distribution of durations, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Shortest.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 75th percentile.
+    pub p75: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p99_9: u64,
+    /// 99.99th percentile.
+    pub p99_99: u64,
+    /// Longest.
+    pub max: u64,
+}
+
+/// One operation's part of a [`Recording`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationRecording {
+    /// The operation.
+    pub name: String,
+    /// How many requests.
+    pub requests: Requests,
+    /// What became of them.
+    pub outcomes: Outcomes,
+    /// From the intended send to the end of the reply, ns.
+    pub response_time_ns: Option<Latency>,
+    /// Response times: `HdrHistogram` V2, compressed, base64.
+    pub histogram: String,
+}
+
+/// The connections of a load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Asked for (at once).
+    pub asked: u64,
+    /// Established when the measurement began; for arriving users: at most at once.
+    pub established: u64,
+    /// Made again after one ended.
+    pub reconnects: u64,
+}
+
+/// The generator itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Threads.
+    pub threads: u32,
+    /// CPU time of all threads in the measurement, s.
+    pub cpu_s: f64,
+    /// The busiest thread's share of its CPU in the measurement, 0 to 1.
+    pub busiest_thread: f64,
+    /// `io_uring` or `epoll`.
+    pub transport: String,
+    /// Whether the generator was the limit.
+    pub saturated: bool,
+}
+
+/// One piece of the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Begin, from the start of the phase, s.
+    pub start_s: f64,
+    /// Length, s.
+    pub length_s: f64,
+    /// Complete replies.
+    pub completed: u64,
+    /// Valid replies.
+    pub valid: u64,
+    /// Requests that failed, whatever the outcome.
+    pub errors: u64,
+    /// Median response time, ns.
+    pub response_time_ns_p50: Option<u64>,
+    /// 99th percentile of the response time, ns.
+    pub response_time_ns_p99: Option<u64>,
+}
+
+/// A reply that was not what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongReply {
+    /// The operation.
+    pub operation: String,
+    /// What was looked at.
+    pub what: String,
+    /// What should have come.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+impl Recording {
+    /// The response times.
+    pub fn response_times(&self) -> Result<Histogram, HistogramError> {
+        Histogram::decode(&self.histogram)
+    }
+}

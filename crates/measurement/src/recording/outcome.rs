@@ -1,0 +1,103 @@
+//! What became of a request.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a request. Each request has exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The reply is what the contract expects.
+    Valid,
+    /// Malformed, or its headers or body are not what was expected.
+    WrongReply,
+    /// A status (HTTP or gRPC) that was not expected.
+    Status,
+    /// No complete reply in time.
+    Timeout,
+    /// No connection could be made.
+    Refused,
+    /// The connection ended before the reply was complete.
+    Reset,
+    /// Was due but never sent: the backlog was full, or the load ended first.
+    NotSent,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of [`Outcomes`].
+    pub const ALL: [Self; 7] = [
+        Self::Valid,
+        Self::WrongReply,
+        Self::Status,
+        Self::Timeout,
+        Self::Refused,
+        Self::Reset,
+        Self::NotSent,
+    ];
+}
+
+/// How many requests had each outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcomes {
+    /// See [`Outcome::Valid`].
+    pub valid: u64,
+    /// See [`Outcome::WrongReply`].
+    pub wrong_reply: u64,
+    /// See [`Outcome::Status`].
+    pub status: u64,
+    /// See [`Outcome::Timeout`].
+    pub timeout: u64,
+    /// See [`Outcome::Refused`].
+    pub refused: u64,
+    /// See [`Outcome::Reset`].
+    pub reset: u64,
+    /// See [`Outcome::NotSent`].
+    pub not_sent: u64,
+}
+
+impl Outcomes {
+    /// Counts `count` requests with `outcome`.
+    #[inline]
+    pub const fn add(&mut self, outcome: Outcome, count: u64) {
+        let place = match outcome {
+            Outcome::Valid => &mut self.valid,
+            Outcome::WrongReply => &mut self.wrong_reply,
+            Outcome::Status => &mut self.status,
+            Outcome::Timeout => &mut self.timeout,
+            Outcome::Refused => &mut self.refused,
+            Outcome::Reset => &mut self.reset,
+            Outcome::NotSent => &mut self.not_sent,
+        };
+        *place += count;
+    }
+
+    /// How many requests had `outcome`.
+    pub const fn of(&self, outcome: Outcome) -> u64 {
+        match outcome {
+            Outcome::Valid => self.valid,
+            Outcome::WrongReply => self.wrong_reply,
+            Outcome::Status => self.status,
+            Outcome::Timeout => self.timeout,
+            Outcome::Refused => self.refused,
+            Outcome::Reset => self.reset,
+            Outcome::NotSent => self.not_sent,
+        }
+    }
+
+    /// Requests with any outcome.
+    pub fn total(&self) -> u64 {
+        Outcome::ALL.iter().map(|&outcome| self.of(outcome)).sum()
+    }
+
+    /// Requests that were not `valid`.
+    pub fn errors(&self) -> u64 {
+        self.total() - self.valid
+    }
+
+    /// Adds another count.
+    pub fn merge(&mut self, other: &Self) {
+        for outcome in Outcome::ALL {
+            self.add(outcome, other.of(outcome));
+        }
+    }
+}

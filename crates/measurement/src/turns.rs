@@ -1,0 +1,376 @@
+//! What services do that take turns: many short windows of one start, and the recording of all of them.
+
+use crate::{
+    BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording, Outcomes,
+    Recording, Requests, WrongReply,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Wrong replies that are kept of all windows together.
+const KEPT: usize = 5;
+
+/// The windows of one start of a service that took turns with others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Whether it stood still while others were loaded.
+    pub rested: bool,
+    /// CPU time that it used until its first window, ns: start, check and warm-up.
+    #[serde(default)]
+    pub warm_up_cpu_ns: Option<u64>,
+    /// Its windows, in the order of time.
+    pub windows: Vec<TurnWindow>,
+}
+
+/// One window of a service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnWindow {
+    /// Services that were up at the same time, from 0: those of the same round, group and block took turns.
+    #[serde(default)]
+    pub block: u32,
+    /// The cycle, from 0; different in each block. Windows of one cycle are compared with each other.
+    pub cycle: u32,
+    /// Its place within the cycle, from 0.
+    pub place: u32,
+    /// Length, s.
+    pub length_s: f64,
+    /// Complete replies.
+    pub completed: u64,
+    /// Valid replies.
+    pub valid: u64,
+    /// CPU time of the service's whole process tree, ns.
+    #[serde(default)]
+    pub cpu_ns: Option<u64>,
+    /// CPU time of everything that is neither service nor generator, ns.
+    #[serde(default)]
+    pub other_cpu_ns: Option<u64>,
+    /// Time that the hypervisor took from the machine, ns.
+    #[serde(default)]
+    pub steal_ns: Option<u64>,
+    /// Median response time, ns.
+    #[serde(default)]
+    pub response_time_ns_p50: Option<u64>,
+    /// 99th percentile of the response time, ns.
+    #[serde(default)]
+    pub response_time_ns_p99: Option<u64>,
+}
+
+impl TurnWindow {
+    /// CPU time of the service per complete reply, ns; `None` where either is not known.
+    pub fn cpu_ns_per_request(&self) -> Option<f64> {
+        let cpu = self.cpu_ns.filter(|&ns| ns > 0)?;
+        (self.completed > 0).then(|| cpu as f64 / self.completed as f64)
+    }
+
+    /// CPUs that neither the service nor the generator kept busy, with what the hypervisor took; `None` where it is not known.
+    pub fn others_cpus(&self) -> Option<f64> {
+        let taken = self.other_cpu_ns? + self.steal_ns.unwrap_or(0);
+        Some(taken as f64 / 1e9 / self.length_s.max(1e-9))
+    }
+
+    /// Valid replies per second.
+    pub fn goodput_per_s(&self) -> f64 {
+        self.valid as f64 / self.length_s.max(1e-9)
+    }
+}
+
+impl Recording {
+    /// One recording of several loads of the same job, in the order of time; `None` of none. Counts are added, distributions
+    /// of response times merged without loss. What cannot be merged without loss (service time, lag, first byte, sequences)
+    /// is left out.
+    pub fn join(windows: &[Self]) -> Result<Option<Self>, HistogramError> {
+        let Some(first) = windows.first() else {
+            return Ok(None);
+        };
+        let duration_s: f64 = windows.iter().map(|window| window.duration_s).sum();
+        let (requests, outcomes) = counts(windows.iter().map(|window| (window.requests, window.outcomes)));
+        let response = merged(windows.iter().map(|window| window.histogram.as_str()))?;
+        let weighted = |of: fn(&Self) -> f64| {
+            let sum: f64 = windows.iter().map(|window| of(window) * window.duration_s).sum();
+            if duration_s > 0.0 { sum / duration_s } else { 0.0 }
+        };
+        Ok(Some(Self {
+            duration_s,
+            requests,
+            throughput_per_s: weighted(|window| window.throughput_per_s),
+            goodput_per_s: weighted(|window| window.goodput_per_s),
+            outcomes,
+            status_codes: status_codes(windows),
+            bytes: bytes(windows),
+            response_time_ns: response.summary(),
+            // In a closed load both are one.
+            service_time_ns: response.summary().filter(|_| {
+                windows
+                    .iter()
+                    .all(|window| window.response_time_ns == window.service_time_ns)
+            }),
+            schedule_lag_ns: None,
+            first_byte_ns: None,
+            connect_time_ns: None,
+            tls_time_ns: None,
+            sequence_time_ns: None,
+            sequences_per_s: first
+                .sequences_per_s
+                .map(|_| weighted(|window| window.sequences_per_s.unwrap_or(0.0))),
+            messages: None,
+            operations: operations(windows)?,
+            connections: connections(windows),
+            generator: generator(windows),
+            intervals: intervals(windows),
+            histogram: response.encode(),
+            wrong_replies: wrong_replies(windows),
+            interrupted: windows.iter().any(|window| window.interrupted),
+            network: None,
+            log: None,
+            decoded: None,
+            warnings: warnings(windows),
+            ..first.clone()
+        }))
+    }
+}
+
+fn counts(parts: impl Iterator<Item = (Requests, Outcomes)>) -> (Requests, Outcomes) {
+    let mut sum = (Requests::default(), Outcomes::default());
+    for (requests, outcomes) in parts {
+        sum.0.offered += requests.offered;
+        sum.0.sent += requests.sent;
+        sum.0.completed += requests.completed;
+        sum.0.valid += requests.valid;
+        sum.1.merge(&outcomes);
+    }
+    sum
+}
+
+fn merged<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Histogram, HistogramError> {
+    let mut all = Histogram::new();
+    for text in texts {
+        all.merge(&Histogram::decode(text)?);
+    }
+    Ok(all)
+}
+
+fn status_codes(windows: &[Recording]) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (code, count) in windows.iter().flat_map(|window| &window.status_codes) {
+        *all.entry(code.clone()).or_default() += count;
+    }
+    all
+}
+
+fn bytes(windows: &[Recording]) -> BytesMoved {
+    BytesMoved {
+        sent: windows.iter().map(|window| window.bytes.sent).sum(),
+        received: windows.iter().map(|window| window.bytes.received).sum(),
+    }
+}
+
+/// Operations by name, in the order of the workload.
+fn operations(windows: &[Recording]) -> Result<Vec<OperationRecording>, HistogramError> {
+    let names = windows[0].operations.iter().map(|operation| &operation.name);
+    names
+        .map(|name| {
+            let parts: Vec<&OperationRecording> = windows
+                .iter()
+                .flat_map(|window| &window.operations)
+                .filter(|operation| operation.name == *name)
+                .collect();
+            let (requests, outcomes) = counts(parts.iter().map(|part| (part.requests, part.outcomes)));
+            let response = merged(parts.iter().map(|part| part.histogram.as_str()))?;
+            Ok(OperationRecording {
+                name: name.clone(),
+                requests,
+                outcomes,
+                response_time_ns: response.summary(),
+                histogram: response.encode(),
+            })
+        })
+        .collect()
+}
+
+fn connections(windows: &[Recording]) -> Connections {
+    let fewest = windows.iter().map(|window| window.connections.established).min();
+    Connections {
+        asked: windows[0].connections.asked,
+        established: fewest.unwrap_or(0),
+        reconnects: windows.iter().map(|window| window.connections.reconnects).sum(),
+    }
+}
+
+fn generator(windows: &[Recording]) -> Generator {
+    let busiest = windows.iter().map(|window| window.generator.busiest_thread);
+    let saturated = windows.iter().filter(|window| window.generator.saturated).count();
+    Generator {
+        cpu_s: windows.iter().map(|window| window.generator.cpu_s).sum(),
+        busiest_thread: busiest.fold(0.0, f64::max),
+        // One disturbed window is not the load.
+        saturated: 2 * saturated > windows.len(),
+        ..windows[0].generator.clone()
+    }
+}
+
+/// The intervals of all windows, each placed behind the windows before it.
+fn intervals(windows: &[Recording]) -> Vec<Interval> {
+    let mut begin = 0.0;
+    let mut all = Vec::new();
+    for window in windows {
+        all.extend(window.intervals.iter().map(|interval| Interval {
+            start_s: begin + interval.start_s,
+            ..*interval
+        }));
+        begin += window.duration_s;
+    }
+    all
+}
+
+fn wrong_replies(windows: &[Recording]) -> Vec<WrongReply> {
+    windows
+        .iter()
+        .flat_map(|window| &window.wrong_replies)
+        .take(KEPT)
+        .cloned()
+        .collect()
+}
+
+/// A doubt that most windows have, once. What one window alone has is a matter of that window.
+fn warnings(windows: &[Recording]) -> Vec<crate::Warning> {
+    let mut kinds: BTreeMap<crate::WarningKind, (usize, &crate::Warning)> = BTreeMap::new();
+    for window in windows {
+        let mut seen = std::collections::BTreeSet::new();
+        for warning in &window.warnings {
+            if seen.insert(warning.kind) {
+                kinds.entry(warning.kind).or_insert((0, warning)).0 += 1;
+            }
+        }
+    }
+    let most = kinds.into_values().filter(|(count, _)| 2 * count > windows.len());
+    most.map(|(_, warning)| warning.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, Latency, SCHEMA, Warning, WarningKind};
+
+    /// A window of half a second with these response times, ns.
+    #[allow(clippy::too_many_lines, reason = "it names each field of a recording")]
+    fn window(times: &[u64], warnings: Vec<Warning>) -> Recording {
+        let mut histogram = Histogram::new();
+        for &ns in times {
+            histogram.record(ns);
+        }
+        let count = times.len() as u64;
+        let requests = Requests {
+            offered: count + 1,
+            sent: count + 1,
+            completed: count,
+            valid: count,
+        };
+        let outcomes = Outcomes {
+            valid: count,
+            timeout: 1,
+            ..Outcomes::default()
+        };
+        let latency: Option<Latency> = histogram.summary();
+        Recording {
+            schema: SCHEMA,
+            target: "http://127.0.0.1/".to_owned(),
+            protocol: "http1".to_owned(),
+            load: serde_json::json!({"kind": "closed"}),
+            duration_s: 0.5,
+            requests,
+            throughput_per_s: count as f64 / 0.5,
+            goodput_per_s: count as f64 / 0.5,
+            outcomes,
+            status_codes: BTreeMap::from([("200".to_owned(), count)]),
+            bytes: BytesMoved {
+                sent: 10 * count,
+                received: 20 * count,
+            },
+            response_time_ns: latency,
+            service_time_ns: latency,
+            schedule_lag_ns: None,
+            first_byte_ns: None,
+            connect_time_ns: None,
+            tls_time_ns: None,
+            sequence_time_ns: None,
+            sequences_per_s: None,
+            messages: None,
+            operations: vec![OperationRecording {
+                name: "hello".to_owned(),
+                requests,
+                outcomes,
+                response_time_ns: latency,
+                histogram: histogram.encode(),
+            }],
+            connections: Connections {
+                asked: 4,
+                established: 4,
+                reconnects: 1,
+            },
+            generator: Generator {
+                threads: 1,
+                cpu_s: 0.25,
+                busiest_thread: 0.5,
+                transport: "epoll".to_owned(),
+                saturated: false,
+            },
+            intervals: vec![Interval {
+                start_s: 0.0,
+                length_s: 0.5,
+                completed: count,
+                valid: count,
+                errors: 1,
+                response_time_ns_p50: None,
+                response_time_ns_p99: None,
+            }],
+            histogram: histogram.encode(),
+            wrong_replies: Vec::new(),
+            interrupted: false,
+            network: None,
+            log: None,
+            decoded: None,
+            warnings,
+        }
+    }
+
+    #[test]
+    fn joined_windows_are_one_recording_of_all() {
+        let all: Vec<u64> = (1..=300).map(|number| number * 1_000).collect();
+        let parts: Vec<Recording> = all.chunks(100).map(|part| window(part, Vec::new())).collect();
+        let joined = Recording::join(&parts).expect("own histograms").expect("windows");
+        let whole = window(&all, Vec::new());
+        assert_eq!(joined.response_time_ns, whole.response_time_ns);
+        assert_eq!(joined.histogram, whole.histogram);
+        assert_eq!(joined.operations[0].histogram, whole.histogram);
+        assert_eq!((joined.requests.completed, joined.outcomes.timeout), (300, 3));
+        assert!((joined.duration_s - 1.5).abs() < 1e-9);
+        assert!((joined.throughput_per_s - 200.0).abs() < 1e-9);
+        assert_eq!(joined.bytes.received, 6_000);
+        assert_eq!(joined.connections.reconnects, 3);
+        assert_eq!(
+            joined
+                .intervals
+                .iter()
+                .map(|interval| interval.start_s)
+                .collect::<Vec<_>>(),
+            [0.0, 0.5, 1.0]
+        );
+    }
+
+    #[test]
+    fn a_doubt_of_one_window_is_not_a_doubt_of_all() {
+        let doubt = |kind| Warning::new(kind, "seen");
+        let parts = [
+            window(&[1], vec![doubt(WarningKind::LittlesLaw)]),
+            window(&[1], vec![doubt(WarningKind::Errors)]),
+            window(&[1], vec![doubt(WarningKind::Errors)]),
+        ];
+        let joined = Recording::join(&parts).expect("own histograms").expect("windows");
+        assert_eq!(joined.warnings, [doubt(WarningKind::Errors)]);
+    }
+
+    #[test]
+    fn none_joined_is_none() {
+        assert_eq!(Recording::join(&[]).expect("nothing to read"), None);
+    }
+}

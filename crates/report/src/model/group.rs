@@ -1,0 +1,187 @@
+//! A group of the report: the services that did the same work under the same load.
+
+use super::details::{Details, details};
+use super::words;
+use crate::{Input, ReportError, names};
+use prony_measurement::{Warning, WarningKind};
+use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Warnings that speak of the machine more than of the service: where every service has one, the numbers in it matter little.
+const OF_THE_MACHINE: [WarningKind; 4] = [
+    WarningKind::ScheduleLag,
+    WarningKind::NotSteady,
+    WarningKind::Noise,
+    WarningKind::Repeated,
+];
+
+/// The services that did the same work under the same load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupReport {
+    /// The contract.
+    pub contract: String,
+    /// The workload.
+    pub workload: String,
+    /// The load, as the load crate writes it.
+    pub load: Value,
+    /// The load in words.
+    pub load_text: String,
+    /// Requests offered per second, where the load has one rate.
+    pub offered_per_s: Option<f64>,
+    /// The highest rate that any service can reach under this load, where a backend sets one.
+    pub ceiling_per_s: Option<f64>,
+    /// The ceiling and its reason in words.
+    pub ceiling_text: Option<String>,
+    /// What the services are ranked by.
+    pub ranked_by: Metric,
+    /// Confidence of the intervals, and of all comparisons together, 0 to 1.
+    pub confidence: f64,
+    /// Relative difference that counts as none.
+    pub tie_band: f64,
+    /// How the comparisons were adjusted for their number.
+    pub adjustment: Option<Adjustment>,
+    /// Rounds with a trial that gave numbers.
+    pub rounds: u32,
+    /// The result in a sentence.
+    pub finding: String,
+    /// Those that the generator kept from their rank first, then best first, excluded ones last.
+    pub services: Vec<Row>,
+    /// All pairs of ranked services.
+    pub pairs: Vec<Pair>,
+    /// Reasons to doubt the whole group.
+    pub warnings: Vec<Warning>,
+}
+
+/// A service in a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Rank, estimates, warnings, and the reason where it is excluded.
+    #[serde(flatten)]
+    pub summary: ServiceSummary,
+    /// Where the numbers come from; `None` where no trial gave any.
+    pub details: Option<Details>,
+}
+
+impl Row {
+    /// The ranks that the data allows, `2–5`; of one alone `2`.
+    pub(crate) fn ranks(&self) -> Option<String> {
+        let (low, high) = (self.summary.rank_low?, self.summary.rank_high?);
+        Some(if low == high {
+            low.to_string()
+        } else {
+            format!("{low}–{high}")
+        })
+    }
+}
+
+impl GroupReport {
+    /// The group with all that the run knows of it.
+    pub(super) fn of(input: &Input<'_>, group: &Group) -> Result<Self, ReportError> {
+        let mut report = Self::bare(group);
+        for row in &mut report.services {
+            row.details = details(input.trials, group, &row.summary)?;
+        }
+        report.warnings.extend(warnings_of_all(&report.services, input));
+        report.finding = words::finding(group, |id| names::name(input.services, id));
+        let entry = planned(&input.run.plan)
+            .iter()
+            .find(|entry| is_planned_as(entry, group));
+        report.ceiling_per_s = entry.and_then(|entry| entry["ceiling_per_s"].as_f64());
+        report.ceiling_text = report
+            .ceiling_per_s
+            .map(|ceiling| words::ceiling(&group.load, ceiling));
+        Ok(report)
+    }
+
+    /// What the summary alone says: without details, and with services called by their ids.
+    pub(crate) fn bare(group: &Group) -> Self {
+        let row = |summary: &ServiceSummary| Row {
+            summary: summary.clone(),
+            details: None,
+        };
+        Self {
+            contract: group.contract.clone(),
+            workload: group.workload.clone(),
+            load: group.load.clone(),
+            load_text: words::describe_load(&group.load),
+            offered_per_s: words::one_rate(&group.load),
+            ceiling_per_s: None,
+            ceiling_text: None,
+            ranked_by: group.ranked_by,
+            confidence: group.confidence,
+            tie_band: group.tie_band,
+            adjustment: group.adjustment,
+            rounds: group.rounds,
+            finding: words::finding(group, ToString::to_string),
+            services: group.services.iter().map(row).collect(),
+            pairs: group.pairs.clone(),
+            warnings: group.warnings.clone(),
+        }
+    }
+
+    /// Whether the group says what a row's warning says: that the generator was the limit, or what holds for all services.
+    pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
+        let says = |said: &Warning| {
+            said.kind == warning.kind
+                && (said.text.ends_with(&warning.text) || OF_THE_MACHINE.contains(&warning.kind))
+        };
+        match warning.kind {
+            WarningKind::GeneratorSaturated => row.summary.generator_bound,
+            _ => self.warnings.iter().any(says),
+        }
+    }
+
+    /// Whether requests arrive on their own (open, users) rather than after replies.
+    pub(crate) fn is_open(&self) -> bool {
+        self.load.get("kind").and_then(Value::as_str) != Some("closed")
+    }
+}
+
+/// The groups of a plan.
+pub(super) fn planned(plan: &Value) -> &[Value] {
+    plan.get("groups")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Whether a group of a plan is this one.
+pub(super) fn is_planned_as(entry: &Value, group: &Group) -> bool {
+    // The load of a search is recorded as one of its own kind.
+    let searched =
+        group.load["kind"] == "capacity" && entry["search"]["objective"] == group.load["objective"];
+    entry["contract"] == group.contract.as_str()
+        && entry["workload"] == group.workload.as_str()
+        && (entry["load"] == group.load || searched)
+}
+
+/// What every service that gave numbers is warned of, each kind once: a reader who meets it at every row reads none.
+fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.summary.excluded.is_none()).collect();
+    let Some((first, others)) = measured.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let said = |warning: &Warning| {
+        // Where the generator was the limit, the group says it with the consequences.
+        if warning.kind == WarningKind::GeneratorSaturated {
+            return None;
+        }
+        let fits = |other: &Warning| {
+            other.kind == warning.kind
+                && (other.text == warning.text || OF_THE_MACHINE.contains(&warning.kind))
+        };
+        let theirs: Option<Vec<&Warning>> = others
+            .iter()
+            .map(|row| row.summary.warnings.iter().find(|other| fits(other)))
+            .collect();
+        let alike = theirs?.iter().all(|other| other.text == warning.text);
+        let whose = if alike {
+            "for all services".to_owned()
+        } else {
+            let name = names::name(input.services, &first.summary.id);
+            format!("for all services (the numbers are those of {name})")
+        };
+        Some(Warning::new(warning.kind, format!("{whose}: {}", warning.text)))
+    };
+    first.summary.warnings.iter().filter_map(said).collect()
+}

@@ -1,0 +1,97 @@
+//! Ways to compare all pairs at once, side by side: what each declares where nothing differs, and what it finds.
+//!
+//! `docs/method-notes.md` cites the table; Holm is the one in use.
+
+use super::studentized_range::StudentizedRange;
+use super::{Board, Noise, Source, one_loud, spread};
+use crate::distribution::no_difference;
+use crate::ranking::{holm, raw_differences};
+use std::collections::BTreeMap;
+use std::f64::consts::SQRT_2;
+
+const WAYS: [&str; 3] = ["Bonferroni", "Holm", "range"];
+
+/// Distributions of the range by the half degrees of freedom, each made once.
+#[derive(Default)]
+pub(super) struct Ranges(BTreeMap<(usize, u64), StudentizedRange>);
+
+impl Ranges {
+    fn beyond(&mut self, services: usize, freedom: f64, t: f64) -> f64 {
+        let halves = (2.0 * freedom).floor().max(2.0);
+        let range = self
+            .0
+            .entry((services, halves as u64))
+            .or_insert_with(|| StudentizedRange::new(services, halves / 2.0));
+        range.beyond(t * SQRT_2)
+    }
+}
+
+/// Which pairs each of [`WAYS`] declares different at 5 %.
+pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Vec<bool>; 3] {
+    let raws = raw_differences(table);
+    let count = raws.len() as f64;
+    let p_values: Vec<f64> = raws
+        .iter()
+        .map(|raw| no_difference(raw.point, raw.error, raw.freedom))
+        .collect();
+    let by_range = raws
+        .iter()
+        .map(|raw| ranges.beyond(table.len(), raw.freedom, raw.point.abs() / raw.error) <= 0.05);
+    [
+        p_values.iter().map(|p| p * count <= 0.05).collect(),
+        holm::adjust(&p_values).iter().map(|&p| p <= 0.05).collect(),
+        by_range.collect(),
+    ]
+}
+
+#[test]
+fn holm_errs_least_of_those_that_find_as_much() {
+    let boards = 300;
+    let mut ranges = Ranges::default();
+    for (name, deviations) in [
+        ("24 equal", vec![1.0; 24]),
+        ("24, one 5×", one_loud(24, 5.0)),
+        ("24, spread 4×", spread(24)),
+        ("8, spread 4×", spread(8)),
+    ] {
+        for rounds in [3, 5] {
+            let services = deviations.len();
+            let mut wrong = [0.0; 3];
+            let mut found = [0.0; 3];
+            let mut source = Source::new(51);
+            for _ in 0..boards {
+                let equal = Board {
+                    means: vec![0.0; services],
+                    deviations: deviations.clone(),
+                    ..Board::equal(1, rounds)
+                };
+                let apart = Board {
+                    means: (0..services).map(|service| service as f64).collect(),
+                    ..equal.clone()
+                };
+                let on_equal = declared(&source.board(&equal, Noise::Normal), &mut ranges);
+                let on_apart = declared(&source.board(&apart, Noise::Normal), &mut ranges);
+                for way in 0..WAYS.len() {
+                    wrong[way] += f64::from(u8::from(on_equal[way].contains(&true))) / f64::from(boards);
+                    let share = on_apart[way].iter().filter(|&&told| told).count();
+                    found[way] += share as f64 / on_apart[way].len() as f64 / f64::from(boards);
+                }
+            }
+            for (way, name_of) in WAYS.iter().enumerate() {
+                println!(
+                    "{name}, {rounds} rounds, {name_of}: {:.1} % false boards, {:.0} % of the pairs found where all differ",
+                    100.0 * wrong[way],
+                    100.0 * found[way]
+                );
+            }
+            assert!(
+                wrong[1] <= wrong[2] + 0.02,
+                "{name} {rounds}: Holm errs more than the range"
+            );
+            assert!(
+                found[1] >= found[0],
+                "{name} {rounds}: Holm finds less than Bonferroni"
+            );
+        }
+    }
+}

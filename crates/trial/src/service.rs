@@ -1,0 +1,90 @@
+//! Checks a service that has to be started first.
+
+use crate::check::{CheckReport, CheckRequest, check};
+use crate::trial::{start_backend, start_service, wait_until_ready};
+use crate::{Bench, Built, Failure, Seat, Start};
+use prony_contract::Contract;
+use prony_host::Process;
+use prony_load::Protocol;
+use prony_measurement::{Exclusion, Stage};
+use prony_plan::{Address, Limits, Service};
+
+/// A service and what it is checked against in one start.
+#[derive(Debug, Clone, Copy)]
+pub struct ServiceRequest<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// Where it was built.
+    pub built: &'a Built,
+    /// Contracts and what is spoken; all of them need a backend, or none does.
+    pub contracts: &'a [(&'a Contract, Protocol)],
+    /// Decides the random values of the cases.
+    pub seed: u64,
+    /// Whether cases that take long are tried too.
+    pub thorough: bool,
+}
+
+/// Lines of the log that are kept with a failure.
+const LOG_LINES: usize = 20;
+
+/// Starts a service, with a backend where its contracts need one, checks it and stops it. A report for each contract, in
+/// their order; the error is why it could not be checked.
+pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
+    if request.contracts.is_empty() {
+        return Ok(Vec::new());
+    }
+    with_service(bench, request, |requests, _| {
+        requests
+            .iter()
+            .map(|request| {
+                if bench.cancel.is_asked() {
+                    return Err(Failure::interrupted(Stage::Check));
+                }
+                Ok(check(request))
+            })
+            .collect()
+    })
+}
+
+/// Starts a service, with a backend where its contracts need one, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract, and the service's process. The error is why it could not be used.
+///
+/// # Panics
+///
+/// Where the request names no contract: it says what the service needs.
+pub fn with_service<T>(
+    bench: &Bench<'_>,
+    request: &ServiceRequest<'_>,
+    use_it: impl FnOnce(&[CheckRequest<'_>], &mut dyn Process) -> Result<T, Failure>,
+) -> Result<T, Exclusion> {
+    let (contract, _) = request.contracts[0];
+    let start = Start {
+        service: request.service,
+        built: request.built,
+        address: &Address::default(),
+        limits: Limits::default(),
+        network: None,
+    };
+    let seat = Seat::alone(bench.host, contract, None);
+    let without_log = |failure: Failure| failure.with_log(Vec::new());
+    let backend = start_backend(bench, contract, &seat).map_err(without_log)?;
+    let mut subject = start_service(bench, &start, &seat, backend).map_err(without_log)?;
+    let target = subject.target.clone();
+    let requests: Vec<CheckRequest<'_>> = request
+        .contracts
+        .iter()
+        .map(|&(contract, protocol)| CheckRequest {
+            contract,
+            target: &target,
+            protocol,
+            seed: request.seed,
+            thorough: request.thorough,
+        })
+        .collect();
+    let limit = request.service.start_timeout;
+    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench.cancel);
+    let used = ready.and_then(|_| use_it(&requests, &mut *subject.service));
+    // A service that does not stop rightly is killed, and its replies were judged already.
+    let _ = subject.service.stop();
+    used.map_err(|failure| failure.with_log(subject.service.log_tail(LOG_LINES)))
+}

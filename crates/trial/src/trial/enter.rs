@@ -1,0 +1,257 @@
+//! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
+
+use super::start::{self, PORTS, Start, Subject};
+use super::window::{self, Window};
+use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
+use crate::check::{self, CheckReport, CheckRequest};
+use crate::reach::is_listening;
+use crate::{Failure, Loading, Progress};
+use prony_host::Placement;
+use prony_load::Target;
+use prony_measurement::{
+    Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
+};
+use prony_plan::{Service, WorkersUse};
+
+/// A trial on its way: where, and with what.
+#[derive(Clone, Copy)]
+pub(super) struct Course<'a> {
+    pub(super) bench: &'a Bench<'a>,
+    pub(super) trial: &'a Trial<'a>,
+    pub(super) seat: &'a Seat,
+}
+
+/// A service that runs, fulfils its contract, and whose load has begun.
+pub struct Entered {
+    /// The service.
+    pub subject: Subject,
+    /// Its load.
+    pub loading: Box<dyn Loading>,
+    known: Known,
+}
+
+/// What is known of a service before its measurement.
+struct Known {
+    /// How it came up.
+    start_up: StartUp,
+    /// Reasons to doubt its numbers.
+    warnings: Vec<Warning>,
+    seat: Seat,
+}
+
+/// Starts the service of a trial, waits until it is ready, checks it and begins its load. The error has the service's log.
+pub fn enter(
+    bench: &Bench<'_>,
+    trial: &Trial<'_>,
+    seat: &Seat,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Entered, Exclusion> {
+    let course = Course { bench, trial, seat };
+    let entered = course.as_far_as(watch, |entered, _| Ok(entered));
+    entered.map_err(|(failure, log)| failure.with_log(log))
+}
+
+/// A step that failed, with the service that it failed for.
+pub(super) struct Broken {
+    failure: Failure,
+    subject: Box<Subject>,
+}
+
+impl Broken {
+    pub(super) fn new(failure: Failure, subject: Subject) -> Self {
+        Self {
+            failure,
+            subject: Box::new(subject),
+        }
+    }
+
+    /// Stops the service. Says why it failed, with the end of its log, and whether its port was taken between the moment at
+    /// which it was chosen and that at which the service bound it.
+    pub(super) fn leave(mut self) -> (Failure, Vec<String>, bool) {
+        let service = &mut self.subject.service;
+        let ended = service.ended();
+        // What failed is known already, and the service is killed in any case.
+        let _ = service.stop();
+        let target = &self.subject.target;
+        let taken = ended.is_some() && is_listening(&target.host, target.port);
+        let failure = blamed(self.failure, ended.as_ref());
+        (failure, service.log_tail(LOG_LINES), taken)
+    }
+}
+
+impl<'a> Course<'a> {
+    /// Starts the service, and goes with it as far as `go` does: again, on another port, where its port was taken. The error
+    /// has the service's log.
+    pub(super) fn as_far_as<T>(
+        self,
+        watch: &mut dyn FnMut(Progress),
+        mut go: impl FnMut(Entered, &mut dyn FnMut(Progress)) -> Result<T, Broken>,
+    ) -> Result<T, (Failure, Vec<String>)> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let subject = self.start().map_err(|failure| (failure, Vec::new()))?;
+            let entered = self.prepare(subject, watch);
+            match entered
+                .and_then(|entered| go(entered, watch))
+                .map_err(Broken::leave)
+            {
+                Ok(done) => return Ok(done),
+                Err((.., true)) if tries < PORTS => {}
+                Err((failure, log, _)) => return Err((failure, log)),
+            }
+        }
+    }
+
+    /// The service with the backend that it needs.
+    fn start(self) -> Result<Subject, Failure> {
+        let backend = start::start_backend(self.bench, self.trial.contract, self.seat)?;
+        start::start_service(self.bench, &Start::of(self.trial), self.seat, backend)
+    }
+
+    /// From its start until its load has begun.
+    fn prepare(self, mut subject: Subject, watch: &mut dyn FnMut(Progress)) -> Result<Entered, Broken> {
+        match self.known(&mut subject, watch) {
+            Err(failure) => Err(Broken::new(failure, subject)),
+            Ok(known) => self.load(Done { subject, known }),
+        }
+    }
+
+    /// Begins the load of this trial on a service that is up and fulfils its contract.
+    pub(super) fn load(self, done: Done) -> Result<Entered, Broken> {
+        match self.begin_load(&done.subject.target) {
+            Err(failure) => Err(Broken::new(failure, done.subject)),
+            Ok(loading) => Ok(Entered {
+                subject: done.subject,
+                loading,
+                known: done.known,
+            }),
+        }
+    }
+
+    /// From its start until its contract is checked.
+    fn known(self, subject: &mut Subject, watch: &mut dyn FnMut(Progress)) -> Result<Known, Failure> {
+        let target = subject.target.clone();
+        let request = self.request(&target);
+        let limit = self.trial.service.start_timeout;
+        let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench.cancel)?;
+        let checked = self.check(&request, watch)?;
+        let placement = &self.seat.placement;
+        let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];
+        let mut warnings: Vec<Warning> = doubts.into_iter().flatten().cloned().collect();
+        warnings.extend(one_cpu(self.trial.service, placement));
+        Ok(Known {
+            start_up,
+            warnings,
+            seat: self.seat.clone(),
+        })
+    }
+
+    /// What the service is asked before and after the load.
+    pub(super) fn request<'b>(self, target: &'b Target) -> CheckRequest<'b>
+    where
+        'a: 'b,
+    {
+        CheckRequest {
+            contract: self.trial.contract,
+            target,
+            protocol: self.trial.entry().protocol,
+            seed: self.trial.seed(),
+            thorough: false,
+        }
+    }
+
+    fn check(
+        self,
+        request: &CheckRequest<'_>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<CheckReport, Failure> {
+        if self.bench.cancel.is_now() {
+            return Err(Failure::interrupted(Stage::Check));
+        }
+        let report = check::check(request);
+        watch(Progress::Checked(Box::new(report.row(&self.trial.id()))));
+        match report.first_failure() {
+            None => Ok(report),
+            Some(failure) => Err(Failure::new(
+                Stage::Check,
+                format!("it breaks its contract: {failure}"),
+            )),
+        }
+    }
+
+    fn begin_load(self, target: &Target) -> Result<Box<dyn Loading>, Failure> {
+        let job = job::job(self.trial, target, self.seat);
+        let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
+        let log = self.seat.log(&self.bench.options.logs, "generator");
+        let cpus = &self.seat.placement.load.cpus;
+        self.bench.generator.begin(self.bench.host, &job, cpus, &log)
+    }
+}
+
+impl Entered {
+    /// The measurement begins: from here on its resources count.
+    pub fn begin_window(&mut self) -> Result<(), Failure> {
+        window::begin(&mut self.subject, &mut *self.loading)
+    }
+
+    /// The measurement ends.
+    pub fn end_window(&mut self) -> Result<Window, Failure> {
+        window::end(&mut self.subject, &mut *self.loading)
+    }
+
+    /// What it gave. Without a window nothing is known of resources. The service and its load end here.
+    pub fn measurement(
+        self,
+        recording: Recording,
+        steadiness: Steadiness,
+        window: Option<Window>,
+    ) -> Measurement {
+        self.done().measurement(recording, steadiness, window)
+    }
+
+    /// What is left of it when its load is over.
+    pub(super) fn done(self) -> Done {
+        Done {
+            subject: self.subject,
+            known: self.known,
+        }
+    }
+}
+
+/// A service whose load is over.
+pub(super) struct Done {
+    pub(super) subject: Subject,
+    known: Known,
+}
+
+impl Done {
+    /// What it gave.
+    pub(super) fn measurement(
+        &self,
+        recording: Recording,
+        steadiness: Steadiness,
+        window: Option<Window>,
+    ) -> Measurement {
+        let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
+        measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
+        measurement.generator_cpus = self.known.seat.placement.load.cpus.as_slice().to_vec();
+        measurement.warnings.extend(self.known.warnings.iter().cloned());
+        if self.known.seat.lane.is_some() {
+            // What the trials beside it used is not the noise of others.
+            measurement.other_cpu_ns = None;
+        }
+        measurement
+    }
+}
+
+fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {
+    let several = placement.service.cpus.len();
+    (service.workers.uses == WorkersUse::OneCpu && several > 1).then(|| {
+        let text = format!(
+            "it can use one of its {several} CPUs only ({})",
+            service.workers.how
+        );
+        Warning::new(WarningKind::OneCpu, text)
+    })
+}

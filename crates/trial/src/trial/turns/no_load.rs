@@ -1,0 +1,24 @@
+//! Nothing to do.
+
+use crate::Loading;
+use crate::generator::Heard;
+use prony_host::Usage;
+use prony_measurement::Command;
+use std::time::Duration;
+
+/// The load of a service that rests.
+pub(super) struct NoLoad;
+
+impl Loading for NoLoad {
+    fn next(&mut self, _: Duration) -> Heard {
+        Heard::Nothing
+    }
+
+    fn tell(&mut self, _: Command) {}
+
+    fn begin_window(&mut self) {}
+
+    fn end_window(&mut self) -> Option<Usage> {
+        None
+    }
+}

@@ -1,0 +1,13 @@
+//! Lines of curl: whatever is pasted, it is understood or refused.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prony_load::typed::curl;
+
+fuzz_target!(|text: &str| {
+    if let Ok(request) = curl::parse(text) {
+        assert!(request.url.contains("://"), "{request:?}");
+        assert!(request.body.is_none() || !request.headers.is_empty(), "a body has a type");
+    }
+});

@@ -1,0 +1,5 @@
+module go-echo
+
+go 1.25.0
+
+require github.com/labstack/echo/v5 v5.3.1

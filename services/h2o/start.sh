@@ -1,0 +1,6 @@
+#!/bin/sh
+# Writes h2o.conf for the address and the number of workers, and becomes h2o.
+set -eu
+sed -e "s/@HOST@/${HOST:-127.0.0.1}/" -e "s/@PORT@/${PORT:-8080}/" -e "s/@WORKERS@/${WORKERS:-$(nproc)}/" \
+    -e "s|@HERE@|$PWD|" h2o.conf.in > h2o.conf
+exec h2o --mode worker --conf h2o.conf

@@ -1,0 +1,331 @@
+//! `prony new contract`: drafts from every kind of source, tried against a server that runs.
+
+use crate::common::Ended;
+use axum::extract::{Json, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+
+/// How a shop answers: rightly, or with one member of another type.
+#[derive(Clone)]
+struct Shop {
+    price: Value,
+    asked: Arc<AtomicU64>,
+}
+
+/// A shop on a port of its own, as long as the test runs; gives its URL.
+fn shop(price: Value) -> String {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let shop = Shop {
+        price,
+        asked: Arc::default(),
+    };
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async move {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+                .await
+                .expect("a port");
+            sender
+                .send(listener.local_addr().expect("an address"))
+                .expect("the test waits");
+            let routes = axum::Router::new().fallback(answer).with_state(shop);
+            axum::serve(listener, routes).await.expect("it serves");
+        });
+    });
+    format!("http://{}", receiver.recv().expect("an address"))
+}
+
+/// Every request, for axum's own router would not decode the path.
+async fn answer(State(shop): State<Shop>, method: Method, uri: Uri, body: String) -> Response {
+    let price = &shop.price;
+    let query = uri
+        .query()
+        .unwrap_or_default()
+        .replace("%20", " ")
+        .replace("%26", "&");
+    let kind = query.strip_prefix("kind=").unwrap_or_default();
+    match (method.as_str(), decoded(uri.path()).as_str()) {
+        ("GET" | "HEAD", "/items") => {
+            Json(json!({ "kind": kind, "items": [{ "id": 1, "name": "{a} cup", "price": price }] }))
+                .into_response()
+        }
+        ("GET" | "HEAD", "/items/7") => {
+            Json(json!({ "id": 7, "name": "jug", "price": price, "note": null })).into_response()
+        }
+        ("POST", "/items") => {
+            let asked: Value = serde_json::from_str(&body).unwrap_or_default();
+            let made = json!({ "id": 8, "name": asked["name"], "price": price });
+            (StatusCode::CREATED, Json(made)).into_response()
+        }
+        ("GET" | "HEAD", "/visits") => {
+            let number = shop.asked.fetch_add(1, Ordering::Relaxed);
+            let id = format!("{number:08}");
+            Json(json!({ "visit": number, "of": "the shop", "price": price, "id": id })).into_response()
+        }
+        ("POST", "/login") if body == "user=ada&word=it%27s" => "welcome".into_response(),
+        ("POST", "/login") => StatusCode::UNAUTHORIZED.into_response(),
+        (_, "/items" | "/items/7" | "/visits" | "/login") => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// A path without its `%XX`.
+fn decoded(path: &str) -> String {
+    let mut parts = path.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        let (digits, rest) = part.split_at(part.len().min(2));
+        let byte = u8::from_str_radix(digits, 16).unwrap_or(b'?');
+        format!("{out}{}{rest}", char::from(byte))
+    })
+}
+
+/// A project, and the real binary in it.
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(TempDir::new().expect("a folder"));
+        project.write("prony.toml", "");
+        project
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.path().join(name), text).expect("a file");
+    }
+
+    fn prony(&self, arguments: &[&str]) -> Ended {
+        let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
+        prony
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_remove("PRONY_STORE");
+        let cache = self.0.path().join("cache");
+        Ended::of(
+            &prony
+                .env("XDG_CACHE_HOME", cache)
+                .env("NO_COLOR", "1")
+                .output()
+                .expect("prony runs"),
+        )
+    }
+
+    fn drafted(&self, arguments: &[&str]) -> String {
+        let ended = self.prony(&[&["new", "contract", "mine"], arguments].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        std::fs::read_to_string(self.0.path().join("contracts/mine/contract.toml")).expect("a contract")
+    }
+
+    /// The right shop passes and one that answers otherwise fails.
+    fn tells_apart(&self) {
+        let right = self.prony(&["check", "mine", "--url", &shop(json!(5))]);
+        assert_eq!(right.code, Some(0), "{}\n{}", right.out, right.err);
+        let wrong = self.prony(&["check", "mine", "--url", &shop(json!("five"))]);
+        assert_eq!(wrong.code, Some(3), "{}\n{}", wrong.out, wrong.err);
+    }
+
+    fn contracts(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path().join("contracts"));
+        let names = entries.into_iter().flatten().filter_map(Result::ok);
+        names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+const API: &str = r##"openapi: 3.1.0
+info: { title: Shop }
+paths:
+  /items:
+    get:
+      parameters: [{ name: kind, in: query, required: true, schema: { type: string }, example: tea & more }]
+      responses: { "200": { description: ok, content: { application/json: { schema: { $ref: "#/components/schemas/Items" } } } } }
+    post:
+      requestBody: { content: { application/json: { schema: { $ref: "#/components/schemas/Item" } } } }
+      responses: { "201": { description: made, content: { application/json: { schema: { $ref: "#/components/schemas/Item" } } } } }
+  /items/{id}:
+    get:
+      parameters: [{ name: id, in: path, required: true, schema: { type: integer, minimum: 7 } }]
+      responses: { "200": { description: ok, content: { application/json: { schema: { $ref: "#/components/schemas/Item" } } } } }
+components:
+  schemas:
+    Items:
+      type: object
+      required: [items]
+      properties: { items: { type: array, items: { $ref: "#/components/schemas/Item" } } }
+    Item:
+      type: object
+      required: [name, price]
+      properties: { id: { type: integer, readOnly: true }, name: { type: string }, price: { type: number } }
+"##;
+
+#[test]
+fn a_description_becomes_a_contract() {
+    let project = Project::new();
+    project.write("api.yaml", API);
+    let text = project.drafted(&["--openapi", "api.yaml"]);
+    assert!(text.contains("# api.yaml:5, GET /items\n"), "{text}");
+    assert!(text.contains("GET /items?kind=tea%20%26%20more"), "{text}");
+    project.tells_apart();
+}
+
+#[test]
+fn a_har_file_becomes_a_contract() {
+    let project = Project::new();
+    let entry = |method: &str, url: &str, (status, kind, body): (u16, &str, &str), post: Value| {
+        json!({
+            "request": { "method": method, "url": url, "postData": post, "headers": [
+                { "name": "Host", "value": "x" }, { "name": "Accept", "value": "*/*" }, { "name": "Authorization", "value": "Bearer abc" },
+                { "name": "Content-Type", "value": "application/json" } ] },
+            "response": { "status": status, "content": { "mimeType": kind, "text": body } }
+        })
+    };
+    let json_type = "application/json; charset=utf-8";
+    let items = r#"{"kind":"","items":[{"id":1,"name":"{a} cup","price":5}]}"#;
+    let har = json!({ "log": { "version": "1.2", "entries": [
+        entry("GET", "http://shop.example/items", (200, json_type, items), Value::Null),
+        entry("GET", "http://shop.example/items", (200, json_type, items), Value::Null),
+        entry("POST", "http://shop.example/items", (201, json_type, r#"{"id":8,"name":"$pot","price":5}"#),
+            json!({ "mimeType": "application/json", "text": "{\"name\":\"$pot\"}" })),
+        entry("POST", "http://shop.example/upload", (200, json_type, "{}"),
+            json!({ "mimeType": "image/png", "encoding": "base64", "text": "iVBORw0KGgo=" })),
+        entry("GET", "http://cdn.example/logo.png", (200, "image/png", "x"), Value::Null),
+        entry("GET", "http://shop.example/gone", (0, "", ""), Value::Null),
+    ] } });
+    project.write("shop.har", &har.to_string());
+    let text = project.drafted(&["--har", "shop.har"]);
+    for part in [
+        "a binary body",
+        "it has no reply",
+        "1 request(s) to other servers",
+        "is a secret of whoever sent it",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    assert_eq!(text.matches("[operation.").count(), 2, "{text}");
+    project.tells_apart();
+}
+
+#[test]
+fn lines_of_curl_are_recorded() {
+    let project = Project::new();
+    let url = shop(json!(5));
+    let text = project.drafted(&[
+        "--curl",
+        "curl 'http://shop.example/items/7' -H 'Accept: application/json'",
+        "--curl",
+        "curl http://shop.example/login -d user=ada -d 'word=it%27s'",
+        "--record",
+        &url,
+    ]);
+    assert!(
+        text.contains("text = \"welcome\"") && text.contains("name = \"jug\""),
+        "{text}"
+    );
+    project.tells_apart();
+}
+
+#[test]
+fn what_differs_between_two_replies_becomes_a_type() {
+    let project = Project::new();
+    let ended = project.prony(&[
+        "new",
+        "contract",
+        "mine",
+        "--record",
+        &format!("{}/visits", shop(json!(5))),
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for part in [
+        "getVisits: visit: 0 and then 1: integer",
+        "getVisits: id: `00000000` and then `00000001`: digits",
+    ] {
+        assert!(ended.err.contains(part), "no `{part}` in {}", ended.err);
+    }
+    let schemas =
+        std::fs::read_to_string(project.0.path().join("contracts/mine/schemas.json")).expect("schemas");
+    assert!(schemas.contains("\"const\": \"the shop\""), "{schemas}");
+    project.tells_apart();
+}
+
+#[test]
+fn a_collection_of_postman_becomes_a_contract() {
+    let project = Project::new();
+    let collection = json!({
+        "info": { "name": "Shop", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
+        "variable": [{ "key": "base", "value": "http://shop.example" }],
+        "auth": { "type": "bearer", "bearer": [{ "key": "token", "value": "{{token}}" }] },
+        "item": [{ "name": "items", "item": [
+            { "name": "One item", "request": { "method": "GET", "url": { "raw": "{{base}}/items/:id", "variable": [{ "key": "id", "value": "7" }] } },
+              "response": [{ "name": "ok", "code": 200, "header": [{ "key": "Content-Type", "value": "application/json" }],
+                "body": "{\"id\":7,\"name\":\"jug\",\"price\":5}" }] },
+            { "name": "Log in", "request": { "method": "POST", "url": "{{base}}/login", "body": { "mode": "urlencoded",
+                "urlencoded": [{ "key": "user", "value": "ada" }, { "key": "word", "value": "it's" }] } }, "response": [] },
+            { "name": "Upload", "request": { "method": "POST", "url": "{{base}}/up", "body": { "mode": "file", "file": { "src": "/a" } } } }
+        ] }]
+    });
+    project.write("shop.json", &collection.to_string());
+    let text = project.drafted(&["--postman", "shop.json"]);
+    for part in [
+        "[operation.One_item]",
+        "Authorization = \"Bearer {token}\"",
+        "`Upload` is left out",
+        "200 is a guess",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    project.tells_apart();
+}
+
+#[test]
+fn nothing_half_written_stays() {
+    let project = Project::new();
+    project.write("broken.yaml", "openapi: 3.1.0\npaths:\n  /a: [\n");
+    project.write("no.har", "{\"log\": {}}");
+    project.write("empty.json", "{\"info\": {}, \"item\": []}");
+    std::fs::write(project.0.path().join("binary"), [0xff, 0xfe, 0]).expect("a file");
+    for (arguments, expected) in [
+        (["--openapi", "broken.yaml"], "broken.yaml:"),
+        (["--openapi", "missing.yaml"], "cannot read missing.yaml"),
+        (["--openapi", "binary"], "it is no text in UTF-8"),
+        (["--har", "no.har"], "no.har:1: no HAR"),
+        (["--postman", "empty.json"], "no request in it"),
+        (
+            ["--curl", "curl -F a=b http://h/"],
+            "--curl number 1: `-F` of curl is not taken over",
+        ),
+        (["--record", "https://127.0.0.1:1/"], "speaks plain http"),
+        (
+            ["--record", "http://127.0.0.1:1/"],
+            "is the server there? Nothing was written",
+        ),
+    ] {
+        let ended = project.prony(&[&["new", "contract", "mine"], arguments.as_slice()].concat());
+        assert!(
+            ended.code != Some(0) && ended.err.contains(expected),
+            "{expected}: {ended:?}"
+        );
+        assert!(
+            project.contracts().is_empty(),
+            "{arguments:?} left {:?}",
+            project.contracts()
+        );
+    }
+    project.drafted(&[]);
+    let again = project.prony(&["new", "contract", "mine"]);
+    assert!(
+        again.code == Some(2) && again.err.contains("is there already: choose another name"),
+        "{again:?}"
+    );
+    let bad = project.prony(&["new", "contract", "My Api"]);
+    assert!(
+        bad.code == Some(2) && bad.err.contains("lower-case letters"),
+        "{bad:?}"
+    );
+    assert_eq!(project.contracts(), ["mine"]);
+}

@@ -1,0 +1,112 @@
+//! `prony run --resume` from outside: a run goes on where and with what it began, and nobody else measures it.
+
+use crate::common::{Checkout, Ended, signal, until};
+use std::process::Command;
+
+fn stored_trials(checkout: &Checkout) -> u64 {
+    let listed = checkout.prony(&["list", "runs", "--json"]);
+    if listed.code == Some(0) {
+        listed.json()["runs"][0]["trials"].as_u64().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+fn commit(checkout: &Checkout) {
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "services"],
+        &["commit", "-q", "--allow-empty", "-m", "as it is"],
+    ] {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(checkout.path(""));
+        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
+        let done = git.args(arguments).output().expect("git is needed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+    }
+}
+
+/// A run that Ctrl-C ended after its first trial.
+fn interrupted(checkout: &Checkout) {
+    let child = checkout.start(&["run", "toys", "--keep-disturbed"]);
+    until("a trial is stored", || stored_trials(checkout) >= 1);
+    signal(&child, "INT");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+}
+
+#[test]
+fn a_run_that_is_being_measured_is_not_continued() {
+    let checkout = Checkout::new(50, &["right"]);
+    let mut first = checkout.start(&["run", "toys", "--keep-disturbed"]);
+    until("a trial is stored", || stored_trials(&checkout) >= 1);
+    // As on other CPUs: the lock on those of this machine is not in the way.
+    let resume = |arguments: &[&str]| {
+        let mut command = checkout.command(arguments);
+        command.env("PRONY_LOCKS", checkout.path("other-locks"));
+        Ended::of(&command.output().expect("the binary starts"))
+    };
+    let refused = resume(&["run", "--resume", "--keep-disturbed"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let process = format!("process {}", first.id());
+    for part in ["is being measured by", &process, "before you continue"] {
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
+    }
+    // However the first one ends, the run is free with it.
+    first.kill().expect("KILL");
+    first.wait().expect("it is gone");
+    let free = resume(&["run", "--resume", "--dry-run"]);
+    assert_eq!(free.code, Some(0), "{free:?}");
+}
+
+#[test]
+fn a_run_goes_on_with_what_it_began_or_by_force() {
+    let checkout = Checkout::new(4, &["right"]);
+    commit(&checkout);
+    interrupted(&checkout);
+    let toy = "services/toy-right/toy.py";
+    let text = std::fs::read_to_string(checkout.path(toy)).expect("the toy");
+    checkout.write(toy, &format!("{text}# changed\n"));
+    commit(&checkout);
+    let database = rusqlite::Connection::open(checkout.path(".prony/store.db")).expect("the store");
+    let renamed = "UPDATE run SET record = json_set(record, '$.environment.cpu.model', 'Abacus')";
+    assert_eq!(database.execute(renamed, []).expect("the run"), 1);
+    drop(database);
+    let before = stored_trials(&checkout);
+    let refused = checkout.prony(&["run", "--resume", "--keep-disturbed"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for part in [
+        "CPU: Abacus then, ",
+        "commit: ",
+        "build of toy-right/current: ",
+        "--force",
+        "begin a new run",
+    ] {
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
+    }
+    assert_eq!(stored_trials(&checkout), before, "nothing is measured");
+    let forced = checkout.prony(&["run", "--resume", "--force", "--json", "--keep-disturbed"]);
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+    assert_eq!(stored_trials(&checkout), 4);
+    let warnings = forced.json()["warnings"].to_string();
+    assert!(
+        warnings.contains("under other circumstances than it began") && warnings.contains("Abacus"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn services_that_are_gone_cannot_go_on() {
+    let checkout = Checkout::new(50, &["right"]);
+    interrupted(&checkout);
+    let toml = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(toml)).expect("the service");
+    checkout.write(toml, &text.replace("\"current\"", "\"renamed\""));
+    let refused = checkout.prony(&["run", "--resume", "--force"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.err.contains("has no service toy-right/current"),
+        "{}",
+        refused.err
+    );
+}
