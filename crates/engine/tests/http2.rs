@@ -41,22 +41,28 @@ fn nginx_by_prior_knowledge() {
 #[test]
 fn nginx_sends_large_bodies_and_takes_them() {
     let server = nginx::start("h2c-large", "http2", "");
-    let load = job(
-        server.port,
-        Protocol::Http2,
-        (2, 3),
-        expecting(get("/large"), &large_body()),
+    let load = counted(
+        job(
+            server.port,
+            Protocol::Http2,
+            (2, 3),
+            expecting(get("/large"), &large_body()),
+        ),
+        12,
     );
     on_each_transport(&load, |recording| {
         assert_all_valid(recording);
         assert!(recording.bytes.received > 1 << 20);
     });
     // Its window is 64 KiB: the body goes in parts.
-    let load = job(
-        server.port,
-        Protocol::Http2,
-        (2, 3),
-        expecting(post("/", &large_body()), HELLO),
+    let load = counted(
+        job(
+            server.port,
+            Protocol::Http2,
+            (2, 3),
+            expecting(post("/", &large_body()), HELLO),
+        ),
+        12,
     );
     on_each_transport(&load, |recording| {
         assert_all_valid(recording);
@@ -319,11 +325,14 @@ fn settings_that_change_are_obeyed() {
             }
         }
     });
-    let load = job(
-        server.port,
-        Protocol::Http2,
-        (1, 16),
-        expecting(get("/changing"), HELLO),
+    let load = counted(
+        job(
+            server.port,
+            Protocol::Http2,
+            (1, 16),
+            expecting(get("/changing"), HELLO),
+        ),
+        100,
     );
     on_each_transport(&load, |recording| {
         assert_all_valid(recording);
@@ -450,6 +459,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
     });
     let mut load = job(stalling.port, Protocol::Http2, (1, 2), expecting(get("/"), HELLO));
     load.timeout_ns = 50_000_000;
+    load.target.reach.connect_timeout_ns = Some(10_000_000_000);
     on_each_transport(&load, |recording| {
         assert!(recording.outcomes.timeout > 0 && recording.outcomes.valid > 0);
         assert_eq!(recording.outcomes.errors(), recording.outcomes.timeout);

@@ -87,6 +87,13 @@ pub(crate) fn job(
     }
 }
 
+/// The job with an end after so many requests, however long a slow machine takes for them.
+pub(crate) fn counted(mut job: Job, requests: u64) -> Job {
+    job.limits.requests = Some(requests);
+    job.phases.measurement_ns = 20_000_000_000;
+    job
+}
+
 /// The job over TLS, with any certificate.
 pub(crate) fn over_tls(mut job: Job) -> Job {
     job.target.tls = Some(Tls {
