@@ -172,6 +172,11 @@ fn a_description_becomes_a_contract() {
     assert!(text.contains("# api.yaml:5, GET /items\n"), "{text}");
     assert!(text.contains("GET /items?kind=tea%20%26%20more"), "{text}");
     project.tells_apart();
+    let told = project
+        .prony(&["new", "contract", "other", "--openapi", "api.yaml", "--json"])
+        .json();
+    assert_eq!(told["contract"], "other", "{told}");
+    assert_eq!(told["operations"].as_array().map(Vec::len), Some(3), "{told}");
 }
 
 #[test]

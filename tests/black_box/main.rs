@@ -15,6 +15,7 @@ mod run;
 mod skip;
 mod starts;
 mod suites;
+mod there;
 mod turns;
 mod view;
 mod walk;

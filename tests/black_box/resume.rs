@@ -67,6 +67,11 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     let toy = "services/toy-right/toy.py";
     let text = std::fs::read_to_string(checkout.path(toy)).expect("the toy");
     checkout.write(toy, &format!("{text}# changed\n"));
+    let file = "contracts/hello/contract.toml";
+    let contract = std::fs::read_to_string(checkout.path(file)).expect("a contract");
+    // Until now it is the one of the repository.
+    std::fs::remove_file(checkout.path("contracts")).expect("a link");
+    checkout.write(file, &format!("{contract}# changed\n"));
     commit(&checkout);
     let database = rusqlite::Connection::open(checkout.path(".prony/store.db")).expect("the store");
     let renamed = "UPDATE run SET record = json_set(record, '$.environment.cpu.model', 'Abacus')";
@@ -79,6 +84,7 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
         "CPU: Abacus then, ",
         "commit: ",
         "build of toy-right/current: ",
+        "contract hello: ",
         "--force",
         "begin a new run",
     ] {

@@ -69,6 +69,13 @@ fn a_project_is_made_once_and_changes_nothing() {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path(".gitignore"), "target").expect("a file");
     std::fs::write(path("go.mod"), "module mine\n").expect("a file");
+    let elsewhere = TempDir::new().expect("a folder");
+    let told = shell(elsewhere.path(), "prony init --json --language go").json();
+    assert_eq!(
+        (&told["service"], &told["suite"]),
+        (&"go-mine".into(), &"mine".into()),
+        "{told}"
+    );
     let made = shell(folder.path(), "prony init");
     assert_eq!(made.code, Some(0), "{made:?}");
     assert!(

@@ -152,8 +152,16 @@ fn bad_input_is_told_with_what_there_is() {
     assert!(text(&output.stderr).contains("no connection"), "{output:?}");
 }
 
+/// Built as `scripts/test-services` builds it, without the optimisation that takes most of the time.
+const UNOPTIMISED: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
+];
+
 #[test]
 fn a_reference_service_is_started_for_it() {
+    let call = |arguments: &[&str]| command(arguments).envs(UNOPTIMISED).output().expect("prony runs");
     let output = call(&["person", "getPerson", "1", "--grpc"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let person = json(&output);

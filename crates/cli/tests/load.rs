@@ -258,3 +258,24 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
         "{none}"
     );
 }
+
+/// The last line says how fast, how slow at its worst, how many errors, and whether to believe it.
+#[test]
+fn the_last_line_answers() {
+    let url = server();
+    let last = |more: &[&str]| {
+        let output = prony(&[&["load", "-c", "2", "--expect", "hello"], more].concat());
+        let text = String::from_utf8(output.stdout.clone()).expect("text");
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    let fine = last(&[&url, "-n", "2000"]);
+    assert!(
+        fine.contains(" valid replies/s, p99 ") && fine.contains(", no errors: "),
+        "{fine}"
+    );
+    let wrong = last(&[&format!("{url}/wrong"), "-n", "200"]);
+    assert!(wrong.contains(", nothing but errors: "), "{wrong}");
+    // Too few replies for a p99; a machine that stumbles may bring another doubt before that one.
+    let few = last(&[&url, "-n", "20"]);
+    assert!(!few.ends_with("nothing speaks against it"), "{few}");
+}

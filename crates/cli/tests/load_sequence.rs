@@ -1,26 +1,19 @@
 //! `prony load --sequence`: users who carry values from one reply to the next request, against a shop that believes nobody.
 
+mod common;
+
+use common::{json_of, listen, prony, told};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-fn prony(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .output()
-        .expect("prony runs")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", told(output));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+/// What a load of a file of steps gave.
+fn load(shop: &Shop, path: &str, switches: &[&str]) -> Value {
+    let output = prony(&[&["load", &shop.url, "--sequence", path, "--json"], switches].concat());
+    assert!(output.status.success(), "{}", told(&output));
+    json_of(&output)
 }
 
 /// What became of the requests by its name; 0 where the name is not there.
@@ -47,16 +40,10 @@ struct Shop {
 impl Shop {
     /// `per_connection`: so many requests are answered on a connection before it is closed.
     fn start(per_connection: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
         let books = Arc::<Mutex<Books>>::default();
         let kept = Arc::clone(&books);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let books = Arc::clone(&kept);
-                std::thread::spawn(move || serve(stream, &books, per_connection));
-            }
-        });
+        let port = listen(move |stream| serve(stream, &kept, per_connection));
+        let url = format!("http://127.0.0.1:{port}");
         Self { url, books }
     }
 }
@@ -184,7 +171,7 @@ fn files(sequence: &str, users: &str) -> (tempfile::TempDir, String) {
 
 #[test]
 fn values_of_replies_go_into_later_requests_of_the_same_user() {
-    for load in [
+    for switches in [
         &["-n", "300", "-c", "8"] as &[&str],
         &["-n", "300", "-c", "3", "-t", "2"],
         &["-n", "300", "--rate", "500", "-c", "4"],
@@ -192,26 +179,24 @@ fn values_of_replies_go_into_later_requests_of_the_same_user() {
     ] {
         let shop = Shop::start(usize::MAX);
         let (_folder, path) = files(SEQUENCE, "user,age\nalice,1\nbob,2\ncarol,3\n");
-        let mut line = vec!["load", &shop.url, "--sequence", &path, "--json"];
-        line.extend(load);
-        let result = json(&prony(&line));
+        let result = load(&shop, &path, switches);
         let books = shop.books.lock().expect("no panic");
         for name in ["status", "wrong_reply"] {
-            assert_eq!(outcome(&result, name), 0, "{load:?}: {}", result["outcomes"]);
+            assert_eq!(outcome(&result, name), 0, "{switches:?}: {}", result["outcomes"]);
         }
-        if load.contains(&"-n") {
+        if switches.contains(&"-n") {
             assert_eq!(
                 outcome(&result, "valid"),
                 books.read * 3,
-                "{load:?}: {}",
+                "{switches:?}: {}",
                 result["outcomes"]
             );
         }
-        assert!(books.read > 0, "{load:?}");
+        assert!(books.read > 0, "{switches:?}");
         let mut users = books.logins.clone();
         users.sort();
         users.dedup();
-        assert_eq!(users, ["alice", "bob", "carol"], "{load:?}");
+        assert_eq!(users, ["alice", "bob", "carol"], "{switches:?}");
     }
 }
 
@@ -220,17 +205,7 @@ fn values_of_replies_go_into_later_requests_of_the_same_user() {
 fn a_sequence_keeps_its_values_when_its_connection_is_closed() {
     let shop = Shop::start(2);
     let (_folder, path) = files(SEQUENCE, "user\nalice\nbob\n");
-    let result = json(&prony(&[
-        "load",
-        &shop.url,
-        "--sequence",
-        &path,
-        "-n",
-        "120",
-        "-c",
-        "6",
-        "--json",
-    ]));
+    let result = load(&shop, &path, &["-n", "120", "-c", "6"]);
     let books = shop.books.lock().expect("no panic");
     for name in ["status", "wrong_reply"] {
         assert_eq!(outcome(&result, name), 0, "{}", result["outcomes"]);
@@ -243,24 +218,29 @@ fn each_row_is_used_once_where_that_is_asked_for() {
     let once = SEQUENCE.replace("\"users.csv\"", "{ file = \"users.csv\", pick = \"once\" }");
     let (_folder, path) = files(&once, "user\na\nb\nc\nd\ne\n");
     let shop = Shop::start(usize::MAX);
-    let result = json(&prony(&[
-        "load",
-        &shop.url,
-        "--sequence",
-        &path,
-        "-c",
-        "3",
-        "-d",
-        "60s",
-        "--json",
-    ]));
+    let result = load(&shop, &path, &["-c", "3", "-d", "60s"]);
     assert_eq!(outcome(&result, "valid"), 15, "{}", result["outcomes"]);
     let mut users = shop.books.lock().expect("no panic").logins.clone();
     users.sort();
     assert_eq!(users, ["a", "b", "c", "d", "e"]);
-    let output = prony(&["load", &shop.url, "--sequence", &path, "--warmup", "1s"]);
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(told(&output).contains("leave --warmup out"), "{}", told(&output));
+    // Neither a warm-up nor a second thread may use a row that another one has.
+    for (switch, value) in [("--warmup", "1s"), ("--threads", "2")] {
+        let output = prony(&["load", &shop.url, "--sequence", &path, switch, value]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(
+            told(&output).contains(&format!("leave {switch} out")),
+            "{}",
+            told(&output)
+        );
+    }
+    let shop = Shop::start(usize::MAX);
+    let many: Vec<String> = (0..300).map(|number| format!("u{number}")).collect();
+    let (_folder, path) = files(&once, &format!("user\n{}\n", many.join("\n")));
+    load(&shop, &path, &["-c", "64", "-d", "60s", "--threads", "auto"]);
+    let mut users = shop.books.lock().expect("no panic").logins.clone();
+    users.sort();
+    users.dedup();
+    assert_eq!(users.len(), 300);
 }
 
 #[test]
@@ -278,17 +258,7 @@ fn a_value_that_is_missing_ends_the_sequence_and_is_named() {
         let changed = SEQUENCE.replace(from, to);
         assert_ne!(changed, SEQUENCE);
         let (_folder, path) = files(&changed, "user\nalice\n");
-        let result = json(&prony(&[
-            "load",
-            &shop.url,
-            "--sequence",
-            &path,
-            "-n",
-            "12",
-            "-c",
-            "2",
-            "--json",
-        ]));
+        let result = load(&shop, &path, &["-n", "12", "-c", "2"]);
         assert!(
             outcome(&result, "wrong_reply") > 0,
             "{name}: {}",

@@ -131,6 +131,16 @@ fn a_file_that_names_nobody_is_bad_input() {
     assert!(told(&plain).contains("https://"), "{}", told(&plain));
     let both = server.load(&["--cacert", authority, "--insecure"]);
     assert_eq!(both.status.code(), Some(2), "{}", told(&both));
+    let line = [
+        "load",
+        "--curl",
+        "curl -k https://127.0.0.1:1/",
+        "--cacert",
+        authority,
+    ];
+    let both = prony(&line);
+    assert_eq!(both.status.code(), Some(2), "{}", told(&both));
+    assert!(told(&both).contains("its -k trusts any"), "{}", told(&both));
 }
 
 #[test]

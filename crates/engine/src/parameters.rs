@@ -56,9 +56,8 @@ impl<'a> Values<'a> {
             Source::Counter { start } => decimal(start.wrapping_add(self.number), out),
             Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),
             Source::Random { low, high } => {
-                // The high half of the product maps 64 random bits to the range without a division.
                 let span = u128::from(high - low) + 1;
-                decimal(low + ((u128::from(random(0)) * span) >> 64) as u64, out);
+                decimal(low + below(random(0), span), out);
             }
             Source::Hex { digits } => {
                 for digit in 0..*digits {
@@ -79,9 +78,7 @@ impl<'a> Values<'a> {
                 let row = match pick {
                     Pick::InTurn | Pick::Once => self.number % rows,
                     // Of the number alone, so that all columns of a table give the same row.
-                    Pick::Random => {
-                        ((u128::from(mix(seed ^ mix(self.number))) * u128::from(rows)) >> 64) as u64
-                    }
+                    Pick::Random => below(mix(seed ^ mix(self.number)), u128::from(rows)),
                 };
                 out.extend_from_slice(values[row as usize].as_bytes());
             }
@@ -92,6 +89,11 @@ impl<'a> Values<'a> {
 
 fn decimal(value: u64, out: &mut Vec<u8>) {
     write!(out, "{value}").expect("writing to memory does not fail");
+}
+
+/// 64 random bits as a number below `span`, which is 2^64 at most: the high half of their product, without a division.
+pub(crate) const fn below(random: u64, span: u128) -> u64 {
+    ((random as u128 * span) >> 64) as u64
 }
 
 /// The finaliser of `SplitMix64` (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).

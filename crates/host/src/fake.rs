@@ -1,7 +1,8 @@
 //! A host without a machine, for tests of what stands above: processes are scripts of values.
 
 use crate::{
-    Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage, topology::Core,
+    AttachSpec, Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
+    topology::Core,
 };
 use prony_measurement::{Environment, Warning};
 use std::io::{Read, Write};
@@ -97,6 +98,11 @@ impl Host for FakeHost {
             }),
             None => Ok(Box::new(behaviour)),
         }
+    }
+
+    fn attach(&self, _: &AttachSpec) -> Result<Box<dyn Process>, HostError> {
+        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Box::new(behaviour.clone()))
     }
 
     fn environment(&self) -> Environment {

@@ -1,9 +1,9 @@
 //! A [`Host`], and the [`Process`]es on it.
 
-use crate::{Cpus, Ending, HostError, MachineUsage, ProcessSpec, Topology, Usage};
+use crate::{AttachSpec, Cpus, Ending, HostError, MachineUsage, ProcessSpec, Topology, Usage};
 use prony_measurement::{Environment, Warning};
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A place where processes run.
 pub trait Host: Send + Sync {
@@ -18,6 +18,9 @@ pub trait Host: Send + Sync {
 
     /// Starts a process. It ends with the returned value, or with this process, whichever is first.
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError>;
+
+    /// Looks at a process that runs already. It runs on whatever the returned value is told: to rest, to stop.
+    fn attach(&self, spec: &AttachSpec) -> Result<Box<dyn Process>, HostError>;
 
     /// Where and with what processes run here. Slow: some milliseconds.
     fn environment(&self) -> Environment;
@@ -72,4 +75,73 @@ pub trait Process: Send {
 
     /// The last lines of its log.
     fn log_tail(&self, lines: usize) -> Vec<String>;
+}
+
+/// A process that runs already, nobody knows where: it is reached, and that is all.
+#[derive(Debug, Clone, Copy)]
+pub struct Unseen {
+    since: Instant,
+}
+
+impl Unseen {
+    /// From now on.
+    pub fn now() -> Self {
+        Self {
+            since: Instant::now(),
+        }
+    }
+}
+
+impl Process for Unseen {
+    fn pid(&self) -> u32 {
+        0
+    }
+
+    fn address(&self) -> Option<&str> {
+        None
+    }
+
+    fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &[]
+    }
+
+    fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)> {
+        None
+    }
+
+    fn ended(&mut self) -> Option<Ending> {
+        None
+    }
+
+    fn memory_bytes(&mut self) -> Option<u64> {
+        None
+    }
+
+    fn rest(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn wake(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn begin_window(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn end_window(&mut self) -> Result<Usage, HostError> {
+        Ok(Usage::default())
+    }
+
+    fn stop(&mut self) -> Result<Ending, HostError> {
+        Ok(Ending::default())
+    }
+
+    fn log_tail(&self, _: usize) -> Vec<String> {
+        Vec::new()
+    }
 }

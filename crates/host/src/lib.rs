@@ -25,9 +25,11 @@ pub use cpus::{Cpus, CpusError};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};
 pub use folder::{free_bytes, writable};
-pub use host::{Host, Process};
+pub use host::{Host, Process, Unseen};
 pub use local::Local;
 pub use placement::{Place, Placement};
-pub use process::{Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why};
+pub use process::{
+    AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
+};
 pub use supervisor::supervise;
 pub use topology::{Core, Topology, Wants};

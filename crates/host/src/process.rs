@@ -41,6 +41,29 @@ pub struct ProcessSpec {
     pub sample_every: Option<Duration>,
 }
 
+/// A process that runs already. prony neither starts nor stops it, nor limits what it uses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttachSpec {
+    /// What to call it, in messages.
+    pub name: String,
+    /// Where its resources are read.
+    pub attached: Attached,
+    /// CPUs of the process that reads them; empty: all.
+    pub supervisor_cpus: Cpus,
+    /// Time between two samples; `None`: one a second.
+    pub sample_every: Option<Duration>,
+}
+
+/// What runs already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attached {
+    /// A process and everything below it.
+    Pid(i32),
+    /// All in a control group and in the groups below it: its folder, or its path as `/proc/PID/cgroup` has it.
+    Cgroup(PathBuf),
+}
+
 /// What a process tree may use; `None`: as much as there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {

@@ -143,9 +143,9 @@ impl Store {
             let mut statement = self.connection.prepare_cached(
                 "SELECT id, suite, started_at, ended_at, planned_trials,
                         (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id),
-                        (SELECT count(*) FROM trial WHERE trial.run = run.id AND excluded AND NOT EXISTS (
-                            SELECT 1 FROM trial AS later WHERE later.run = trial.run
-                                AND later.place = trial.place AND later.sequence > trial.sequence))
+                        (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id AND NOT EXISTS (
+                            SELECT 1 FROM trial AS valid WHERE valid.run = trial.run
+                                AND valid.place = trial.place AND NOT valid.excluded))
                  FROM run ORDER BY started_at DESC, rowid DESC",
             )?;
             statement

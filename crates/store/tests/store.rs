@@ -115,6 +115,12 @@ fn runs_are_listed_newest_first_and_found_by_a_part() {
         (runs[1].trials, runs[1].excluded_trials, runs[1].planned_trials),
         (1, 1, 4)
     );
+    // Once a trial of this place gave numbers, a repeat that fails takes nothing away.
+    let database = rusqlite::Connection::open(store.path()).expect("opens");
+    let first = "UPDATE trial SET excluded = 0 WHERE sequence = (SELECT min(sequence) FROM trial)";
+    assert_eq!(database.execute(first, []).expect("changes"), 1);
+    let listed = store.runs().expect("lists");
+    assert_eq!((listed[1].trials, listed[1].excluded_trials), (1, 0));
     assert_eq!(store.find_run("latest").expect("finds"), "2026-11-22-quick");
     assert_eq!(store.find_run("2026-11-20").expect("finds"), "2026-11-20-hello");
     assert_eq!(store.find_run("hello").expect("finds"), "2026-11-20-hello");

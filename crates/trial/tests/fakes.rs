@@ -373,6 +373,11 @@ fn no_valid_reply_and_errors_are_exclusions() {
         none.reason,
         "no reply in the measurement was valid (5 wrong reply, 2 timeout)"
     );
+    let silent = reason(Outcomes::default(), false).expect_err("excluded");
+    assert_eq!(
+        silent.reason,
+        "no reply in the measurement was valid (nothing was answered)"
+    );
     let some = Outcomes {
         valid: 100,
         reset: 1,

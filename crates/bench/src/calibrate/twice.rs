@@ -4,7 +4,7 @@ use crate::error::Told as _;
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
 use prony_load::{Load, Protocol};
 use prony_measurement::TrialRecord;
-use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
+use prony_plan::{Catalogue, Class, GroupPlan, Plan, Reached, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_store::Store;
 use prony_trial::RunEnd;
 use std::collections::BTreeMap;
@@ -75,10 +75,10 @@ fn toy(name: &str, executable: &Path, folder: &Path) -> Service {
             how: "one thread".to_owned(),
         },
         build: Vec::new(),
-        run: format!(
+        reached: Reached::Run(format!(
             "exec '{}' toy",
             executable.display().to_string().replace('\'', r"'\''")
-        ),
+        )),
         env: BTreeMap::new(),
         start_timeout: Duration::from_secs(10),
         folder: folder.to_owned(),

@@ -56,22 +56,25 @@ pub fn check_services(
     for wanted in &wanted {
         let id = id_of(wanted.service);
         if cancel.is_asked() {
-            return Err(BenchError::Interrupted(
-                "ended by the user before every service was checked".to_owned(),
-            ));
+            return Err(ended());
         }
         tell(&format!("checking {id}"));
-        match &built[&id] {
-            Ok(built) => rows.extend(started(
-                &workbench.bench(),
-                wanted,
-                built,
-                (asked.seed, asked.thorough),
-            )),
-            Err(excluded) => rows.extend(wanted.rows(|_| not_built(wanted.service, excluded))),
+        let of_service = match &built[&id] {
+            Ok(built) => started(&workbench.bench(), wanted, built, (asked.seed, asked.thorough)),
+            Err(excluded) => wanted.rows(|_| not_built(wanted.service, excluded)),
+        };
+        // What fails while the user ends it has not failed by itself.
+        let failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
+        if cancel.is_asked() && of_service.iter().any(failed) {
+            return Err(ended());
         }
+        rows.extend(of_service);
     }
     Ok(rows)
+}
+
+fn ended() -> BenchError {
+    BenchError::Interrupted("ended by the user before every service was checked".to_owned())
 }
 
 fn id_of(service: &Service) -> ServiceId {

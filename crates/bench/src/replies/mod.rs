@@ -10,7 +10,7 @@ use prony_contract::Contract;
 use prony_host::Process;
 use prony_load::Protocol;
 use prony_measurement::{ServiceId, Stage};
-use prony_plan::{Catalogue, Service, WorkersUse};
+use prony_plan::{Catalogue, Reached, Service, WorkersUse};
 use prony_trial::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 use std::collections::BTreeMap;
 use std::io;
@@ -110,10 +110,10 @@ fn seen(
     contract: &Contract,
     workbench: &Workbench,
 ) -> Result<Seen, String> {
-    let asked = Service {
-        run: format!("WORKERS={WORKERS}\nexport WORKERS\n{}", service.run),
-        ..service.clone()
-    };
+    let mut asked = service.clone();
+    if let Reached::Run(command) = &mut asked.reached {
+        *command = format!("WORKERS={WORKERS}\nexport WORKERS\n{command}");
+    }
     let request = ServiceRequest {
         service: &asked,
         built,
@@ -140,8 +140,9 @@ fn look(address: (&str, u16), process: &mut dyn Process, uses: WorkersUse) -> io
     let _ = process.begin_window();
     let before = counts(&process.log_tail(LINES));
     let connections = ask_often(address)?;
-    let log = process.log_tail(LINES);
     let usage = process.end_window().ok();
+    // Only now: whoever has answered that the window ended has read, and kept, what was printed before.
+    let log = process.log_tail(LINES);
     drop(connections);
     let tree = usage.map(|usage| (usage.resources.threads_peak, usage.resources.processes_peak));
     let mut faults = Vec::new();

@@ -8,13 +8,21 @@ use prony_measurement::{RunRecord, ServiceInfo, TrialRecord};
 use prony_plan::Service;
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
 const CEILING: &str = "ceiling_per_s";
 
 /// Key of a stored plan: what each service's build is told by from others, by its label.
 const BUILDS: &str = "build_digests";
+
+/// Key of a stored plan: the same of each contract of its groups, by its name.
+const CONTRACTS: &str = "contract_digests";
+
+/// Hexadecimal digits of a contract's digest.
+const DIGITS: usize = 12;
 
 /// The summary of a run's trials, with the confidence and the band of a tie of its plan.
 pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, BenchError> {
@@ -67,6 +75,8 @@ pub(super) fn plan_to_keep(
             .collect();
         object.insert(BUILDS.to_owned(), serde_json::json!(digests));
         object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
+        let digests = contract_digests(object.get("groups"), contracts);
+        object.insert(CONTRACTS.to_owned(), serde_json::json!(digests));
     }
     add_ceilings(&mut plan, contracts);
     plan
@@ -74,9 +84,60 @@ pub(super) fn plan_to_keep(
 
 /// The digests of the builds that a run began with, by the labels of their services; empty where it kept none.
 pub(super) fn builds_of(plan: &Value) -> BTreeMap<String, String> {
-    let kept = plan.get(BUILDS).cloned();
+    kept(plan, BUILDS)
+}
+
+/// What the contracts of a stored plan were told by from others, and are told by now, by their names.
+pub(super) fn contracts_of(
+    plan: &Value,
+    contracts: &BTreeMap<String, Contract>,
+) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    (
+        kept(plan, CONTRACTS),
+        contract_digests(plan.get("groups"), contracts),
+    )
+}
+
+fn kept(plan: &Value, key: &str) -> BTreeMap<String, String> {
+    let kept = plan.get(key).cloned();
     kept.and_then(|kept| serde_json::from_value(kept).ok())
         .unwrap_or_default()
+}
+
+fn contract_digests(
+    groups: Option<&Value>,
+    contracts: &BTreeMap<String, Contract>,
+) -> BTreeMap<String, String> {
+    let groups = groups.and_then(Value::as_array).into_iter().flatten();
+    let names = groups.filter_map(|group| group["contract"].as_str());
+    let known = names.filter_map(|name| contracts.get(name));
+    known
+        .map(|contract| (contract.name.clone(), digest(&contract.folder)))
+        .collect()
+}
+
+/// Of the names and contents of all files of a folder. What cannot be read tells nothing.
+fn digest(folder: &Path) -> String {
+    let mut digest = Sha256::new();
+    let mut open = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(entries) => open.extend(entries.filter_map(Result::ok).map(|entry| entry.path())),
+            Err(_) => files.push(path),
+        }
+    }
+    files.sort();
+    for file in files {
+        let content = std::fs::read(&file).unwrap_or_default();
+        let name = file.strip_prefix(folder).unwrap_or(&file);
+        digest.update(name.as_os_str().as_encoded_bytes());
+        digest.update((content.len() as u64).to_le_bytes());
+        digest.update(content);
+    }
+    let bytes = digest.finalize();
+    let first = bytes.iter().take(DIGITS / 2);
+    first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 /// Puts the ceiling that the contract's backend sets into each group that does not say it.
@@ -104,7 +165,6 @@ pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn a_plan_keeps_the_ceiling_that_its_backend_sets() {

@@ -1,7 +1,7 @@
 //! A run that goes on: nobody else measures it, and it goes on where and with what it began.
 
 use super::Session;
-use super::kept::builds_of;
+use super::kept::{builds_of, contracts_of};
 use crate::error::Told as _;
 use crate::{BenchError, clock::now};
 use prony_host::Host as _;
@@ -59,6 +59,7 @@ impl Resumed {
         here.commit = session.checkout.commit();
         let mut differs = circumstances(&self.record, &here);
         differs.extend(self.builds(session, plan, builder));
+        differs.extend(self.contracts(session));
         if differs.is_empty() {
             return Ok(());
         }
@@ -120,6 +121,21 @@ impl Resumed {
             })
         });
         differs.collect()
+    }
+
+    /// Contracts that ask for something else than those that the run began with. A run of an earlier version kept none.
+    fn contracts(&self, session: &Session<'_>) -> Vec<Mismatch> {
+        let (then, now) = contracts_of(&self.record.plan, &session.catalogue.contracts);
+        let differs = then
+            .into_iter()
+            .filter(|(name, digest)| now.get(name) != Some(digest));
+        differs
+            .map(|(name, digest)| Mismatch {
+                new: now.get(&name).cloned().unwrap_or_else(|| "none".to_owned()),
+                what: format!("contract {name}"),
+                base: digest,
+            })
+            .collect()
     }
 }
 

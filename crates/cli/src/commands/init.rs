@@ -13,6 +13,9 @@ pub(crate) struct Args {
     /// The language of the first service [default: that of this folder, else the first that is installed]
     #[arg(long, value_enum)]
     language: Option<Language>,
+    /// Print JSON: the files that were made
+    #[arg(long)]
+    json: bool,
 }
 
 const PROJECT: &str = "\
@@ -63,6 +66,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     ignore(&root)?;
     // Last: a folder that has it is a project as a whole.
     put(&root.join(PROJECT_FILE), PROJECT)?;
+    if args.json {
+        let made = serde_json::json!({
+            "schema": 1,
+            "project": root,
+            "service": name,
+            "suite": "mine",
+            "files": [PROJECT_FILE, &format!("services/{name}"), "suites/mine.toml"],
+        });
+        print(&made.to_string())?;
+        return Ok(Exit::Fine);
+    }
     print(&format!(
         "{PROJECT_FILE}, services/{name}, suites/mine.toml\n\nNext:\n  prony check {name}     does it do what its contract says?\n  prony run              build, start, check, load and rank"
     ))?;

@@ -3,6 +3,7 @@
 mod suspicion;
 
 use self::suspicion::{Evidence, LoadKind};
+use crate::protocol::rules;
 use crate::reach::Reached;
 use crate::recorder::{Part, ReplyTimes};
 use crate::worker::{Report, Sample};
@@ -348,7 +349,9 @@ fn evidence(job: &Job, part: &Part, ends: &[Report], duration_s: f64) -> Evidenc
 
 /// Whether each place has a request under way at any time of the measurement.
 fn is_always_busy(job: &Job) -> bool {
-    let kept_alive = job.limits.requests_per_connection.is_none();
+    let operations = &job.workload.operations;
+    let mut headers = operations.iter().flat_map(|operation| &operation.request.headers);
+    let kept_alive = job.limits.requests_per_connection.is_none() && !headers.any(rules::asks_to_close);
     let to_the_end = job.limits.requests.is_none();
     let places = matches!(
         job.load,

@@ -2,7 +2,7 @@
 
 use super::lines::Pool;
 use super::slots::Due;
-use crate::parameters::mix;
+use crate::parameters::{below, mix};
 use crate::workload::Ready;
 use prony_load::Partition;
 use std::sync::Arc;
@@ -79,8 +79,7 @@ impl Source {
             Ready::Sequence(steps) => steps[usize::from(step)],
             Ready::Mix(weighted) => {
                 let total = weighted.last().map_or(1, |(sum, _)| *sum);
-                let random = mix(self.key ^ mix(number));
-                let drawn = ((u128::from(random) * u128::from(total)) >> 64) as u32;
+                let drawn = below(mix(self.key ^ mix(number)), u128::from(total)) as u32;
                 weighted[weighted.partition_point(|(sum, _)| *sum <= drawn)].1
             }
         }

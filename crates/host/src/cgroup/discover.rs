@@ -66,6 +66,26 @@ impl Hierarchies {
         found
     }
 
+    /// Those of another process.
+    pub(crate) fn of_process(pid: i32) -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        Self::of(
+            &read("/proc/self/mountinfo"),
+            &read(&format!("/proc/{pid}/cgroup")),
+        )
+    }
+
+    /// The roots of all hierarchies, in place of this process's own groups.
+    pub(crate) fn mounted() -> Self {
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let roots = own.lines().filter_map(|line| {
+            let mut parts = line.split(':');
+            Some(format!("{}:{}:/\n", parts.next()?, parts.next()?))
+        });
+        Self::of(&mountinfo, &roots.collect::<String>())
+    }
+
     /// `v2`, `v1`, `hybrid` or `none`, as the environment says it.
     pub(crate) fn version(&self) -> &'static str {
         match (&self.unified, self.v1.is_empty()) {

@@ -15,9 +15,11 @@ const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
 /// Length of the period over which the CPU limit holds, µs. The kernel's own default.
 const PERIOD_US: u64 = 100_000;
 
-/// A control group. Removed when dropped; it must be empty by then.
+/// A control group. One that prony made is removed when dropped; it must be empty by then.
 #[derive(Debug)]
 pub(crate) struct Group {
+    /// Whether others made it: nothing in it is ever written.
+    pub(super) of_others: bool,
     /// Its folder in the hierarchy of version 2.
     pub(super) unified: Option<PathBuf>,
     /// Whether that one has the `cpu` and `memory` controllers.
@@ -38,6 +40,7 @@ impl Group {
     /// no group could be made.
     pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
+            of_others: false,
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
@@ -77,10 +80,49 @@ impl Group {
             .iter()
             .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
         Self {
+            of_others: false,
             unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
             unified_rules: false,
             v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
         }
+    }
+
+    /// A group that others made, by its folder or by its path as `/proc/PID/cgroup` has it; `None` where none counts CPU time
+    /// and memory there.
+    pub(crate) fn of_others(path: &Path) -> Option<Self> {
+        let mounts = Hierarchies::mounted();
+        let all = mounts
+            .v1
+            .values()
+            .chain(mounts.unified.as_ref().map(|unified| &unified.mount));
+        let below = all.clone().find_map(|mount| path.strip_prefix(mount).ok());
+        let below = below.unwrap_or_else(|| path.strip_prefix("/").unwrap_or(path));
+        let there = |mount: &PathBuf| Some(mount.join(below)).filter(|folder| folder.is_dir());
+        let unified = mounts.unified.as_ref().and_then(|unified| there(&unified.mount));
+        let same = mounts.v1.iter();
+        let mut v1: BTreeMap<String, PathBuf> = same
+            .filter_map(|(controller, mount)| Some((controller.clone(), there(mount)?)))
+            .collect();
+        // In version 1 a process may be in a group of another path for each controller.
+        let first = v1
+            .values()
+            .chain(&unified)
+            .find_map(|folder| processes_below(folder).first().copied());
+        let of_first = first.map(Hierarchies::of_process).unwrap_or_default();
+        for (controller, folder) in of_first.v1 {
+            if mounts.v1.get(&controller) != Some(&folder) {
+                v1.entry(controller).or_insert(folder);
+            }
+        }
+        let group = Self {
+            of_others: true,
+            unified_rules: unified
+                .as_ref()
+                .is_some_and(|folder| folder.join("memory.current").is_file()),
+            unified,
+            v1,
+        };
+        group.source().is_some().then_some(group)
     }
 
     /// Sets limits and CPUs; says what could not be set. The CPUs are set by affinity besides, so that they hold without
@@ -181,11 +223,13 @@ impl Group {
 
     /// The processes in the group.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        let Some(folder) = self.unified.as_ref().or_else(|| self.v1.values().next()) else {
-            return Vec::new();
-        };
-        let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
+        if self.of_others {
+            // Which hierarchy its maker moved the processes in is not known. Groups below count in a group, too.
+            let counting = self.v1.get("memory").or(self.unified.as_ref());
+            return counting.map_or_else(Vec::new, |folder| processes_below(folder));
+        }
+        let folder = self.unified.as_ref().or_else(|| self.v1.values().next());
+        folder.map_or_else(Vec::new, |folder| processes_in(folder))
     }
 
     /// Kills all at once where the kernel can (5.14, version 2); a tree that forks all the time does not outrun it.
@@ -211,8 +255,25 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.remove();
+        if !self.of_others {
+            self.remove();
+        }
     }
+}
+
+fn processes_in(folder: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+fn processes_below(folder: &Path) -> Vec<i32> {
+    let mut found = processes_in(folder);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(processes_below(&entry.path()));
+        }
+    }
+    found
 }
 
 impl Problem {

@@ -123,6 +123,9 @@ impl Group {
 
     /// Begins to watch the peak of the charge from here on; `None` where the kernel keeps one peak for all time.
     pub(crate) fn watch_peak(&self) -> Option<Peak> {
+        if self.of_others {
+            return None;
+        }
         if let Some(folder) = self.v1.get("memory") {
             let path = folder.join("memory.max_usage_in_bytes");
             fs::write(&path, "0").ok()?;

@@ -1,11 +1,12 @@
 //! This machine.
 
 mod orphans;
+mod pipes;
 mod port;
 mod process;
 
 use crate::supervisor::Machine;
-use crate::{Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, environment};
+use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, environment};
 use process::LocalProcess;
 use prony_measurement::Environment;
 use std::ffi::OsString;
@@ -63,6 +64,10 @@ impl Host for Local {
 
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
         Ok(Box::new(LocalProcess::start(self, spec)?))
+    }
+
+    fn attach(&self, spec: &AttachSpec) -> Result<Box<dyn Process>, HostError> {
+        Ok(Box::new(LocalProcess::attach(self, spec)?))
     }
 
     fn environment(&self) -> Environment {

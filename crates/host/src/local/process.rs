@@ -1,17 +1,17 @@
 //! A process on this machine, seen from prony: the other end of its supervisor's pipes.
 
+use super::pipes::Pipes;
 use super::{Local, orphans};
 use crate::identity::Owners;
-use crate::supervisor::{Notice, Order, Start};
-use crate::{Ending, HostError, Process, ProcessSpec, Stdio, Usage};
-use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
-use nix::unistd::pipe2;
+use crate::supervisor::{Attach, First, Notice, Order, Start};
+use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use prony_measurement::{Warning, WarningKind};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read, Write};
-use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command};
@@ -53,33 +53,63 @@ impl LocalProcess {
             };
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let mut pipes =
+        let pipes =
             Pipes::make(spec.stdio).map_err(|error| lost(&spec.name, &format!("got no pipes: {error}")))?;
+        let first = |tree, theirs| {
+            First::Start(Box::new(Start {
+                spec: spec.clone(),
+                pipes: theirs,
+                groups: host.groups,
+                tree,
+                machine: host.topology.cpus(),
+            }))
+        };
+        let mut process = Self::supervised(host, &spec.name, pipes, first)?;
+        process.log.clone_from(&spec.log);
+        process.grace = spec.grace;
+        process.await_start()?;
+        Ok(process)
+    }
+
+    /// Of a process that runs already.
+    pub(super) fn attach(host: &Local, spec: &AttachSpec) -> Result<Self, HostError> {
+        let first = |_, _| {
+            First::Attach(Attach {
+                spec: spec.clone(),
+                machine: host.topology.cpus(),
+            })
+        };
+        let mut process = Self::supervised(host, &spec.name, Pipes::none(), first)?;
+        process.await_start()?;
+        Ok(process)
+    }
+
+    /// A supervisor that was told the first thing.
+    fn supervised(
+        host: &Local,
+        name: &str,
+        mut pipes: Pipes,
+        first: impl FnOnce(Owners, Option<(i32, i32)>) -> First,
+    ) -> Result<Self, HostError> {
         let mut child = orphans::supervisor(|| spawn(&host.supervisor, &pipes))?;
         let mut orders = child.stdin.take().expect("invariant: stdin is piped");
         let notices = listen(child.stdout.take().expect("invariant: stdout is piped"));
         let Some(tree) = Owners::of_supervisor(child.id() as i32) else {
             orphans::forget(child.id());
             let _ = child.wait();
-            return Err(lost(&spec.name, "ended at once"));
+            return Err(lost(name, "ended at once"));
         };
-        let start = Start {
-            spec: spec.clone(),
-            pipes: pipes.theirs(),
-            groups: host.groups,
-            tree,
-            machine: host.topology.cpus(),
-        };
-        let line = serde_json::to_string(&start).expect("invariant: a spec is plain data");
+        let line = serde_json::to_string(&first(tree, pipes.theirs()));
+        let line = line.expect("invariant: a spec is plain data");
         let said =
-            writeln!(orders, "{line}").map_err(|error| lost(&spec.name, &format!("took no orders: {error}")));
+            writeln!(orders, "{line}").map_err(|error| lost(name, &format!("took no orders: {error}")));
         pipes.close_theirs();
-        let mut process = Self {
-            name: spec.name.clone(),
+        let process = Self {
+            name: name.to_owned(),
             tree,
-            log: spec.log.clone(),
+            log: PathBuf::new(),
             log_lost: None,
-            grace: spec.grace,
+            grace: Duration::ZERO,
             pid: 0,
             started: Instant::now(),
             address: None,
@@ -91,9 +121,7 @@ impl LocalProcess {
             ended: None,
             stopped: None,
         };
-        said?;
-        process.await_start()?;
-        Ok(process)
+        said.map(|()| process)
     }
 
     fn await_start(&mut self) -> Result<(), HostError> {
@@ -294,40 +322,6 @@ impl Process for LocalProcess {
 impl Drop for LocalProcess {
     fn drop(&mut self) {
         let _ = self.stop();
-    }
-}
-
-/// The pipes of a process that is spoken with: their ends and ours.
-struct Pipes {
-    theirs: Option<(OwnedFd, OwnedFd)>,
-    ours: Option<(OwnedFd, OwnedFd)>,
-}
-
-impl Pipes {
-    fn make(stdio: Stdio) -> nix::Result<Self> {
-        if stdio == Stdio::Logged {
-            return Ok(Self {
-                theirs: None,
-                ours: None,
-            });
-        }
-        let (their_input, our_output) = pipe2(OFlag::O_CLOEXEC)?;
-        let (our_input, their_output) = pipe2(OFlag::O_CLOEXEC)?;
-        Ok(Self {
-            theirs: Some((their_input, their_output)),
-            ours: Some((our_output, our_input)),
-        })
-    }
-
-    fn theirs(&self) -> Option<(i32, i32)> {
-        self.theirs
-            .as_ref()
-            .map(|(input, output)| (input.as_raw_fd(), output.as_raw_fd()))
-    }
-
-    /// Without it the end of the process would never be the end of its output.
-    fn close_theirs(&mut self) {
-        self.theirs = None;
     }
 }
 

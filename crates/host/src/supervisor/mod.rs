@@ -3,6 +3,7 @@
 //! It lives as long as anything below it does, and no longer than its caller: when its standard input ends, because
 //! prony said so, crashed or was killed, it ends everything. It runs in one thread.
 
+mod attached;
 mod child;
 mod log;
 mod orders;
@@ -13,6 +14,6 @@ mod usage;
 
 pub(crate) use child::TREE;
 pub(crate) use child::pin;
-pub(crate) use protocol::{Notice, Order, Start};
+pub(crate) use protocol::{Attach, First, Notice, Order, Start};
 pub use run::supervise;
 pub(crate) use usage::Machine;

@@ -1,6 +1,6 @@
 //! What the supervisor is told.
 
-use super::protocol::{Order, Start};
+use super::protocol::{First, Order};
 use nix::errno::Errno;
 use nix::unistd::read;
 use std::io;
@@ -23,7 +23,7 @@ impl Default for Orders {
 
 impl Orders {
     /// The first line; `None` when the caller ended before it said anything.
-    pub(super) fn first(&mut self) -> io::Result<Option<Start>> {
+    pub(super) fn first(&mut self) -> io::Result<Option<First>> {
         loop {
             if let Some(line) = self.line() {
                 return Ok(Some(serde_json::from_slice(&line)?));

@@ -1,13 +1,33 @@
-//! What a supervisor and its caller say to each other: one JSON object a line, first a [`Start`], then orders on its
+//! What a supervisor and its caller say to each other: one JSON object a line, [`First`], then orders on its
 //! standard input and notices on its standard output. The end of its input means [`Order::Stop`]: a supervisor whose
 //! caller is gone stops everything.
 
 use crate::identity::Owners;
-use crate::{Cpus, Ending, ProcessSpec, Usage};
+use crate::{AttachSpec, Cpus, Ending, ProcessSpec, Usage};
 use prony_measurement::Warning;
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write as _};
 
 /// The first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum First {
+    /// Start a process, and end it.
+    Start(Box<Start>),
+    /// Look at one that runs already.
+    Attach(Attach),
+}
+
+/// What runs already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Attach {
+    /// What to look at.
+    pub(crate) spec: AttachSpec,
+    /// The CPUs that count as the machine: those that the caller may use.
+    pub(crate) machine: Cpus,
+}
+
+/// What is started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Start {
     /// What to start.
@@ -89,4 +109,12 @@ pub(crate) enum Notice {
         /// Why.
         reason: String,
     },
+}
+
+/// Tells the caller. One that is gone is noticed at the input.
+pub(super) fn say(notice: &Notice) {
+    let mut line = serde_json::to_string(notice).expect("invariant: notices are plain data");
+    line.push('\n');
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }

@@ -1,9 +1,10 @@
 //! The loop of the supervisor.
 
+use super::attached;
 use super::child::{self, Child, Refusal};
 use super::log::Log;
 use super::orders::Orders;
-use super::protocol::{Notice, Order, Start};
+use super::protocol::{First, Notice, Order, Start, say};
 use super::reaper::{
     Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
@@ -17,7 +18,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{read, setsid};
 use std::collections::HashMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -34,15 +35,21 @@ pub fn supervise() -> io::Result<()> {
     // Ctrl-C in the terminal is meant for prony, which decides what it means.
     let _ = setsid();
     set_child_subreaper(true)?;
-    let mut signals = SigSet::empty();
+    let mut handled = SigSet::empty();
     for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        signals.add(signal);
+        handled.add(signal);
     }
-    signals.thread_block()?;
-    let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    handled.thread_block()?;
+    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let mut orders = Orders::default();
-    let Some(start) = orders.first()? else {
-        return Ok(());
+    let start = match orders.first()? {
+        None => return Ok(()),
+        Some(First::Start(start)) => start,
+        Some(First::Attach(attach)) => {
+            // Nothing has to be ended first.
+            handled.thread_unblock()?;
+            return attached::watch(attach, &mut orders);
+        }
     };
     let started = log_of(&start.spec).and_then(|log| Ok((log, child::start(&start)?)));
     let (log, child) = match started {
@@ -53,7 +60,7 @@ pub fn supervise() -> io::Result<()> {
         }
     };
     let _ = child::pin(&start.spec.supervisor_cpus);
-    let mut supervisor = Supervisor::new(start, child, log);
+    let mut supervisor = Supervisor::new(*start, child, log);
     if let Err(error) = supervisor.watch(&signals, &mut orders) {
         // Ends what is below.
         drop(supervisor);
@@ -72,14 +79,6 @@ fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
         ),
         isolation: false,
     })
-}
-
-/// Tells the caller. One that is gone is noticed at the input.
-fn say(notice: &Notice) {
-    let mut line = serde_json::to_string(notice).expect("invariant: notices are plain data");
-    line.push('\n');
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
 struct Supervisor {
@@ -253,14 +252,8 @@ impl Supervisor {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Begin => {
-                self.sampler.begin(&self.probe);
-                say(&Notice::Began);
-            }
-            Order::End => {
-                let usage = self.sampler.end(&self.probe);
-                say(&Notice::Window(Box::new(usage)));
-            }
+            Order::Begin => attached::begin(&mut self.sampler, &self.probe),
+            Order::End => attached::end(&mut self.sampler, &self.probe),
             Order::Rest => {
                 rest(&self.probe);
                 say(&Notice::Rests);
@@ -269,9 +262,7 @@ impl Supervisor {
                 wake(&self.probe);
                 say(&Notice::Wakes);
             }
-            Order::Memory => say(&Notice::Memory {
-                bytes: self.probe.held().memory,
-            }),
+            Order::Memory => attached::tell_memory(&self.probe),
             Order::Stop => self.stop(),
         }
     }

@@ -188,6 +188,7 @@ fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> 
     }
 }
 
+/// The disk's fault, not the service's.
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
+    Failure::lab(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
 }

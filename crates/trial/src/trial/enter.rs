@@ -140,8 +140,9 @@ impl<'a> Course<'a> {
         let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];
         let mut warnings: Vec<Warning> = doubts.into_iter().flatten().cloned().collect();
         warnings.extend(one_cpu(self.trial.service, placement));
+        warnings.extend(start::doubt(self.trial.service, self.trial.plan.limits));
         Ok(Known {
-            start_up,
+            start_up: start::start_up(self.trial.service, start_up),
             warnings,
             seat: self.seat.clone(),
         })

@@ -244,8 +244,13 @@ fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
             .iter()
             .map(|&outcome| (outcome, outcomes.of(outcome)));
         let named = all.filter(|(_, count)| *count > 0);
-        let words = named.map(|(outcome, count)| format!("{count} {}", word(outcome)));
-        words.collect::<Vec<_>>().join(", ")
+        let words: Vec<String> = named
+            .map(|(outcome, count)| format!("{count} {}", word(outcome)))
+            .collect();
+        if words.is_empty() {
+            return "nothing was answered".to_owned();
+        }
+        words.join(", ")
     };
     if outcomes.valid == 0 {
         let text = format!("no reply in the measurement was valid ({}{})", counts(), wrong());

@@ -167,7 +167,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
             how: "one thread".to_owned(),
         },
         build: vec!["true".to_owned()],
-        run: format!("exec {TOY} serve {behaviour}"),
+        reached: prony_plan::Reached::Run(format!("exec {TOY} serve {behaviour}")),
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),

@@ -1,6 +1,6 @@
 //! From what was typed to a job.
 
-use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Users};
+use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, Users};
 use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
 use super::reach;
@@ -197,6 +197,13 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
         return Err(JobError::RowsInWarmUp);
     }
     let mut job = shape.job(load(&args.load)?, &args.load);
+    if sequence.most_requests.is_some() {
+        // Threads number their requests apart, so that none would know which rows the others have used.
+        if matches!(args.load.threads, Threads::Number(2..)) {
+            return Err(JobError::RowsInThreads);
+        }
+        job.threads = 1;
+    }
     job.limits = sequence.limits(job.limits);
     job.workload = sequence.workload;
     Ok(job)

@@ -62,7 +62,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         print(&serde_json::to_string(&recording)?)?;
     } else {
-        print(&view::summary::summary(&recording))?;
+        let (all, answer) = (
+            view::summary::summary(&recording),
+            view::answer::answer(&recording),
+        );
+        print(&format!("{all}\n\n{answer}"))?;
     }
     view::summary::warn(&recording);
     for miss in &missed {

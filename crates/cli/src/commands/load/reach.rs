@@ -46,6 +46,9 @@ pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobEr
     if let Some(name) = &args.sni {
         tls.server_name.clone_from(name);
     }
+    if tls.insecure && args.cacert.is_some() {
+        return Err(JobError::AnyAndOne);
+    }
     tls.cacert = args.cacert.as_deref().map(read).transpose()?;
     tls.choices.version = args.tls.map(Into::into);
     tls.choices.whole_handshakes = args.no_resumption;

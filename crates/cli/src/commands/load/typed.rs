@@ -56,6 +56,10 @@ pub(crate) enum JobError {
         "--sequence: its table gives each row once, and a warm-up would use some of them up: leave --warmup out"
     )]
     RowsInWarmUp,
+    #[error("--sequence: its table gives each row once, which one thread counts: leave --threads out")]
+    RowsInThreads,
+    #[error("--curl: its -k trusts any certificate, and --cacert names one to trust: leave one of them out")]
+    AnyAndOne,
     #[error("--data {path}: {source}")]
     Data { path: String, source: TableError },
     #[error("--unix {0}: the path is not UTF-8")]

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Send this header with every request
     #[arg(long, short = 'H', value_name = "NAME: VALUE")]
     header: Vec<String>,
+    /// Print JSON: name, folder, operations and remarks
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -55,7 +58,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => Vec::new(),
     };
     let folder = recording::keep(&contracts, &args.name, &draft)?;
-    for line in draft.remarks.iter().chain(&told) {
+    let remarks: Vec<&String> = draft.remarks.iter().chain(&told).collect();
+    if args.json {
+        let names = draft.operations.iter().map(|operation| operation.name.as_str());
+        let made = serde_json::json!({
+            "schema": 1,
+            "contract": args.name,
+            "folder": folder,
+            "operations": names.collect::<Vec<_>>(),
+            "remarks": remarks,
+        });
+        print(&made.to_string())?;
+        return Ok(Exit::Fine);
+    }
+    for line in remarks {
         eprintln!("{line}");
     }
     print(&format!(

@@ -10,11 +10,13 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 use std::collections::HashMap;
 use std::fs;
 
-/// Looks at everything below this process.
+/// Looks at a process tree: everything below this process, or one that others started.
 #[derive(Debug)]
 pub(in crate::supervisor) struct Probe {
     /// The tree's control group, where it has one.
     pub(in crate::supervisor) group: Option<Group>,
+    /// The process that others started, and everything below it.
+    others: Option<i32>,
     page: u64,
 }
 
@@ -57,7 +59,16 @@ impl Probe {
         let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4_096);
         Self {
             group,
+            others: None,
             page: page as u64,
+        }
+    }
+
+    /// Of a process that others started, and everything below it.
+    pub(in crate::supervisor) fn of_process(pid: i32) -> Self {
+        Self {
+            others: Some(pid),
+            ..Self::new(None)
         }
     }
 
@@ -73,9 +84,10 @@ impl Probe {
 
     /// The processes of the tree.
     pub(in crate::supervisor) fn processes(&self) -> Vec<i32> {
-        match &self.group {
-            Some(group) => group.processes(),
-            None => descendants(std::process::id() as i32),
+        match (&self.group, self.others) {
+            (Some(group), _) => group.processes(),
+            (None, Some(pid)) => std::iter::once(pid).chain(descendants(pid)).collect(),
+            (None, None) => descendants(std::process::id() as i32),
         }
     }
 

@@ -38,18 +38,13 @@ enum Found {
 }
 
 impl At<'_> {
-    /// A value that is neither an object nor an array.
+    /// The value itself, where the path ends.
     fn end(self, value: impl fmt::Display) -> Found {
         if !self.path.is_empty() {
             return Found::Nothing;
         }
         write!(self.out, "{value}").expect("writing to memory does not fail");
         Found::Value
-    }
-
-    /// A whole object or array.
-    fn whole(self, value: &Value) -> Found {
-        self.end(value)
     }
 }
 
@@ -71,7 +66,7 @@ impl<'de> Visitor<'de> for At<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
         let Some((wanted, path)) = self.path.split_first() else {
             let value = Value::deserialize(MapAccessDeserializer::new(map))?;
-            return Ok(self.whole(&value));
+            return Ok(self.end(&value));
         };
         let mut found = Found::Nothing;
         while let Some(Name(key)) = map.next_key()? {
@@ -91,7 +86,7 @@ impl<'de> Visitor<'de> for At<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
         let Some((wanted, path)) = self.path.split_first() else {
             let value = Value::deserialize(SeqAccessDeserializer::new(list))?;
-            return Ok(self.whole(&value));
+            return Ok(self.end(&value));
         };
         let wanted: Option<usize> = wanted.parse().ok();
         let (mut place, mut found) = (0, Found::Nothing);

@@ -198,7 +198,7 @@ impl<'a> Player<'a> {
     fn job(&self, cycle: u32, length: Duration) -> Result<load::Job, Failure> {
         let entered = self.entered.as_ref().expect("invariant: it plays");
         let job = job::job(&self.trial, &entered.subject.target, &self.seat);
-        let job = job.map_err(|error| Failure::new(Stage::Measure, error.to_string()))?;
+        let job = job.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
         Ok(load::Job {
             phases: load::Phases {
                 warm_up: WarmUp::FixedNs(RAMP.as_nanos() as u64),
@@ -261,8 +261,8 @@ impl<'a> Player<'a> {
 
     fn joined(&self) -> Result<Recording, Failure> {
         let joined = Recording::join(&self.recordings);
-        let joined = joined.map_err(|error| Failure::new(Stage::Measure, error.to_string()))?;
-        joined.ok_or_else(|| Failure::new(Stage::Measure, "it had no window"))
+        let joined = joined.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
+        joined.ok_or_else(|| Failure::lab(Stage::Measure, "it had no window"))
     }
 
     /// What the windows say beside the recording.

@@ -1,5 +1,6 @@
 //! What is shown on a terminal while a load runs: one line, written again each interval.
 
+pub(super) mod answer;
 pub(super) mod summary;
 
 use crate::shown::{duration, sparkline};

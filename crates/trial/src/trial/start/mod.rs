@@ -1,5 +1,7 @@
 //! Starting a service and what it needs.
 
+mod there;
+
 use super::job::target_of;
 use super::{Bench, Seat, Trial};
 use crate::reach::is_listening;
@@ -8,11 +10,13 @@ use prony_contract::Contract;
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
 use prony_measurement::Stage;
-use prony_plan::{Address, Service};
+use prony_plan::{Address, Reached, Service};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub(super) use there::{doubt, start_up};
 
 /// A service that is to be started, and in which frame.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +87,13 @@ pub(crate) fn start_service(
     backend: Option<Backend>,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
+    let command = match &start.service.reached {
+        Reached::Run(command) => command,
+        Reached::There(there) => {
+            let supervisor_cpus = &seat.placement.load.cpus;
+            return there::attach(bench, start, there, (backend.as_ref(), supervisor_cpus));
+        }
+    };
     if start.network.is_some() && backend.is_some() {
         let text =
             "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
@@ -92,7 +103,7 @@ pub(crate) fn start_service(
         Some(port) => free(bench, start.address, port)?,
         None => bench.host.free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, seat, port, backend.as_ref());
+    let spec = spec_of(bench, start, seat, (command, port), backend.as_ref());
     let service = bench.host.start(&spec).map_err(failed)?;
     let address = service
         .address()
@@ -142,7 +153,7 @@ fn spec_of(
     bench: &Bench<'_>,
     start: &Start<'_>,
     seat: &Seat,
-    port: u16,
+    (command, port): (&str, u16),
     backend: Option<&Backend>,
 ) -> ProcessSpec {
     let (service, placement) = (start.service, &seat.placement);
@@ -168,7 +179,7 @@ fn spec_of(
     }
     ProcessSpec {
         name: service.label(),
-        command: vec!["sh".to_owned(), "-c".to_owned(), service.run.clone()],
+        command: vec!["sh".to_owned(), "-c".to_owned(), command.to_owned()],
         folder: start.built.folder.clone(),
         environment,
         cpus: placement.service.cpus.clone(),

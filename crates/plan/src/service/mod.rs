@@ -1,5 +1,9 @@
 //! A service folder's `service.toml`, resolved to one [`Service`] per variant.
 
+mod reached;
+mod workers;
+
+use self::reached::{WrittenPid, WrittenReached};
 use crate::PlanError;
 use crate::read::Source;
 use crate::toolchain::Requirement;
@@ -9,6 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
+
+pub use self::reached::{Counted, Reached, There};
+pub use self::workers::{Workers, WorkersUse};
 
 /// One implementation in one variant, with everything that building and running it takes.
 #[derive(Debug, Clone)]
@@ -47,8 +54,8 @@ pub struct Service {
     pub workers: Workers,
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
-    /// Shell command that runs it, in the build folder.
-    pub run: String,
+    /// What runs it, or where it runs already.
+    pub reached: Reached,
     /// Added to the environment of build and run.
     pub env: BTreeMap<String, String>,
     /// How long it may take until it is ready.
@@ -92,28 +99,15 @@ impl Class {
     }
 }
 
-/// How a service uses CPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Workers {
-    /// With what.
-    pub uses: WorkersUse,
-    /// In a sentence.
-    pub how: String,
-}
-
-/// With what a service uses CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkersUse {
-    /// Threads of one process.
-    Threads,
-    /// Processes.
-    Processes,
-    /// Event loops in threads of one process.
-    EventLoops,
-    /// It cannot use more than one CPU.
-    OneCpu,
+impl Written {
+    fn reached(&self) -> WrittenReached {
+        WrittenReached {
+            run: self.run.clone(),
+            url: self.url.clone(),
+            pid: self.pid.clone(),
+            cgroup: self.cgroup.clone(),
+        }
+    }
 }
 
 /// The file as written. The file itself and each of its variants are the same table, so that a wrong key is reported at
@@ -136,7 +130,10 @@ struct Written {
     toolchains: Option<Vec<Spanned<String>>>,
     workers: Option<Workers>,
     build: Option<Vec<String>>,
-    run: Option<String>,
+    run: Option<Spanned<String>>,
+    url: Option<Spanned<String>>,
+    pid: Option<Spanned<WrittenPid>>,
+    cgroup: Option<Spanned<PathBuf>>,
     env: Option<BTreeMap<String, String>>,
     start_timeout: Option<WrittenDuration>,
     copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
@@ -168,6 +165,8 @@ impl From<WrittenProtocol> for Protocol {
 pub const AS_INSTALLED: &str = "as installed";
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same for one that runs already.
+const THERE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
@@ -215,6 +214,8 @@ impl Reader<'_> {
     fn resolve(&self, folder: &Path, default: bool) -> Result<Service, PlanError> {
         self.only_above()?;
         let (base, own) = (self.base, self.own);
+        let reached = self.reached()?;
+        let is_there = matches!(reached, Reached::There(_));
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
         Ok(Service {
@@ -232,14 +233,19 @@ impl Reader<'_> {
             contracts: self.need("contracts", |table| table.contracts.clone())?,
             protocols: self.protocols(),
             documents: base.documents.clone().unwrap_or_default(),
-            toolchains: self.requirements()?,
-            workers: self.need("workers", |table| table.workers.clone())?,
+            toolchains: self.requirements(is_there)?,
+            workers: match self.find(|table| table.workers.clone()) {
+                None if is_there => Workers::unknown(),
+                _ => self.need("workers", |table| table.workers.clone())?,
+            },
             build: self.find(|table| table.build.clone()).unwrap_or_default(),
-            run: self.need("run", |table| table.run.clone())?,
+            reached,
             env,
-            start_timeout: self
-                .find(|table| table.start_timeout)
-                .map_or(START_TIMEOUT, |duration| duration.0),
+            start_timeout: match self.find(|table| table.start_timeout) {
+                Some(written) => written.0,
+                None if is_there => THERE_TIMEOUT,
+                None => START_TIMEOUT,
+            },
             copies: self.copies(folder)?,
             guide: self.find(|table| table.guide.clone()),
             folder: folder.to_owned(),
@@ -259,6 +265,24 @@ impl Reader<'_> {
                 format!("variant `{label}` has no `{key}`: give it in the variant or above the variants");
             self.source.invalid(self.own.name.span(), message)
         })
+    }
+
+    /// What runs it, of the variant or else of the file.
+    fn reached(&self) -> Result<Reached, PlanError> {
+        for table in [self.own, self.base] {
+            if let Some(reached) = table.reached().resolve(self.source)? {
+                if matches!(reached, Reached::There(_)) && self.find(|table| table.build.clone()).is_some() {
+                    let message = "`build` of a service with a `url`: it runs already; leave `build` out";
+                    return Err(self.source.invalid(self.own.name.span(), message));
+                }
+                return Ok(reached);
+            }
+        }
+        let message = format!(
+            "variant `{}` has neither `run` nor `url`: give one of them in the variant or above the variants",
+            self.own.name.get_ref()
+        );
+        Err(self.source.invalid(self.own.name.span(), message))
     }
 
     /// What is written; without it a command must tell.
@@ -324,7 +348,8 @@ impl Reader<'_> {
         )
     }
 
-    fn requirements(&self) -> Result<Vec<Requirement>, PlanError> {
+    /// What the machine must have; a service that runs already has it.
+    fn requirements(&self, is_there: bool) -> Result<Vec<Requirement>, PlanError> {
         let read = |written: &Spanned<String>| {
             Requirement::parse(written.get_ref()).ok_or_else(|| {
                 let message = format!(
@@ -334,10 +359,11 @@ impl Reader<'_> {
                 self.source.invalid(written.span(), message)
             })
         };
-        self.need("toolchains", |table| table.toolchains.clone())?
-            .iter()
-            .map(read)
-            .collect()
+        let written = match self.find(|table| table.toolchains.clone()) {
+            None if is_there => Vec::new(),
+            _ => self.need("toolchains", |table| table.toolchains.clone())?,
+        };
+        written.iter().map(read).collect()
     }
 }
 

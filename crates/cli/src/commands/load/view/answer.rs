@@ -1,0 +1,71 @@
+//! The last line of a load: how fast, how slow at its worst, how many errors, and whether to believe it.
+
+use crate::shown::duration;
+use prony_measurement::{Recording, WarningKind};
+
+/// What was measured, in one line.
+pub(in super::super) fn answer(recording: &Recording) -> String {
+    let mut parts = vec![format!("{:.0} valid replies/s", recording.goodput_per_s)];
+    parts.extend(
+        recording
+            .response_time_ns
+            .map(|times| format!("p99 {}", duration(times.p99))),
+    );
+    parts.push(errors(recording));
+    format!("{}: {}", parts.join(", "), belief(recording))
+}
+
+fn errors(recording: &Recording) -> String {
+    let (errors, offered) = (recording.outcomes.errors(), recording.requests.offered);
+    match errors {
+        0 => "no errors".to_owned(),
+        _ if errors == offered => "nothing but errors".to_owned(),
+        1 => "1 error".to_owned(),
+        _ => format!(
+            "{errors} errors ({:.2} %)",
+            errors as f64 / offered as f64 * 100.0
+        ),
+    }
+}
+
+/// Whether the numbers are those of the service. What it did wrong itself is no reason to doubt them.
+fn belief(recording: &Recording) -> String {
+    let has = |kind| recording.warnings.iter().any(|warning| warning.kind == kind);
+    let doubts = recording
+        .warnings
+        .iter()
+        .filter(|warning| is_doubt(warning.kind))
+        .count();
+    if has(WarningKind::GeneratorSaturated) {
+        "the service may be faster, the generator was the limit".to_owned()
+    } else if doubts > 0 {
+        format!(
+            "doubtful, see {}",
+            if doubts == 1 {
+                "the warning"
+            } else {
+                "the warnings"
+            }
+        )
+    } else if recording.interrupted {
+        "as far as it went, nothing speaks against it".to_owned()
+    } else {
+        "nothing speaks against it".to_owned()
+    }
+}
+
+/// Whether it is the measurement that is in doubt.
+const fn is_doubt(kind: WarningKind) -> bool {
+    matches!(
+        kind,
+        WarningKind::GeneratorSaturated
+            | WarningKind::ScheduleLag
+            | WarningKind::RateNotHeld
+            | WarningKind::ConnectionsNotEstablished
+            | WarningKind::ClockStep
+            | WarningKind::FewSamples
+            | WarningKind::LittlesLaw
+            | WarningKind::SharedCpus
+            | WarningKind::Noise
+    )
+}

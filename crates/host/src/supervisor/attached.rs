@@ -1,0 +1,158 @@
+//! The loop of a supervisor that only looks: at processes that run already, which it neither started nor ever signals.
+
+use super::orders::Orders;
+use super::protocol::{Attach, Notice, Order, say};
+use super::usage::{Probe, Sampler};
+use crate::tree::lives;
+use crate::{Attached, Ending};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at what takes longer to read, and at whether the process is still there.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// A window begins.
+pub(super) fn begin(sampler: &mut Sampler, probe: &Probe) {
+    sampler.begin(probe);
+    say(&Notice::Began);
+}
+
+/// It ends.
+pub(super) fn end(sampler: &mut Sampler, probe: &Probe) {
+    let usage = sampler.end(probe);
+    say(&Notice::Window(Box::new(usage)));
+}
+
+pub(super) fn tell_memory(probe: &Probe) {
+    say(&Notice::Memory {
+        bytes: probe.held().memory,
+    });
+}
+
+struct Watch {
+    attach: Attach,
+    probe: Probe,
+    sampler: Sampler,
+    /// Whether its end was told.
+    gone: bool,
+}
+
+/// Looks until it is told to stop, or until its caller is gone.
+pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
+    let (pid, probe) = match found(&attach.spec.attached) {
+        Ok(found) => found,
+        Err(reason) => {
+            say(&Notice::NotStarted {
+                reason,
+                isolation: false,
+            });
+            return Ok(());
+        }
+    };
+    let _ = super::pin(&attach.spec.supervisor_cpus);
+    say(&Notice::Started {
+        pid,
+        age_ns: 0,
+        address: None,
+        warnings: Vec::new(),
+    });
+    let mut watch = Watch {
+        sampler: Sampler::of(attach.machine.clone()),
+        attach,
+        probe,
+        gone: false,
+    };
+    watch.until_told(orders)
+}
+
+/// A process of what is to be watched, and where its resources are read.
+fn found(attached: &Attached) -> Result<(i32, Probe), String> {
+    match attached {
+        Attached::Pid(pid) if lives(*pid) => Ok((*pid, Probe::of_process(*pid))),
+        Attached::Pid(pid) => Err(format!("no process has the id {pid}: is the service running?")),
+        Attached::Cgroup(path) => {
+            let group = crate::cgroup::Group::of_others(path).ok_or_else(|| {
+                format!(
+                    "{} is no control group that counts CPU time and memory: give its path as in /proc/PID/cgroup",
+                    path.display()
+                )
+            })?;
+            let first = group.processes().first().copied();
+            let pid = first.ok_or_else(|| {
+                format!(
+                    "the control group {} has no process: is the service running?",
+                    path.display()
+                )
+            })?;
+            Ok((pid, Probe::new(Some(group))))
+        }
+    }
+}
+
+impl Watch {
+    fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
+        let every = self.attach.spec.sample_every.unwrap_or(SLOW);
+        let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
+        loop {
+            if wait(next.min(next_slow))? {
+                orders.read();
+            }
+            while let Some(order) = orders.next() {
+                match order {
+                    Order::Stop => {
+                        leave();
+                        return Ok(());
+                    }
+                    // What is not ours runs on, whoever has his turn.
+                    Order::Rest => say(&Notice::Rests),
+                    Order::Wake => say(&Notice::Wakes),
+                    Order::Begin => begin(&mut self.sampler, &self.probe),
+                    Order::End => end(&mut self.sampler, &self.probe),
+                    Order::Memory => tell_memory(&self.probe),
+                }
+            }
+            if !orders.open {
+                leave();
+                return Ok(());
+            }
+            let now = Instant::now();
+            if next <= now {
+                self.sampler.sample(&self.probe);
+                next = (next + every).max(now + every / 2);
+            }
+            if next_slow <= now {
+                next_slow = now + SLOW;
+                self.sampler.sample_slowly(&self.probe);
+                self.notice_end();
+            }
+        }
+    }
+
+    /// How it ended only its parent knows.
+    fn notice_end(&mut self) {
+        if !self.gone && !self.probe.processes().into_iter().any(lives) {
+            self.gone = true;
+            say(&Notice::Ended(Ending::default()));
+        }
+    }
+}
+
+fn leave() {
+    say(&Notice::Stopped(Ending::default()));
+}
+
+/// Sleeps until then, or until an order comes; says whether one did.
+fn wait(until: Instant) -> io::Result<bool> {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    // Rounded up, so that the loop does not spin through the last millisecond.
+    let sleep = until.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+    match poll(&mut fds, PollTimeout::try_from(sleep).unwrap_or(PollTimeout::MAX)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

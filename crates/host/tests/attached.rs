@@ -1,0 +1,99 @@
+//! Processes that run already: seen as exactly as one's own, and never touched.
+
+mod common;
+#[path = "../../../tests/skip.rs"]
+mod skip;
+
+use common::{Toy, alive, until};
+use prony_host::{AttachSpec, Attached, Cpus, Host as _, Process};
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn attach(toy: &Toy, attached: Attached) -> Result<Box<dyn Process>, prony_host::HostError> {
+    toy.host.attach(&AttachSpec {
+        name: "theirs".to_owned(),
+        attached,
+        supervisor_cpus: Cpus::default(),
+        sample_every: Some(Duration::from_millis(50)),
+    })
+}
+
+/// What a toy uses that burns 400 ms on word, seen by somebody who did not start it.
+fn seen(toy: &Toy, theirs: &mut dyn Process, own: &dyn Process) -> prony_host::Usage {
+    until("it waits", || own.log_tail(1) == ["waiting"]);
+    assert!(theirs.memory_bytes() > Some(10_000));
+    theirs.begin_window().expect("begun");
+    toy.give_word();
+    until("it has burnt", || own.log_tail(1) == ["burnt"]);
+    theirs.end_window().expect("ended")
+}
+
+fn is_about(got: Option<u64>, wanted: u64) {
+    let off = got.expect("known") as f64 / wanted as f64 - 1.0;
+    assert!(off.abs() < 0.1, "{got:?} instead of {wanted}");
+}
+
+#[test]
+fn a_process_that_others_started_is_counted_and_runs_on() {
+    let toy = Toy::new();
+    let mut own = toy.start(&["burn-on-word", "400"]);
+    let mut theirs = attach(&toy, Attached::Pid(own.pid() as i32)).expect("attached");
+    let usage = seen(&toy, &mut *theirs, &*own);
+    is_about(usage.resources.cpu_ns, 400_000_000);
+    assert_eq!(usage.resources.source, "proc");
+    assert!(usage.machine.is_some_and(|machine| machine.busy_ns > 300_000_000));
+    theirs.rest().expect("heard");
+    theirs.stop().expect("stopped");
+    drop(theirs);
+    assert!(alive(own.pid()), "it was touched");
+    assert_eq!(own.ended(), None);
+    // Its end is told, too.
+    let mut theirs = attach(&toy, Attached::Pid(own.pid() as i32)).expect("attached");
+    assert_eq!(theirs.ended(), None);
+    let pid = own.pid();
+    own.stop().expect("stopped");
+    until("its end is told", || theirs.ended().is_some());
+    let error = attach(&toy, Attached::Pid(pid as i32))
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(error.contains("is the service running?"), "{error}");
+}
+
+#[test]
+fn a_control_group_of_others_is_counted_and_stays() {
+    let toy = Toy::new();
+    let mut own = toy.start(&["burn-on-word", "400"]);
+    let Some(path) = group_of(own.pid()) else {
+        match skip::without_control_groups() {
+            Some(reason) => return skip::skipped(reason),
+            None => panic!("a process is in no group, where groups can be made"),
+        }
+    };
+    let mut theirs = attach(&toy, Attached::Cgroup(path.clone())).expect("attached");
+    let usage = seen(&toy, &mut *theirs, &*own);
+    is_about(usage.resources.cpu_ns, 400_000_000);
+    assert!(
+        usage.resources.source.starts_with("cgroup"),
+        "{}",
+        usage.resources.source
+    );
+    drop(theirs);
+    assert!(alive(own.pid()), "it was touched");
+    assert_eq!(group_of(own.pid()), Some(path), "its group was touched");
+    own.stop().expect("stopped");
+    let error = attach(&toy, Attached::Cgroup("/no/such/group".into())).err();
+    let error = error.expect("refused").to_string();
+    assert!(error.contains("is no control group"), "{error}");
+}
+
+/// The group of a process that the toy's supervisor made, as `/proc/PID/cgroup` has it.
+fn group_of(pid: u32) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let counts = |line: &&str| line.contains(":memory:") || line.contains("::");
+    let mut paths = text
+        .lines()
+        .filter(counts)
+        .filter_map(|line| line.rsplit(':').next());
+    paths.find(|path| path.contains("prony")).map(PathBuf::from)
+}

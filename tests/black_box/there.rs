@@ -1,0 +1,163 @@
+//! Services that run already: asked, measured and left alone.
+
+use crate::common::{Checkout, until};
+use serde_json::Value;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+/// A toy that nobody but this test started.
+struct Running {
+    child: Child,
+    port: u16,
+}
+
+impl Running {
+    fn start(mode: &str) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = free.local_addr().expect("an address").port();
+        drop(free);
+        let child = Command::new("python3")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/toy/toy.py"))
+            .env("HOST", "127.0.0.1")
+            .env("PORT", port.to_string())
+            .env("MODE", mode)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("python3 starts");
+        until("the toy listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Self { child, port }
+    }
+
+    fn lives(&mut self) -> bool {
+        self.child.try_wait().expect("asked").is_none()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A checkout with one service, which these lines reach.
+fn checkout(lines: &str) -> Checkout {
+    let checkout = Checkout::new(2, &[]);
+    let service = format!(
+        "name = \"mine\"\ntitle = \"Mine\"\nlanguage = \"Python\"\nframework = \"http.server\"\nclass = \"platform\"\n\
+         contracts = [\"hello\"]\nversion = \"3\"\n{lines}\n[[variant]]\nname = \"current\"\n"
+    );
+    checkout.write("services/mine/service.toml", &service);
+    let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
+    checkout.write(
+        "suites/toys.toml",
+        &suite.replace("services = []", "services = [\"mine\"]"),
+    );
+    checkout
+}
+
+fn run(checkout: &Checkout) -> Value {
+    let ended = checkout.prony(&["run", "toys", "--json", "--seed", "1", "--keep-disturbed"]);
+    let row = ended.json()["groups"][0]["services"][0].clone();
+    // Without any number there is nothing to report.
+    let code = if row["excluded"].is_null() { 0 } else { 3 };
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    row
+}
+
+#[test]
+fn a_service_that_runs_already_is_measured_and_left_alone() {
+    let mut toy = Running::start("right");
+    let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
+    let checkout = checkout(&format!("{url}\npid = {}", toy.child.id()));
+    let checked = checkout.prony(&["check", "mine"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let row = run(&checkout);
+    assert!(row["excluded"].is_null(), "{row}");
+    let text = row.to_string();
+    assert!(text.contains("it ran already"), "{text}");
+    assert!(!text.contains("its resources are not known"), "{text}");
+    assert!(
+        row["cpu_ns_per_request"]["point"].as_f64() > Some(10_000.0),
+        "{row}"
+    );
+    assert!(row["start_ms"].is_null(), "{row}");
+    assert!(toy.lives(), "prony ended what it had not started");
+    // Its process id may stand in a file, as servers write it, and it may be unknown.
+    checkout.write("toy.pid", &format!("{}\n", toy.child.id()));
+    let file = checkout.path("toy.pid");
+    let service = std::fs::read_to_string(checkout.path("services/mine/service.toml")).expect("there");
+    let pid = format!("pid = {}", toy.child.id());
+    checkout.write(
+        "services/mine/service.toml",
+        &service.replace(&pid, &format!("pid = {:?}", file.display().to_string())),
+    );
+    assert!(run(&checkout)["cpu_ns_per_request"]["point"].as_f64() > Some(10_000.0));
+    checkout.write("services/mine/service.toml", &service.replace(&pid, ""));
+    let row = run(&checkout);
+    assert!(
+        row["excluded"].is_null() && row["cpu_ns_per_request"].is_null(),
+        "{row}"
+    );
+    assert!(row.to_string().contains("its resources are not known"), "{row}");
+    assert!(toy.lives(), "prony ended what it had not started");
+}
+
+#[test]
+fn a_service_that_is_not_there_or_dies_is_a_row_with_the_reason() {
+    let toy = Running::start("mortal");
+    let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
+    let checkout = checkout(&format!("{url}\npid = {}", toy.child.id()));
+    let row = run(&checkout);
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(!reason.is_empty(), "{row}");
+    drop(toy);
+    let row = run(&checkout);
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("is the service running?"), "{row}");
+    let service = std::fs::read_to_string(checkout.path("services/mine/service.toml")).expect("there");
+    let without_pid: Vec<&str> = service.lines().filter(|line| !line.starts_with("pid")).collect();
+    checkout.write("services/mine/service.toml", &without_pid.join("\n"));
+    let row = run(&checkout);
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("nothing listens on"), "{row}");
+}
+
+#[test]
+fn what_is_wrong_with_its_lines_is_told() {
+    for (lines, line, part) in [
+        ("url = \"https://127.0.0.1:1\"", 8, "without TLS"),
+        ("url = \"http://127.0.0.1:1/api\"", 8, "give the host alone"),
+        ("url = \"127.0.0.1:1\"", 8, "http"),
+        (
+            "url = \"http://127.0.0.1:1\"\nrun = \"true\"",
+            8,
+            "`run` and `url`",
+        ),
+        (
+            "url = \"http://127.0.0.1:1\"\npid = 1\ncgroup = \"/x\"",
+            10,
+            "`pid` and `cgroup`",
+        ),
+        ("run = \"true\"\npid = 1", 9, "give its `url`"),
+        (
+            "url = \"http://127.0.0.1:1\"\nbuild = [\"true\"]",
+            11,
+            "leave `build` out",
+        ),
+        ("", 10, "neither `run` nor `url`"),
+    ] {
+        let checkout = checkout(lines);
+        let ended = checkout.prony(&["check", "mine"]);
+        assert_eq!(ended.code, Some(2), "{lines}: {ended:?}");
+        assert!(ended.err.contains(part), "{lines}: {}", ended.err);
+        assert!(
+            ended.err.contains(&format!("service.toml:{line}:"))
+                || ended.err.contains(&format!("service.toml:{line} ")),
+            "{lines}: {}",
+            ended.err
+        );
+    }
+}
