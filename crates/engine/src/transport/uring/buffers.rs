@@ -1,7 +1,8 @@
 //! Memory that the kernel receives into: a ring of buffers of one size, given back after use.
 //!
 //! The kernel takes the buffers of the ring in turn, so all that lie in it are used again and again, however few replies come at
-//! once. Only as many are offered as replies came at once so far: those stay in the processor's caches.
+//! once. Only as many are offered as replies came at once so far: those stay in the processor's caches. Large replies fill every
+//! buffer, and more of them would only push each other out of the caches.
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
@@ -12,10 +13,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// Fewest and most buffers; powers of two.
 const FEWEST: u32 = 256;
 const MOST: u32 = 8192;
-/// Buffers that are offered at first.
+/// Buffers that are offered at first, and fewest.
 const FIRST: u16 = 64;
+const FEW: u16 = 16;
 /// Bytes of a buffer. A small reply touches its first page only.
 const SIZE: usize = 16 * 1024;
+/// Bytes in a buffer, on the mean, from which on more buffers bring nothing.
+const FULL: u64 = SIZE as u64 / 2;
 /// Bytes from one buffer to the next. Not a power of two: else the begins of all buffers would share few places of the caches.
 const STRIDE: usize = SIZE + 5 * 64;
 /// The kernel maps the ring by pages.
@@ -41,6 +45,8 @@ pub(super) struct Buffers {
     wanted: u16,
     /// Whether the kernel found none since the last time.
     is_short: bool,
+    /// Buffers that were filled since there were too few, and the bytes in them.
+    filled: (u64, u64),
     is_leaked: bool,
 }
 
@@ -66,6 +72,7 @@ impl Buffers {
             offered: 0,
             wanted: FIRST.min(count),
             is_short: false,
+            filled: (0, 0),
             is_leaked: false,
         };
         buffers.publish();
@@ -83,7 +90,9 @@ impl Buffers {
     }
 
     /// The first `length` bytes of a buffer that a completion named.
-    pub(super) fn bytes(&self, id: u16, length: usize) -> &[u8] {
+    pub(super) fn bytes(&mut self, id: u16, length: usize) -> &[u8] {
+        self.filled.0 += 1;
+        self.filled.1 += length as u64;
         let begin = usize::from(id) * STRIDE;
         &self.memory[begin..begin + length.min(SIZE)]
     }
@@ -94,7 +103,7 @@ impl Buffers {
         self.offered -= 1;
     }
 
-    /// The kernel found no buffer: more are to be offered.
+    /// The kernel found no buffer: more are to be offered, or fewer where those that there were came back full.
     pub(super) const fn want_more(&mut self) {
         self.is_short = true;
     }
@@ -119,7 +128,12 @@ impl Buffers {
     /// Lets the kernel have as many buffers as are wanted.
     pub(super) fn publish(&mut self) {
         if std::mem::take(&mut self.is_short) {
-            self.wanted = self.wanted.saturating_mul(2).min(self.count);
+            let (buffers, bytes) = std::mem::take(&mut self.filled);
+            self.wanted = if bytes < buffers * FULL {
+                self.wanted.saturating_mul(2).min(self.count)
+            } else {
+                (self.wanted / 2).max(FEW)
+            };
         }
         while self.offered < self.wanted
             && let Some(id) = self.spare.pop()
