@@ -246,6 +246,20 @@ fn services_are_complete() {
     no_faults(&faults);
 }
 
+/// A reader finds where settings come from. References are on no board, and c-epoll stands on no framework.
+#[test]
+fn services_name_their_guide() {
+    let catalogue = prony_plan::Catalogue::read(&root()).expect("the checkout's own files are valid");
+    let faults: Vec<String> = catalogue
+        .services
+        .iter()
+        .filter(|service| service.guide.is_none())
+        .filter(|service| service.class.word() != "reference" && service.name != "c-epoll")
+        .map(|service| format!("services/{}: {} has no `guide`", service.name, service.variant))
+        .collect();
+    no_faults(&faults);
+}
+
 #[test]
 fn words_are_the_glossary_s() {
     // Words that DESIGN of the glossary replaces, in what users read. Quotations of other tools go in backticks.

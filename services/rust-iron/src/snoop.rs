@@ -16,6 +16,7 @@ pub fn snoop(request: &mut Request) -> IronResult<Response> {
         }
     }
     page.push_str("</pre></body></html>\n");
-    let html: mime::Mime = "text/html; charset=utf-8".parse().expect("a valid type");
+    let utf_8 = vec![(mime::Attr::Charset, mime::Value::Utf8)];
+    let html = mime::Mime(mime::TopLevel::Text, mime::SubLevel::Html, utf_8);
     Ok(Response::with((status::Ok, html, page)))
 }
