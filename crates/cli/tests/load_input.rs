@@ -115,6 +115,17 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
         requests.len(),
         "a row came twice before all had come once"
     );
+    // The same as JSON Lines.
+    let lines = files.write("users.jsonl", "{\"id\": 7, \"name\": \"name7\"}\n");
+    let output = prony(&[
+        "load", &url, "--data", &lines, "-X", "POST", "--body", "{name}", "-n", "1",
+    ]);
+    assert!(output.status.success(), "{}", told(&output));
+    let Request { head, body } = server.requests().pop().expect("a request");
+    assert!(
+        head.starts_with("POST /users/7 ") && body == "name7",
+        "{head} {body}"
+    );
     let unknown = load(&["-H", "X-A: {colour}"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(told(&unknown).contains("id, name"), "{}", told(&unknown));
@@ -161,16 +172,22 @@ fn a_line_of_curl_is_taken_over() {
 
 #[test]
 fn a_compressed_body_is_judged_when_it_is_decoded() {
-    let url = serve(|request| {
+    // `hello` in each coding; the frame of zstd holds it as it is (RFC 8878).
+    let gzip: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00";
+    let codings: [(&str, &str, &[u8]); 4] = [
+        ("/", "br", b"\x0b\x02\x80hello\x03"),
+        ("/gzip", "gzip", gzip),
+        ("/zstd", "zstd", b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello"),
+        ("/broken", "gzip", b"no gzip"),
+    ];
+    let url = serve(move |request| {
         let asked = request.head.to_ascii_lowercase().contains("\naccept-encoding:");
-        let broken = request.head.lines().next()?.contains("/broken");
-        let coding = if broken { "gzip" } else { "br" };
-        let body: &[u8] = if asked {
-            b"\x0b\x02\x80hello\x03"
-        } else {
-            b"not asked"
-        };
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: 9\r\n\r\n");
+        let path = request.head.split(' ').nth(1)?;
+        let (_, coding, body) = codings.iter().find(|(of, ..)| *of == path)?;
+        let body = if asked { body } else { &b"not asked"[..] };
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\r\n");
         Some([head.as_bytes(), body].concat())
     });
     let load = |path: &str| -> Value {
@@ -180,15 +197,21 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
         ]);
         json_of(&output)
     };
-    let right = load("/");
-    assert_eq!(
-        right["outcomes"]["valid"], right["requests"]["offered"],
-        "{right}"
-    );
-    let count = |name: &str| right["decoded"][name].as_u64().expect("a number");
-    assert!(count("replies") > 0);
-    assert_eq!(count("encoded_bytes"), 9 * count("replies"));
-    assert_eq!(count("decoded_bytes"), 5 * count("replies"));
+    for (path, _, body) in &codings[..3] {
+        let right = load(path);
+        assert_eq!(
+            right["outcomes"]["valid"], right["requests"]["offered"],
+            "{right}"
+        );
+        let count = |name: &str| right["decoded"][name].as_u64().expect("a number");
+        assert!(count("replies") > 0, "{path}");
+        assert_eq!(
+            count("encoded_bytes"),
+            body.len() as u64 * count("replies"),
+            "{path}"
+        );
+        assert_eq!(count("decoded_bytes"), 5 * count("replies"), "{path}");
+    }
     let broken = load("/broken");
     assert_eq!(
         broken["outcomes"]["wrong_reply"], broken["requests"]["offered"],
