@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// Fewest and most buffers; powers of two.
 const FEWEST: u32 = 256;
 const MOST: u32 = 8192;
-/// Buffers that are offered at first, and fewest.
+/// Buffers that are offered at first.
 const FIRST: u16 = 64;
+/// Fewest that are offered, where they come back full.
 const FEW: u16 = 16;
 /// Bytes of a buffer. A small reply touches its first page only.
 const SIZE: usize = 16 * 1024;

@@ -30,13 +30,9 @@ fn errors(recording: &Recording) -> String {
 
 /// Whether the numbers are those of the service. What it did wrong itself is no reason to doubt them.
 fn belief(recording: &Recording) -> String {
-    let has = |kind| recording.warnings.iter().any(|warning| warning.kind == kind);
-    let doubts = recording
-        .warnings
-        .iter()
-        .filter(|warning| is_doubt(warning.kind))
-        .count();
-    if has(WarningKind::GeneratorSaturated) {
+    let kinds = || recording.warnings.iter().map(|warning| warning.kind);
+    let doubts = kinds().filter(|kind| is_doubt(*kind)).count();
+    if kinds().any(|kind| kind == WarningKind::GeneratorSaturated) {
         "the service may be faster, the generator was the limit".to_owned()
     } else if doubts > 0 {
         format!(
@@ -54,12 +50,11 @@ fn belief(recording: &Recording) -> String {
     }
 }
 
-/// Whether it is the measurement that is in doubt.
+/// Whether it is the measurement that is in doubt, for another reason than a generator at its limit.
 const fn is_doubt(kind: WarningKind) -> bool {
     matches!(
         kind,
-        WarningKind::GeneratorSaturated
-            | WarningKind::ScheduleLag
+        WarningKind::ScheduleLag
             | WarningKind::RateNotHeld
             | WarningKind::ConnectionsNotEstablished
             | WarningKind::ClockStep
