@@ -50,8 +50,8 @@ pub struct AttachSpec {
     pub attached: Attached,
     /// CPUs of the process that reads them; empty: all.
     pub supervisor_cpus: Cpus,
-    /// Time between two samples; `None`: one a second.
-    pub sample_every: Option<Duration>,
+    /// Time between two samples of its resources.
+    pub sample_every: Duration,
 }
 
 /// What runs already.

@@ -14,7 +14,7 @@ fn attach(toy: &Toy, attached: Attached) -> Result<Box<dyn Process>, prony_host:
         name: "theirs".to_owned(),
         attached,
         supervisor_cpus: Cpus::default(),
-        sample_every: Some(Duration::from_millis(50)),
+        sample_every: Duration::from_millis(50),
     })
 }
 

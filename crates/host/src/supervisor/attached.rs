@@ -94,7 +94,7 @@ fn found(attached: &Attached) -> Result<(i32, Probe), String> {
 
 impl Watch {
     fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
-        let every = self.attach.spec.sample_every.unwrap_or(SLOW);
+        let every = self.attach.spec.sample_every;
         let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
         loop {
             if wait(next.min(next_slow))? {

@@ -33,7 +33,7 @@ pub(super) fn attach(
                 name: start.service.label(),
                 attached,
                 supervisor_cpus: supervisor_cpus.clone(),
-                sample_every: Some(SAMPLE_EVERY),
+                sample_every: SAMPLE_EVERY,
             };
             let attached = bench.host.attach(&spec);
             attached.map_err(|error| Failure::host(Stage::Start, &error))?
