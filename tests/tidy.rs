@@ -9,7 +9,8 @@ use std::process::Command;
 
 /// What each crate may depend on. The graph goes one way: see docs/ARCHITECTURE.md.
 const EDGES: &[(&str, &[&str])] = &[
-    ("load", &[]),
+    ("schema", &[]),
+    ("load", &["schema"]),
     ("measurement", &[]),
     ("contract", &["load"]),
     ("draft", &["load"]),
