@@ -31,6 +31,6 @@ pub use objective::{duration, missed_by};
 pub use pair::{Pair, compare_side_by_side};
 pub use place::{is_free, machine};
 pub use session::{
-    AllBuilt, Resumed, Session, Shows, add_ceilings, service_infos, summary, wished_precision,
+    AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, service_infos, summary, wished_precision,
 };
 pub use workbench::Workbench;

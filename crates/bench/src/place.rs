@@ -2,12 +2,18 @@
 
 use crate::BenchError;
 use prony_host::{Host as _, Local};
+use prony_measurement::Environment;
 use prony_plan::{Address, Machine};
 use std::net::TcpListener;
 
+/// What this machine is like.
+pub(crate) fn environment() -> Environment {
+    Local::new(Vec::new()).environment()
+}
+
 /// What this machine has.
 pub fn machine() -> Machine {
-    let environment = Local::new(Vec::new()).environment();
+    let environment = environment();
     Machine {
         cpus: environment.cpu.online,
         memory_bytes: environment.memory_bytes,

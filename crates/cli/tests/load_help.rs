@@ -44,7 +44,14 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Result:",
-        &["--objective", "--json", "--log", "--log-share", "--metrics"],
+        &[
+            "--objective",
+            "--json",
+            "--log",
+            "--log-share",
+            "--metrics",
+            "--save",
+        ],
     ),
 ];
 

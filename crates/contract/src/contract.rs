@@ -2,13 +2,14 @@
 
 use crate::ContractError;
 use crate::error::{File, known};
-use crate::schema::Schema;
+use crate::jwt::{self, Tokens};
+use crate::proto::Schema;
 use crate::written::{WrittenContract, WrittenWorkload};
 use prony_load::{Load, Protocol};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use toml::Spanned;
 
 /// What a service must do.
@@ -30,6 +31,7 @@ pub struct Contract {
     pub(crate) written: WrittenContract,
     pub(crate) schema: Option<Schema>,
     pub(crate) data: BTreeMap<String, Value>,
+    pub(crate) tokens: Tokens,
 }
 
 /// The backend that a service of a contract relays to: `prony backend`.
@@ -54,19 +56,24 @@ pub struct OperationInfo {
 
 impl Contract {
     /// A contract that has no file and no name of its own; nothing of it was tried out.
-    pub(crate) fn unnamed(folder: PathBuf, file: File, written: WrittenContract) -> Self {
-        Self {
+    pub(crate) fn unnamed(
+        folder: PathBuf,
+        file: File,
+        written: WrittenContract,
+    ) -> Result<Self, ContractError> {
+        Ok(Self {
             name: String::new(),
             title: String::new(),
             summary: String::new(),
             document: None,
             backend: None,
+            tokens: jwt::mint(&file, &folder, &written.jwt)?,
             folder,
             file,
             written,
             schema: None,
             data: BTreeMap::new(),
-        }
+        })
     }
 
     /// What can be spoken with a service of this contract.
@@ -80,6 +87,11 @@ impl Contract {
             protocols.push(Protocol::Grpc);
         }
         protocols
+    }
+
+    /// When the first of its tokens expires; `None` where none does.
+    pub const fn tokens_expire(&self) -> Option<SystemTime> {
+        self.tokens.expire
     }
 
     /// The operations in the order of the file.

@@ -2,7 +2,8 @@
 
 use crate::call::as_json;
 use crate::error::File;
-use crate::schema::Schema;
+use crate::jwt;
+use crate::proto::Schema;
 use crate::written::WrittenContract;
 use crate::{Backend, Contract, ContractError};
 use prony_load::Protocol;
@@ -49,6 +50,7 @@ impl Contract {
             folder: folder.to_owned(),
             schema,
             data: data(&file, &written)?,
+            tokens: jwt::mint(&file, folder, &written.jwt)?,
             file,
             written,
         };

@@ -22,6 +22,9 @@ pub(crate) struct WrittenContract {
     pub(crate) backend: Option<WrittenBackend>,
     #[serde(default)]
     pub(crate) data: BTreeMap<String, toml::Value>,
+    /// Tokens that requests carry, by the name of their place.
+    #[serde(default)]
+    pub(crate) jwt: BTreeMap<String, Spanned<WrittenJwt>>,
     #[serde(default)]
     pub(crate) operation: BTreeMap<String, Spanned<WrittenOperation>>,
     #[serde(default)]
@@ -33,6 +36,7 @@ pub(crate) struct WrittenContract {
 impl WrittenContract {
     /// Operations and workloads that no contract file holds.
     pub(crate) fn of(
+        jwt: BTreeMap<String, Spanned<WrittenJwt>>,
         operation: BTreeMap<String, Spanned<WrittenOperation>>,
         workload: BTreeMap<String, Spanned<WrittenWorkload>>,
     ) -> Self {
@@ -45,6 +49,7 @@ impl WrittenContract {
             without: Vec::new(),
             backend: None,
             data: BTreeMap::new(),
+            jwt,
             operation,
             case: Vec::new(),
             workload,
@@ -56,6 +61,40 @@ impl WrittenContract {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenBackend {
     pub(crate) delay: WrittenDuration,
+}
+
+/// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenJwt {
+    pub(crate) alg: Algorithm,
+    pub(crate) key: WrittenKey,
+    /// Texts may have places for the columns of the workload's table.
+    #[serde(default)]
+    pub(crate) claims: serde_json::Map<String, serde_json::Value>,
+    /// Further members of the header, like `kid`.
+    #[serde(default)]
+    pub(crate) header: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+pub(crate) enum Algorithm {
+    #[serde(rename = "HS256")]
+    Hs256,
+    #[serde(rename = "ES256")]
+    Es256,
+}
+
+/// The key itself, a file of the folder that holds it, or the environment variable that does.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a text, { file = \"key.pem\" } or { variable = \"JWT_KEY\" }"
+)]
+pub(crate) enum WrittenKey {
+    Text(String),
+    File { file: String },
+    Variable { variable: String },
 }
 
 /// One kind of call.

@@ -35,10 +35,7 @@ fn drafted(name: &str) -> (Draft, String, Value) {
 fn allows(schemas: &Value, name: &str, reply: &Value) -> bool {
     let mut schema = schemas.clone();
     schema["$ref"] = json!(format!("#/$defs/{name}"));
-    Schema::compile(&schema)
-        .expect("a schema")
-        .judge(reply)
-        .is_ok()
+    Schema::compile(&schema).expect("a schema").judge(reply).is_ok()
 }
 
 fn has(text: &str, parts: &[&str]) {

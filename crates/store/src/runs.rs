@@ -65,6 +65,14 @@ impl Store {
         self.replace_run(self.run(run)?, warnings)
     }
 
+    /// Lets a run hold so many trials, of which the last has just ended: one that grows by a trial at a time.
+    pub fn extend_run(&self, run: &str, trials: u32, ended_at: &str) -> Result<(), StoreError> {
+        let mut record = self.run(run)?;
+        record.planned_trials = trials;
+        record.ended_at = Some(ended_at.to_owned());
+        self.replace_run(record, &[])
+    }
+
     fn replace_run(&self, mut record: RunRecord, warnings: &[Warning]) -> Result<(), StoreError> {
         for warning in warnings {
             if !record.warnings.contains(warning) {
@@ -74,8 +82,8 @@ impl Store {
         let text = to_json("run", &record)?;
         self.connection
             .execute(
-                "UPDATE run SET ended_at = ?2, record = ?3 WHERE id = ?1",
-                params![record.id, record.ended_at, text],
+                "UPDATE run SET ended_at = ?2, record = ?3, planned_trials = ?4 WHERE id = ?1",
+                params![record.id, record.ended_at, text, record.planned_trials],
             )
             .map_err(self.failed("keep a run"))?;
         Ok(())

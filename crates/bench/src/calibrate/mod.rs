@@ -5,9 +5,10 @@ pub mod toy;
 mod twice;
 
 use crate::clock::now;
+use crate::place::environment;
 use crate::{BenchError, Checkout, Shows, Workbench};
 use instrument::Instrument;
-use prony_host::{Host as _, Local};
+use prony_host::Host as _;
 use prony_plan::Plan;
 use prony_statistics::{Calibration, Options, machine_name, same_twice};
 use prony_store::Store;
@@ -27,7 +28,7 @@ pub struct Wish {
 
 /// The last calibration of this machine.
 pub fn last(store: &Store) -> Result<Calibration, BenchError> {
-    let machine = machine_name(&Local::new(Vec::new()).environment());
+    let machine = machine_name(&environment());
     let last = store.calibration::<Calibration>(&machine)?;
     let never =
         || BenchError::Input("this machine was never calibrated: `prony calibrate` does it".to_owned());

@@ -1,10 +1,14 @@
-//! Says on a noisy machine that a board in turns would serve, and how precise either design is expected to be there.
+//! What is said before a run: on a noisy machine that a board in turns would serve, and how precise either design is expected
+//! to be there; and that a token will not last as long as the run.
 
+use prony_contract::Contract;
 use prony_load::Load;
 use prony_measurement::{Warning, WarningKind};
-use prony_plan::{Design, GroupPlan, Plan};
+use prony_plan::{Catalogue, Design, GroupPlan, Plan};
 use prony_statistics::expected_half_widths;
 use prony_trial::Noise;
+use std::collections::BTreeSet;
+use std::time::SystemTime;
 
 /// Share of the machine that others take, from which turns serve better.
 const NOISY: f64 = 0.10;
@@ -42,6 +46,23 @@ pub(super) fn usual(seen: impl Iterator<Item = Noise>) -> Option<Noise> {
             .unwrap_or(std::cmp::Ordering::Equal)
     });
     all.get(all.len() / 2).copied()
+}
+
+/// The contract whose token expires before the plan is expected to end.
+pub(super) fn of_tokens(catalogue: &Catalogue, plan: &Plan) -> Option<Warning> {
+    let lasts = plan.expected();
+    let end = SystemTime::now() + lasts;
+    let names: BTreeSet<&str> = plan.groups.iter().map(|group| group.contract.as_str()).collect();
+    let short = |name: &&str| {
+        let expire = catalogue.contracts.get(*name).and_then(Contract::tokens_expire);
+        expire.is_some_and(|expire| expire < end)
+    };
+    let name = names.into_iter().find(short)?;
+    let text = format!(
+        "contract `{name}`: a token of it expires before the run ends, which is expected in {:.0} min: raise its `exp`",
+        (lasts.as_secs_f64() / 60.0).ceil()
+    );
+    Some(Warning::new(WarningKind::Note, text))
 }
 
 /// Turns need two services, and windows that are alike.

@@ -4,10 +4,12 @@ mod checks;
 mod hint;
 mod kept;
 mod resumed;
+mod saved;
 mod watch;
 
 pub use kept::{add_ceilings, service_infos, summary, wished_precision};
 pub use resumed::Resumed;
+pub use saved::Saving;
 
 use kept::plan_to_keep;
 
@@ -90,8 +92,16 @@ impl Session<'_> {
             if let Some(hint) = &hint {
                 shows.says(&hint.text);
             }
-            let warning = noise.and_then(Noise::warning);
-            self.begin_with(plan, &built[0], warning.into_iter().chain(hint).collect())?
+            let tokens = hint::of_tokens(self.catalogue, plan);
+            if let Some(tokens) = &tokens {
+                shows.says(&tokens.text);
+            }
+            let warnings = noise
+                .and_then(Noise::warning)
+                .into_iter()
+                .chain(hint)
+                .chain(tokens);
+            self.begin_with(plan, &built[0], warnings.collect())?
         };
         let trials = self.store.trials(&record.id)?;
         shows.knows(&trials);

@@ -55,6 +55,10 @@ impl Contract {
             })?;
             complete(&mut own, base.get_ref().into());
         }
+        for (name, token) in &self.tokens.shared {
+            let source = || Spanned::new(call.span(), WrittenSource::One(token.clone()));
+            own.with.entry(name.clone()).or_insert_with(source);
+        }
         if own.http.is_none() && own.grpc.is_none() {
             let message = "a call without `operation`, `http` or `grpc`: say what is called";
             return Err(self.invalid(call.span(), message));

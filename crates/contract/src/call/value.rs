@@ -2,7 +2,7 @@
 
 use super::Filling;
 use crate::error::known;
-use crate::schema::MessageText;
+use crate::proto::MessageText;
 use crate::template::constant;
 use prony_load::{Part, Template};
 use prost_reflect::MessageDescriptor;

@@ -1,7 +1,7 @@
 //! Server reflection of gRPC: the files that describe a method, asked of the service itself. Who carries the questions is no
 //! matter here.
 
-use crate::proto::{ProtoError, ProtoMethod};
+use super::method::{ProtoError, ProtoMethod};
 use prost::Message;
 use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};

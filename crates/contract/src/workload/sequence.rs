@@ -4,6 +4,7 @@
 //! rules.
 
 use crate::error::File;
+use crate::jwt::Jwts;
 use crate::written::{
     OneOrMany, WrittenCall, WrittenContract, WrittenExpect, WrittenOperation, WrittenStep, WrittenTable,
     WrittenWorkload,
@@ -12,6 +13,7 @@ use crate::{Contract, ContractError};
 use prony_load::{Limits, Pick, Protocol, Source, Workload, WrittenLoad};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::SystemTime;
 use toml::Spanned;
 
 /// A file of steps, key by key.
@@ -21,6 +23,8 @@ struct WrittenSequence {
     data: Option<Spanned<WrittenTable>>,
     #[serde(default)]
     cookies: bool,
+    #[serde(default)]
+    jwt: Jwts,
     #[serde(default)]
     step: Vec<Spanned<WrittenCall>>,
 }
@@ -32,6 +36,8 @@ pub struct SequenceFile {
     pub workload: Workload,
     /// Where each row of a table is used once: the most requests that the load can send.
     pub most_requests: Option<u64>,
+    /// When the first of its tokens expires.
+    pub tokens_expire: Option<SystemTime>,
 }
 
 impl SequenceFile {
@@ -46,7 +52,8 @@ impl SequenceFile {
             ));
         }
         let steps = written.step.len() as u64;
-        let workload = contract(path, file, written)?.workload(NAME, protocol)?;
+        let contract = contract(path, file, written)?;
+        let workload = contract.workload(NAME, protocol)?;
         let rows = workload
             .parameters
             .iter()
@@ -60,6 +67,7 @@ impl SequenceFile {
         Ok(Self {
             workload,
             most_requests: rows.map(|rows| rows * steps),
+            tokens_expire: contract.tokens_expire(),
         })
     }
 
@@ -118,11 +126,11 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
     };
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
-    Ok(Contract::unnamed(
+    Contract::unnamed(
         folder,
         file,
-        WrittenContract::of(operation, workload),
-    ))
+        WrittenContract::of(written.jwt, operation, workload),
+    )
 }
 
 /// A step as an operation. What is not expected by name is any status from 200 to 299.

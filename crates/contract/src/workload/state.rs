@@ -1,6 +1,7 @@
 //! What the users of a workload carry: values that they took from replies, their row of a table, their cookies.
 
 use crate::call::Call;
+use crate::jwt;
 use crate::written::WrittenWorkload;
 use crate::{Contract, ContractError};
 use prony_load::typed::table::{self, Table};
@@ -127,7 +128,13 @@ fn columns(
     }
     let path = contract.folder.join(&written.file);
     let text = std::fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
-    let Table { columns } = table::parse(&path, &text).map_err(|error| at(error.to_string()))?;
+    let Table { mut columns } = table::parse(&path, &text).map_err(|error| at(error.to_string()))?;
+    columns.extend(jwt::columns(
+        &contract.file,
+        &contract.folder,
+        &contract.written.jwt,
+        &columns,
+    )?);
     let source = |values| Source::Column {
         values,
         pick: written.pick,

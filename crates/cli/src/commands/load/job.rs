@@ -13,6 +13,7 @@ use prony_load::{
     Protocol, Request, Spacing, Step, Template, WarmUp, Workload,
 };
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// What is sent where; the load is chosen apart.
 pub(crate) struct Shape {
@@ -205,8 +206,29 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
         job.threads = 1;
     }
     job.limits = sequence.limits(job.limits);
+    if let Some(expire) = sequence.tokens_expire {
+        warn_of_tokens(file, expire, &job);
+    }
     job.workload = sequence.workload;
     Ok(job)
+}
+
+/// Says before the load that a token will not last as long as it does.
+fn warn_of_tokens(file: &Path, expire: SystemTime, job: &Job) {
+    let warm_up = match job.phases.warm_up {
+        WarmUp::FixedNs(ns) | WarmUp::UntilTold { limit_ns: ns } => ns,
+    };
+    let lasts = Duration::from_nanos(warm_up.saturating_add(job.phases.measurement_ns));
+    let left = expire.duration_since(SystemTime::now()).unwrap_or_default();
+    // How long a number of requests takes is not known before.
+    if job.limits.requests.is_none() && left < lasts {
+        eprintln!(
+            "warning: --sequence {}: a token of it expires in {:.1} s, and the load lasts {:.1} s: raise its `exp`",
+            file.display(),
+            left.as_secs_f64(),
+            lasts.as_secs_f64()
+        );
+    }
 }
 
 fn load(args: &LoadArgs) -> Result<Load, JobError> {

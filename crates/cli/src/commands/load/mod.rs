@@ -23,12 +23,16 @@ pub(crate) use typed::JobError;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use metrics::Metrics;
-use prony_bench::missed_by;
+use prony_bench::{Saving, missed_by};
 use prony_engine::EngineError;
 use prony_load::Job;
 use prony_measurement::{Command, Event, Recording};
 use std::sync::mpsc;
+use std::time::Instant;
 use typed::DescriptionError;
+
+/// Loads of one name from which the intervals of a comparison become narrow.
+const ENOUGH: u32 = 5;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -36,6 +40,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return stream::run();
     }
     let job = job::job(args).map_err(no_job)?;
+    let wanted = args.save.wanted()?;
+    let saving = match &wanted {
+        Some((name, store)) => Some(Saving::begin(store, name, &job)?),
+        None => None,
+    };
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let commands = interrupt::commands()?;
@@ -45,7 +54,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             metrics.take(&event);
         }
     };
+    let began = Instant::now();
     let recording = prony_engine::run(&job, &mut on_event, &commands);
+    let took_s = began.elapsed().as_secs_f64();
     view.finish();
     let recording = match recording {
         Err(EngineError::Stopped) => {
@@ -69,6 +80,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         print(&format!("{all}\n\n{answer}"))?;
     }
     view::summary::warn(&recording);
+    if let Some(saving) = saving {
+        keep(saving, &job, &recording, took_s)?;
+    }
     for miss in &missed {
         eprintln!("prony: objective missed: {miss}");
     }
@@ -79,6 +93,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::ObjectiveFailed
     })
+}
+
+/// Keeps a result by the name that was given, and says what to do with it.
+fn keep(saving: Saving<'_>, job: &Job, recording: &Recording, took_s: f64) -> anyhow::Result<()> {
+    if recording.interrupted {
+        eprintln!("prony: not kept: a load that was ended early is no measurement");
+        return Ok(());
+    }
+    let name = saving.name().to_owned();
+    let count = saving.keep(job, recording.clone(), took_s)?;
+    let more = if count < ENOUGH {
+        format!("; {ENOUGH} or more of a name give narrow intervals")
+    } else {
+        String::new()
+    };
+    eprintln!(
+        "prony: kept as load {count} of `{name}`: `prony compare NAME {name}` compares it with another{more}"
+    );
+    Ok(())
 }
 
 /// Runs a job; bad input in it is the user's.

@@ -2,10 +2,12 @@
 
 mod log;
 mod reach;
+mod save;
 mod schedule;
 mod tls;
 
 pub(super) use reach::ReachArgs;
+pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(super) use tls::TlsArgs;
 
@@ -60,6 +62,8 @@ pub(crate) struct Args {
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Result")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     /// Write a line for each measured request to this file: .csv, or JSON Lines where it ends in .jsonl or .ndjson
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Result")]
     pub(crate) log: Option<LogFile>,
@@ -76,12 +80,12 @@ pub(crate) struct Args {
 
 /// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 40] = [
+const NOT_BESIDE_A_JOB: [&str; 41] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp",
     "staircase", "users", "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog",
     "timeout", "transport", "cpus", "seed", "method", "headers", "body", "expect", "feeds", "data", "http2",
     "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl", "metrics", "log", "json",
-    "objective",
+    "objective", "save",
 ];
 
 /// How requests arrive

@@ -1,0 +1,83 @@
+//! Loads that are kept by a name, and compared by it.
+
+mod common;
+
+use common::{json_of, prony, server, told};
+use std::path::Path;
+use std::process::Output;
+
+fn save(store: &Path, name: &str, url: &str, switches: &[&str]) -> Output {
+    let store = store.to_str().expect("text");
+    prony(
+        &[
+            &["load", url, "-n", "400", "--save", name, "--store", store],
+            switches,
+        ]
+        .concat(),
+    )
+}
+
+fn shown(store: &Path, words: &[&str]) -> Output {
+    prony(&[words, &["--json", "--store", store.to_str().expect("text")]].concat())
+}
+
+#[test]
+fn loads_of_a_name_are_repetitions_and_two_names_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let (before, after) = (server(), server());
+    for count in 1..=3 {
+        for (name, url) in [("before", &before), ("after", &after)] {
+            let output = save(&store, name, url, &[]);
+            assert!(output.status.success(), "{}", told(&output));
+            let kept = format!("kept as load {count} of `{name}`");
+            assert!(told(&output).contains(&kept), "{}", told(&output));
+        }
+    }
+    let output = shown(&store, &["compare", "before", "after"]);
+    assert!(output.status.success(), "{}", told(&output));
+    let comparison = json_of(&output);
+    let row = &comparison["groups"][0]["services"][0];
+    assert_eq!(comparison["groups"][0]["workload"], "GET /", "{comparison}");
+    assert!(row.to_string().contains("goodput_per_s"), "{comparison}");
+    let runs = json_of(&shown(&store, &["list", "runs"]));
+    let trials: Vec<i64> = runs["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .filter_map(|run| run["trials"].as_i64())
+        .collect();
+    assert_eq!(trials, [3, 3], "{runs}");
+    let report = json_of(&shown(&store, &["report", "after"]));
+    assert_eq!(report["planned_trials"], 3, "{report}");
+}
+
+#[test]
+fn a_name_keeps_one_kind_of_thing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let url = server();
+    assert!(save(&store, "mine", &url, &[]).status.success());
+    for (name, url, part) in [
+        ("mine", server(), "choose another name"),
+        ("latest", url.clone(), "no name to keep a load by"),
+        ("a b", url.clone(), "no name to keep a load by"),
+    ] {
+        let output = save(&store, name, &url, &[]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", told(&output));
+        assert!(told(&output).contains(part), "{name}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_load_that_nobody_answers_is_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    drop(listener);
+    let output = save(&store, "none", &url, &[]);
+    assert!(!output.status.success(), "{}", told(&output));
+    let runs = json_of(&shown(&store, &["list", "runs"]));
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(0), "{runs}");
+}

@@ -1,0 +1,127 @@
+//! Tokens that `prony load --sequence` mints, at a door that confirms each signature by itself.
+
+mod common;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use common::{json_of, prony, reply, serve, told};
+use ring::hmac;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+const SECRET: &str = "correct horse";
+
+/// The claims of a token that is signed with the secret.
+fn claims(token: &str) -> Option<Value> {
+    let (signed, signature) = token.rsplit_once('.')?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
+    hmac::verify(&key, signed.as_bytes(), &signature).ok()?;
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(signed.split_once('.')?.1).ok()?).ok()
+}
+
+/// Whose path a request asks for, and whether its token is theirs.
+fn visitor(head: &str) -> Option<(String, bool)> {
+    let name = head.split(' ').nth(1)?.trim_start_matches('/').to_owned();
+    let token = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Authorization: Bearer "))?;
+    let is_theirs = claims(token).is_some_and(|claims| claims["sub"] == name.as_str());
+    Some((name, is_theirs))
+}
+
+/// What a load of this file does, and the names that came.
+fn loaded(sequence: &str, switches: &[&str]) -> (std::process::Output, BTreeSet<String>) {
+    let seen = Arc::<Mutex<BTreeSet<String>>>::default();
+    let kept = Arc::clone(&seen);
+    let url = serve(move |request| {
+        let (name, is_theirs) = visitor(&request.head)?;
+        kept.lock().ok()?.insert(name);
+        let refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+        Some(if is_theirs { reply("") } else { refused.to_vec() })
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("users.csv"), "user\nada\nbob\ncleo\n").expect("a table");
+    std::fs::write(folder.path().join("secret"), format!("{SECRET}\n")).expect("a secret");
+    let file = folder.path().join("visit.toml");
+    std::fs::write(&file, sequence).expect("a sequence");
+    let file = file.to_str().expect("text");
+    let output = prony(&[&["load", &url, "--sequence", file, "--json"], switches].concat());
+    let seen = seen.lock().expect("no panic").clone();
+    (output, seen)
+}
+
+const OF_EACH: &str = r#"
+data = "users.csv"
+
+[jwt.token]
+alg = "HS256"
+key = { file = "secret" }
+claims = { sub = "{user}", exp = "10m" }
+
+[[step]]
+http = "GET /{user}"
+headers = { Authorization = "Bearer {token}" }
+"#;
+
+#[test]
+fn each_user_has_a_token_of_its_own() {
+    let (output, seen) = loaded(OF_EACH, &["-n", "90", "-c", "4"]);
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(json_of(&output)["outcomes"]["valid"], 90, "{}", told(&output));
+    assert_eq!(seen, BTreeSet::from(["ada", "bob", "cleo"].map(str::to_owned)));
+    assert!(!told(&output).contains("expires"), "{}", told(&output));
+}
+
+#[test]
+fn a_wrong_secret_is_not_let_in() {
+    let wrong = OF_EACH.replace(r#"{ file = "secret" }"#, r#""another""#);
+    let (output, _) = loaded(&wrong, &["-n", "30"]);
+    assert_eq!(json_of(&output)["outcomes"]["status"], 30, "{}", told(&output));
+}
+
+#[test]
+fn a_token_for_all_needs_no_table() {
+    let shared = OF_EACH
+        .replace("data = \"users.csv\"\n", "")
+        .replace("{user}", "ada");
+    let (output, seen) = loaded(&shared, &["-n", "30"]);
+    assert_eq!(json_of(&output)["outcomes"]["valid"], 30, "{}", told(&output));
+    assert_eq!(seen, BTreeSet::from(["ada".to_owned()]));
+}
+
+#[test]
+fn a_token_that_expires_within_the_load_is_told_before_it() {
+    let short = OF_EACH.replace("10m", "1s");
+    let (output, _) = loaded(&short, &["-d", "1500ms"]);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(
+        told(&output).contains("a token of it expires"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn what_cannot_be_minted_is_told_with_its_line() {
+    for (from, to, parts) in [
+        (
+            "secret\" }",
+            "none\" }",
+            ["visit.toml:4", "`jwt.token`: `key`: none: "],
+        ),
+        ("HS256", "none", ["visit.toml:5", "unknown variant `none`"]),
+        (
+            "{user}\", exp",
+            "{who}\", exp",
+            ["visit.toml:4", "nothing fills `{who}`"],
+        ),
+    ] {
+        let (output, _) = loaded(&OF_EACH.replace(from, to), &["-n", "3"]);
+        assert_eq!(output.status.code(), Some(2), "{to}: {}", told(&output));
+        for part in parts {
+            assert!(told(&output).contains(part), "{part}: {}", told(&output));
+        }
+    }
+}
