@@ -4,7 +4,7 @@
 //! the lock back however the process ends, so nobody has to clean up. Runs on other CPUs are not in the way.
 
 use crate::BenchError;
-use prony_host::Cpus;
+use prony_host::{Cpus, Host as _, Local};
 use prony_trial::Cancel;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -109,6 +109,20 @@ impl Claim {
     }
 }
 
+/// Who measures on a CPU of this process, if anybody does. A single load claims no CPU, and both spoil each other's numbers.
+pub fn who_measures() -> Option<String> {
+    who_measures_in(&folder().ok()?, &Local::new(Vec::new()).topology().cpus())
+}
+
+fn who_measures_in(folder: &Path, cpus: &Cpus) -> Option<String> {
+    cpus.as_slice().iter().find_map(|cpu| {
+        // A shared lock: two who only look do not see each other.
+        let mut file = File::open(folder.join(format!("cpu-{cpu}.lock"))).ok()?;
+        let taken = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        taken.then(|| holder(&mut file))
+    })
+}
+
 /// The folder that all users of the machine share.
 fn folder() -> io::Result<PathBuf> {
     if let Some(named) = std::env::var_os(VARIABLE) {
@@ -175,6 +189,9 @@ mod tests {
         };
         let one = take("prony run one", &[0, 1]).expect("free");
         let two = take("prony run two", &[2]).expect("another CPU");
+        let seen = |cpus: &[usize]| who_measures_in(folder.path(), &Cpus::from(cpus.to_vec()));
+        assert!(seen(&[1]).is_some_and(|who| who.contains("`prony run one`")));
+        assert_eq!(seen(&[3]), None, "nobody claimed it");
         let refused = take("prony run three", &[1, 3]).expect_err("CPU 1 is taken");
         assert!(refused.is_bad_input());
         let text = refused.to_string();
@@ -183,6 +200,7 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         drop((one, two));
+        assert_eq!(seen(&[0, 1, 2]), None, "given back");
         drop(take("prony run three", &[1, 2, 3]).expect("free again"));
     }
 

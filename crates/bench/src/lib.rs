@@ -24,7 +24,7 @@ mod session;
 mod workbench;
 
 pub use checkout::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, shipped, shipped_contracts};
-pub use claim::Claim;
+pub use claim::{Claim, who_measures};
 pub use error::BenchError;
 pub use judge::{Verdict, is_measured, strictly};
 pub use objective::{duration, missed_by};

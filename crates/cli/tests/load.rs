@@ -276,3 +276,35 @@ fn the_last_line_answers() {
     let few = last(&[&url, "-n", "20"]);
     assert!(!few.ends_with("nothing speaks against it"), "{few}");
 }
+
+#[test]
+fn a_load_beside_a_run_says_whom_it_disturbs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = server();
+    let load = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args(["load", &url, "-n", "10"])
+            .env("PRONY_LOCKS", folder.path())
+            .output()
+            .expect("prony runs");
+        assert!(output.status.success(), "{}", told(&output));
+        told(&output)
+    };
+    assert!(!load().contains("measures on these CPUs"));
+    // A run has claimed every CPU that there may be.
+    let claims: Vec<std::fs::File> = (0..256)
+        .map(|cpu| {
+            let path = folder.path().join(format!("cpu-{cpu}.lock"));
+            std::fs::write(&path, "17 prony run quick\n").expect("a lock");
+            let file = std::fs::File::open(path).expect("a lock");
+            file.lock().expect("locked");
+            file
+        })
+        .collect();
+    let said = load();
+    assert!(
+        said.contains("`prony run quick` (process 17) measures on these CPUs"),
+        "{said}"
+    );
+    drop(claims);
+}

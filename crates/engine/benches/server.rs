@@ -1,8 +1,8 @@
 //! A server that does nothing but answer: every read is one request, every answer the same bytes. The generator, not the
 //! server, is the limit then.
 //!
-//! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES [FREEZE_MS]]` serves until its standard input ends, and
-//! prints the address that it listens on first. With `FREEZE_MS` it stands still for so long at the begin of each second of
+//! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES|@FILE [FREEZE_MS]]` serves until its standard input ends,
+//! and prints the address that it listens on first. `@FILE` is a file with the body. With `FREEZE_MS` it stands still for so long at the begin of each second of
 //! its life.
 
 use std::io::{self, Read as _};
@@ -17,12 +17,10 @@ fn main() {
         .filter(|text| !text.starts_with("--"))
         .collect();
     let [address, rest @ ..] = arguments.as_slice() else {
-        println!("usage: server ADDRESS [BYTES [FREEZE_MS]]");
+        println!("usage: server ADDRESS [BYTES|@FILE [FREEZE_MS]]");
         return;
     };
-    let length = rest
-        .first()
-        .map_or(13, |text| text.parse().expect("a number of bytes"));
+    let body = rest.first().map_or_else(|| filler(13), |text| body(text));
     let freeze = rest.get(1).map(|text| {
         let ms = text.parse().expect("a number of milliseconds");
         Freeze {
@@ -30,7 +28,7 @@ fn main() {
             length: Duration::from_millis(ms),
         }
     });
-    let body: String = "Hello, World!".chars().cycle().take(length).collect();
+    let length = body.len();
     let reply =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}");
     let listener = TcpListener::bind(address).expect("a free address");
@@ -41,6 +39,18 @@ fn main() {
         std::process::exit(0);
     });
     serve(&listener, reply.as_bytes(), freeze).expect("a server");
+}
+
+/// A body of so many bytes, or the one of a file.
+fn body(text: &str) -> String {
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path).expect("a file with a body"),
+        None => filler(text.parse().expect("a number of bytes")),
+    }
+}
+
+fn filler(length: usize) -> String {
+    "Hello, World!".chars().cycle().take(length).collect()
 }
 
 /// When the server stands still.

@@ -1,6 +1,6 @@
 //! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
 
-use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, no_job};
+use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, no_job, warn_of_others};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shares::share;
@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
              A:B:TIME, and use --start and --limit"
         )));
     }
+    warn_of_others();
     let plan = Plan {
         start: args.start,
         limit: args.limit,

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
         None => None,
     };
+    warn_of_others();
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let commands = interrupt::commands()?;
@@ -93,6 +94,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::ObjectiveFailed
     })
+}
+
+/// Says who else measures here, since a load claims no CPU.
+pub(crate) fn warn_of_others() {
+    if let Some(who) = prony_bench::who_measures() {
+        eprintln!(
+            "warning: {who} measures on these CPUs: both spoil each other's numbers; wait for its end, or give each its own CPUs \
+             (`taskset --cpu-list`)"
+        );
+    }
 }
 
 /// Keeps a result by the name that was given, and says what to do with it.
