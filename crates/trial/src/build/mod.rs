@@ -3,6 +3,7 @@
 mod cache;
 mod copy;
 mod digest;
+mod queue;
 mod room;
 mod steps;
 mod toolchain;
@@ -14,9 +15,10 @@ use prony_plan::{Service, Toolchain};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use queue::Queue;
 
 pub use cache::InUse;
 pub use room::{builds_at_once, room_for};
@@ -185,14 +187,16 @@ impl<'a> Builder<'a> {
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
     ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
-        // Builds of one toolchain wait for each other's locks: those side by side had better be of two.
-        let services = in_turn(services, toolchain_of);
-        let next = AtomicUsize::new(0);
+        let queue = Mutex::new(Queue::of(
+            services.iter().map(|&service| (toolchain_of(service), service)),
+        ));
         let results = Mutex::new(BTreeMap::new());
         thread::scope(|scope| {
             for _ in 0..at_once.clamp(1, services.len().max(1)) {
                 scope.spawn(|| {
-                    while let Some(service) = services.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    loop {
+                        let taken = lock(&queue).take();
+                        let Some((toolchain, service)) = taken else { break };
                         let id = id_of(service);
                         watch(Progress::Building(id.clone()));
                         let result = self.build_watched(service, &|progress| watch(progress));
@@ -207,6 +211,7 @@ impl<'a> Builder<'a> {
                                 reason: failed.reason.clone(),
                             },
                         });
+                        lock(&queue).give_back(toolchain);
                         lock(&results).insert(id, result);
                     }
                 });
@@ -273,19 +278,6 @@ fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion
     }
 }
 
-/// One of each kind in turn, in the order that they have.
-fn in_turn<'a, T: Copy>(all: &[T], kind: impl Fn(T) -> &'a str) -> Vec<T> {
-    let mut of_each: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut placed: Vec<(u32, T)> = Vec::new();
-    for one in all {
-        let turn = of_each.entry(kind(*one)).or_default();
-        placed.push((*turn, *one));
-        *turn += 1;
-    }
-    placed.sort_by_key(|(turn, _)| *turn);
-    placed.into_iter().map(|(_, one)| one).collect()
-}
-
 /// The toolchain that builds a service: the first that it asks for.
 fn toolchain_of(service: &Service) -> &str {
     let first = service.toolchains.first();
@@ -322,16 +314,4 @@ impl Tools {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn builds_side_by_side_are_of_several_toolchains() {
-        let all = ["go-1", "go-2", "go-3", "jdk-1", "jdk-2", "rust-1"];
-        let order = in_turn(&all, |name| name.split('-').next().unwrap_or_default());
-        assert_eq!(order, ["go-1", "jdk-1", "rust-1", "go-2", "jdk-2", "go-3"]);
-    }
 }
