@@ -314,3 +314,47 @@ fn a_message_is_read_as_json() {
     assert!(person.decode_reply("listPersons", &[0xFF]).is_err());
     assert!(contract("hello").decode_reply("hello", &[]).is_err());
 }
+
+#[test]
+fn a_token_is_minted_for_every_call_and_is_no_place_to_fill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("shop");
+    std::fs::create_dir(&folder).expect("a folder");
+    let text = r#"
+name = "shop"
+title = "Shop"
+summary = "Orders."
+
+[jwt.token]
+alg = "HS256"
+key = "secret"
+claims = { sub = "ada", exp = "1h" }
+
+[operation.order]
+summary = "An order."
+http = "GET /orders/{id}"
+headers = { Authorization = "Bearer {token}" }
+with = { id = { random = [1, 9] } }
+expect = { status = 200 }
+
+[workload.orders]
+summary = "Orders."
+mix = [{ operation = "order" }]
+load = { kind = "closed", connections = 1 }
+"#;
+    std::fs::write(folder.join("contract.toml"), text).expect("a contract");
+    let shop = Contract::load(&folder).unwrap_or_else(|error| panic!("{error}"));
+    assert!(shop.tokens_expire().is_some());
+    assert_eq!(shop.places("order").expect("an operation"), ["id"]);
+    let workload = shop.workload("orders", Protocol::Http1).expect("a workload");
+    let single = shop
+        .single("order", Protocol::Http1, &[("id".to_owned(), "7".to_owned())], 1)
+        .expect("a call");
+    for request in [&workload.operations[0].request, &single.exchange.request] {
+        let mut sent = Vec::new();
+        request.headers[0].value.render(&mut sent, |_, _| {});
+        let sent = String::from_utf8(sent).expect("text");
+        let token = sent.strip_prefix("Bearer ").expect("a token");
+        assert_eq!(token.split('.').count(), 3, "{sent}");
+    }
+}

@@ -153,3 +153,20 @@ fn writing_more_than_its_share_of_the_disk_is_the_end() {
         "{ending:?}"
     );
 }
+
+/// A supervisor that says so when it cannot go on is believed: what it says is told, and nobody waits for more of it.
+#[test]
+fn a_supervisor_that_cannot_go_on_is_told() {
+    let lines = [
+        r#"read first; echo "{\"notice\":\"started\",\"pid\":$$,\"age_ns\":0,\"address\":null,\"warnings\":[]}""#,
+        r#"read order; echo "{\"notice\":\"failed\",\"reason\":\"no memory is left\"}""#,
+    ];
+    let command = ["sh", "-c", &lines.join("; ")].map(std::ffi::OsString::from);
+    let host = prony_host::Local::new(command.to_vec());
+    let toy = Toy::new();
+    let mut process = host
+        .start(&toy.spec(&["say", "one"]))
+        .expect("it says that it started");
+    let error = process.begin_window().expect_err("it fails then").to_string();
+    assert!(error.contains("could not go on (no memory is left)"), "{error}");
+}

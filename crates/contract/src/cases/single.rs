@@ -26,7 +26,14 @@ impl Contract {
     /// The places of an operation that take a value, in the order of the file.
     pub fn places(&self, operation: &str) -> Result<Vec<String>, ContractError> {
         let call = self.call_of(operation)?;
-        let mut places: Vec<_> = call.with().iter().collect();
+        // A token that the contract mints fills its place in every call, and is nobody's to give.
+        let own = |name: &String| {
+            self.written.operation[operation]
+                .get_ref()
+                .with
+                .contains_key(name)
+        };
+        let mut places: Vec<_> = call.with().iter().filter(|(name, _)| own(name)).collect();
         places.sort_by_key(|(_, source)| source.span().start);
         Ok(places.into_iter().map(|(name, _)| name.clone()).collect())
     }
