@@ -206,11 +206,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(in crate::worker) fn ended(&mut self, number: u32, error: Option<&io::Error>, now: u64) {
         match self.connections[number as usize].state {
             state @ (State::Shaking | State::Greeting) => {
-                let closed = io::Error::other(match state {
-                    State::Shaking => "the server closed the connection in the TLS handshake",
-                    _ => "the server closed the connection before it said a word of HTTP/2",
-                });
-                return self.connect_failed(number, Outcome::Refused, error.unwrap_or(&closed), now);
+                let during = match state {
+                    // A server without TLS may break the connection before what it says of that is read.
+                    State::Shaking => "in the TLS handshake: does the service speak TLS on this port?",
+                    _ => "before it said a word of HTTP/2",
+                };
+                let how = error.map_or_else(String::new, |error| format!(" ({error})"));
+                let ended = io::Error::other(format!("the server closed the connection{how} {during}"));
+                return self.connect_failed(number, Outcome::Refused, &ended, now);
             }
             State::Open => {}
             _ => return,
