@@ -2,8 +2,8 @@
 //! server, is the limit then.
 //!
 //! `cargo bench -p prony-engine --bench server -- ADDRESS [BYTES|@FILE [FREEZE_MS]]` serves until its standard input ends,
-//! and prints the address that it listens on first. `@FILE` is a file with the body. With `FREEZE_MS` it stands still for so long at the begin of each second of
-//! its life.
+//! and prints the address that it listens on first. `@FILE` is a file with the body. With `FREEZE_MS`
+//! it stands still for so long at the begin of each second of its life.
 
 use std::io::{self, Read as _};
 use std::net::{TcpListener, TcpStream};
