@@ -229,7 +229,7 @@ pub struct RunRecord {
 
 /// What is known of a service in a variant beside its numbers. Stored with the plan, so that a report tells what was run
 /// and not what lies in the checkout today.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceInfo {
     /// Its name.
     pub service: String,

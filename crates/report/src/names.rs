@@ -72,13 +72,7 @@ mod tests {
             service: service.to_owned(),
             variant: variant.to_owned(),
             title: title.to_owned(),
-            language: String::new(),
-            framework: String::new(),
-            class: String::new(),
-            version: None,
-            workers: None,
-            note: None,
-            era: false,
+            ..ServiceInfo::default()
         };
         let services = [
             info("a", "x", "A"),

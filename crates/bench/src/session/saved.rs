@@ -95,13 +95,7 @@ impl<'a> Saving<'a> {
             service: SERVICE.0.to_owned(),
             variant: SERVICE.1.to_owned(),
             title: target.clone(),
-            language: String::new(),
-            framework: String::new(),
-            class: String::new(),
-            version: None,
-            workers: None,
-            note: None,
-            era: false,
+            ..ServiceInfo::default()
         };
         RunRecord {
             id: self.run.clone(),
@@ -109,7 +103,7 @@ impl<'a> Saving<'a> {
             started_at: self.started_at.clone(),
             ended_at: None,
             environment,
-            plan: json!({ TARGET: target, "title": format!("Loads of {target}"), "services": [service] }),
+            plan: json!({ TARGET: target, "services": [service] }),
             planned_trials: 1,
             seed: job.seed,
             warnings: Vec::new(),

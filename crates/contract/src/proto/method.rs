@@ -1,5 +1,6 @@
 //! Methods of a `.proto` file for those who call them without a contract: JSON in, encoded messages out.
 
+use super::methods_of;
 use crate::error::known;
 use prony_load::Bytes;
 use prost_reflect::prost::Message as _;
@@ -74,16 +75,7 @@ impl ProtoMethod {
             origin: origin.to_owned(),
             reason: error.to_string(),
         })?;
-        let all: Vec<(String, MethodDescriptor)> = pool
-            .services()
-            .flat_map(|service| {
-                let owner = service.full_name().to_owned();
-                let methods: Vec<MethodDescriptor> = service.methods().collect();
-                methods
-                    .into_iter()
-                    .map(move |method| (format!("{owner}/{}", method.name()), method))
-            })
-            .collect();
+        let all = methods_of(&pool);
         let wanted = name.trim_start_matches('/');
         match all.iter().find(|(known, _)| known == wanted) {
             Some((name, method)) if method.is_client_streaming() => {

@@ -1,5 +1,6 @@
 //! The Protocol Buffers schema of a contract, and messages written as TOML.
 
+use super::methods_of;
 use crate::source::fixed_length;
 use crate::template::Builder;
 use prony_load::{Bytes, Parameter, Template};
@@ -34,17 +35,7 @@ impl Schema {
 
     /// The method `package.Service/method`; the error says which there are.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
-        let all: Vec<(String, MethodDescriptor)> = self
-            .pool
-            .services()
-            .flat_map(|service| {
-                let owner = service.full_name().to_owned();
-                let methods: Vec<MethodDescriptor> = service.methods().collect();
-                methods
-                    .into_iter()
-                    .map(move |method| (format!("{owner}/{}", method.name()), method))
-            })
-            .collect();
+        let all = methods_of(&self.pool);
         match all.iter().find(|(known, _)| known == name) {
             Some((_, method)) if method.is_client_streaming() || method.is_server_streaming() => {
                 Err(format!("`{name}` streams: only unary methods can be called"))
