@@ -4,11 +4,12 @@ use crate::claim::Held;
 use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Claim};
-use prony_host::{Host as _, Isolation, Local, writable};
-use prony_trial::{Bench, Cancel, NoiseLimits, Options, ProcessGenerator};
+use prony_host::{Host, Isolation, Local, writable};
+use prony_lab::{Lab, Member, ProcessGenerator};
+use prony_trial::{Bench, Cancel, NoiseLimits, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A generator that says nothing for this long is stuck.
@@ -16,9 +17,9 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
 pub struct Workbench {
-    /// Where services run.
-    pub host: Local,
-    /// What loads them.
+    /// The hosts, and what each is for.
+    pub lab: Lab,
+    /// What loads services.
     pub generator: ProcessGenerator,
     /// How.
     pub options: Options,
@@ -39,20 +40,13 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
-        let command = |words: &[&str]| -> Vec<String> {
-            [program]
-                .iter()
-                .chain(words)
-                .map(|&word| word.to_owned())
-                .collect()
-        };
+        let host = Local::new(vec![OsString::from(program), OsString::from("supervise")]);
+        let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
-            host: Local::new(command(&["supervise"]).into_iter().map(OsString::from).collect()),
-            generator: ProcessGenerator::new(command(&["load", "--job", "-"]), logs.clone()),
+            generator: ProcessGenerator::new(lab.clone()),
+            lab,
             options: Options {
-                logs,
                 isolation: Isolation::WherePossible,
-                backend: command(&["backend"]),
                 noise: None,
                 silence: SILENCE,
             },
@@ -72,6 +66,11 @@ impl Workbench {
         Self::new(checkout.state().join("log").join(name), cancel)
     }
 
+    /// Where services run.
+    pub fn host(&self) -> &dyn Host {
+        &*self.lab.service().host
+    }
+
     /// The same, which claims its CPUs in these words before it measures.
     #[must_use]
     pub fn claiming(mut self, claim: Claim) -> Self {
@@ -85,7 +84,7 @@ impl Workbench {
         if held.is_none() {
             *held = Some(
                 self.claim
-                    .take(&self.host.topology().cpus(), &self.cancel, tell)?,
+                    .take(&self.host().topology().cpus(), &self.cancel, tell)?,
             );
         }
         Ok(())
@@ -108,7 +107,7 @@ impl Workbench {
     /// What trials share.
     pub fn bench(&self) -> Bench<'_> {
         Bench {
-            host: &self.host,
+            lab: &self.lab,
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,

@@ -32,4 +32,4 @@ pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
 };
 pub use supervisor::supervise;
-pub use topology::{Core, Topology, Wants};
+pub use topology::{Core, Split, Topology, Wants};

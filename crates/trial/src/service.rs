@@ -65,7 +65,7 @@ pub fn with_service<T>(
         limits: Limits::default(),
         network: None,
     };
-    let seat = Seat::alone(bench.host, contract, None);
+    let seat = Seat::alone(bench.lab, contract, None);
     let without_log = |failure: Failure| failure.with_log(Vec::new());
     let backend = start_backend(bench, contract, &seat).map_err(without_log)?;
     let mut subject = start_service(bench, &start, &seat, backend).map_err(without_log)?;

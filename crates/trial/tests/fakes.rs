@@ -6,7 +6,8 @@ mod common;
 mod service;
 
 use common::{Heard, Lab};
-use prony_host::{Cpus, Ending, FakeHost, FakeProcess, Host, MachineUsage, Usage};
+use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage};
+use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
     BytesMoved, Classification, Command, Connections, Event, Fault, Generator as GeneratorRecord, Histogram,
@@ -14,9 +15,7 @@ use prony_measurement::{
     WarningKind, that_count,
 };
 use prony_plan::{Design, WarmUpChoice};
-use prony_trial::{
-    Bench, Failure, Generator, Heard as Said, Loading, Noise, NoiseLimits, Run, RunEnd, run_plan,
-};
+use prony_trial::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -104,7 +103,7 @@ impl FakeGenerator {
 }
 
 impl Generator for FakeGenerator {
-    fn begin(&self, _: &dyn Host, job: &Job, _: &Cpus, _: &Path) -> Result<Box<dyn Loading>, Failure> {
+    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
         self.jobs.lock().expect("unpoisoned").push(job.clone());
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
         let mut dies = self.dies.lock().expect("unpoisoned");
@@ -244,8 +243,9 @@ fn process() -> FakeProcess {
 
 /// Runs a lab of one service on a fake host of so many cores.
 fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
+    let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
     let bench = Bench {
-        host,
+        lab: &hosts,
         generator,
         options: &lab.options,
         cancel: &lab.cancel,
@@ -439,7 +439,7 @@ struct Mute;
 struct Silence(u32);
 
 impl Generator for Mute {
-    fn begin(&self, _: &dyn Host, _: &Job, _: &Cpus, _: &Path) -> Result<Box<dyn Loading>, Failure> {
+    fn begin(&self, _: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
         Ok(Box::new(Silence(1)))
     }
 }

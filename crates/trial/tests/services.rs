@@ -234,7 +234,7 @@ fn a_limit_of_cpu_is_in_force() {
 fn printing_a_gigabyte_does_not_fill_the_disk() {
     let lab = Lab::new(&["prints 1000000000"]);
     lab.results().remove(0).expect("measured");
-    let size: u64 = std::fs::read_dir(&lab.options.logs)
+    let size: u64 = std::fs::read_dir(lab.logs())
         .expect("logs")
         .flatten()
         .map(|entry| entry.metadata().expect("there").len())

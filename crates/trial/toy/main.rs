@@ -8,7 +8,7 @@ fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["supervise"] => prony_host::supervise().expect("supervised"),
-        ["load"] => generator::load(),
+        ["load", ..] => generator::load(),
         ["serve", behaviour @ ..] => service::serve(behaviour),
         _ => panic!("unknown: {words:?}"),
     }

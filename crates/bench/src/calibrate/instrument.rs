@@ -2,16 +2,18 @@
 
 use crate::error::Told as _;
 use crate::{BenchError, Workbench};
-use prony_host::{Host, Isolation, Limits, Placement, Process, ProcessSpec, Stdio, Wants};
+use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio, Wants};
+use prony_lab::{Generator as _, Heard};
 use prony_load::{
     Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp,
 };
 use prony_measurement::{Event, Recording};
 use prony_plan::Catalogue;
 use prony_statistics::{TruthCheck, stalled_quantile};
-use prony_trial::{Generator as _, Heard, target_of};
+use prony_trial::target_of;
 use std::collections::BTreeMap;
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The freeze of the known truth: 200 ms in every second.
@@ -71,7 +73,7 @@ struct Toy {
 
 impl Instrument<'_> {
     pub(super) fn truth(&self, catalogue: &Catalogue) -> Result<Truth, BenchError> {
-        let placement = Placement::on(&self.workbench.host, Wants::default());
+        let placement = self.workbench.lab.place(Wants::default());
         (self.tell)(&format!(
             "a server that freezes {:.0} ms in every second …",
             1000.0 * STALL_S
@@ -160,30 +162,31 @@ impl Instrument<'_> {
     }
 
     fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
-        let port = self.workbench.host.free_port()?;
-        let command = [&[self.workbench.program.as_str(), "toy"], arguments].concat();
+        let port = self.workbench.host().free_port()?;
+        let there = self.workbench.lab.service();
+        let command = there.prony(&[&["toy"], arguments].concat());
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
-            command: command.into_iter().map(str::to_owned).collect(),
-            folder: self.workbench.options.logs.clone(),
+            command,
+            folder: there.logs.clone(),
             environment: BTreeMap::from([
-                ("HOST".to_owned(), self.workbench.host.address().to_owned()),
+                ("HOST".to_owned(), self.workbench.host().address().to_owned()),
                 ("PORT".to_owned(), port.to_string()),
             ]),
             cpus: placement.service.cpus.clone(),
-            supervisor_cpus: placement.load.cpus.clone(),
+            supervisor_cpus: placement.service.keepers.clone(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             network: None,
             stdio: Stdio::Logged,
-            log: self.workbench.options.logs.join(format!("prony-toy-{port}.log")),
+            log: there.logs.join(format!("prony-toy-{port}.log")),
             log_bytes: LOG_BYTES,
             grace: Duration::from_secs(2),
             sample_every: Some(SAMPLE_EVERY),
         };
-        let mut process = self.workbench.host.start(&spec)?;
+        let mut process = self.workbench.host().start(&spec)?;
         let began = Instant::now();
-        while TcpStream::connect((self.workbench.host.address(), port)).is_err() {
+        while TcpStream::connect((self.workbench.host().address(), port)).is_err() {
             if let Some(ending) = process.ended() {
                 return Err(BenchError::Failed(format!(
                     "the toy server {ending}: {}",
@@ -210,7 +213,7 @@ impl Instrument<'_> {
         let contract = catalogue.contract("hello")?;
         let rate = Rate::per_second(wish.rate_per_s).input()?;
         let job = Job {
-            target: target_of(self.workbench.host.address(), port),
+            target: target_of(self.workbench.host().address(), port),
             protocol: Protocol::Http1,
             load: Load::Open {
                 arrival: Arrival {
@@ -230,7 +233,7 @@ impl Instrument<'_> {
             timeout_ns: TIMEOUT.as_nanos() as u64,
             check: Check { share: 1.0, keep: 5 },
             threads: 1,
-            cpus: placement.load.cpus.as_slice().to_vec(),
+            cpus: placement.generator().cpus.as_slice().to_vec(),
             transport: TransportChoice::Auto,
             interval_ns: 100_000_000,
             seed: 1,
@@ -238,16 +241,12 @@ impl Instrument<'_> {
             limits: prony_load::Limits::default(),
             log: None,
         };
-        let log = self
-            .workbench
-            .options
-            .logs
-            .join(format!("prony-generator-{port}.log"));
+        let log = PathBuf::from(format!("prony-generator-{port}.log"));
         let begun = self
             .workbench
             .generator
-            .begin(&self.workbench.host, &job, &placement.load.cpus, &log);
-        let mut loading = begun.map_err(|failure| BenchError::Failed(failure.reason))?;
+            .begin(&job, placement, &log);
+        let mut loading = begun?;
         loop {
             if self.workbench.cancel.is_asked() {
                 return Err(BenchError::Interrupted(

@@ -45,7 +45,7 @@ pub fn calibrate(
 ) -> Result<Calibration, BenchError> {
     let began = Instant::now();
     let calibrated_at = now();
-    let machine = machine_name(&workbench.host.environment());
+    let machine = machine_name(&workbench.host().environment());
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     workbench.hold(tell)?;

@@ -41,10 +41,10 @@ pub fn check_services(
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.host, &catalogue.toolchains, folders, cancel);
+    let builder = Builder::new(workbench.host(), &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
-    let at_once = builds_at_once(workbench.host.environment().memory_available_bytes);
+    let at_once = builds_at_once(workbench.host().environment().memory_available_bytes);
     let built = builder.build_all(&services, at_once, &|progress| {
         if let Some(text) = progress.waits() {
             tell(&text);

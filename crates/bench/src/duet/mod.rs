@@ -111,11 +111,7 @@ pub fn play(
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
-    let places = places::places(
-        workbench.host.topology(),
-        workbench.host.address(),
-        contract.backend.is_some(),
-    );
+    let places = places::places(&workbench.lab, contract.backend.is_some());
     let stage = Stage {
         bench: workbench.bench(),
         wish,
@@ -271,7 +267,7 @@ fn build(
     tell: Tell<'_>,
 ) -> Result<Vec<Built>, BenchError> {
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.host, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(workbench.host(), &catalogue.toolchains, folders, &workbench.cancel);
     let one = |service: &Service| {
         tell(&format!("building {}", service.label()));
         let waits = |progress: Progress| {

@@ -1,6 +1,7 @@
 //! Where the two of a duet run.
 
-use prony_host::{Placement, Topology, Wants};
+use prony_host::{Placement, Wants};
+use prony_lab::Lab;
 
 /// Where and in which order the two run in a round: both services on the same CPUs, both generators on the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,12 +13,12 @@ pub(super) struct Places {
 }
 
 /// The places of four rounds, which then begin again.
-pub(super) fn places(topology: &Topology, address: &str, backend: bool) -> [Places; 4] {
+pub(super) fn places(lab: &Lab, backend: bool) -> [Places; 4] {
     let wants = Wants {
         backend,
         service_cpus: None,
     };
-    let usual = Placement::on_one_host(topology, address, wants);
+    let usual = lab.place(wants);
     let turned = usual.clone().turned();
     [(&usual, false), (&usual, true), (&turned, true), (&turned, false)].map(|(placement, reversed)| Places {
         placement: placement.clone(),
@@ -28,22 +29,18 @@ pub(super) fn places(topology: &Topology, address: &str, backend: bool) -> [Plac
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_host::Core;
+    use prony_host::FakeHost;
+    use prony_lab::Member;
+    use std::path::PathBuf;
+    use std::sync::Arc;
 
     #[test]
     fn orders_are_balanced_and_places_turn() {
-        let core = |number: u32| Core {
-            node: 0,
-            package: 0,
-            core: number,
-            cpus: vec![number as usize],
-        };
-        let topology = Topology {
-            cores: vec![core(0), core(1)],
-        };
-        let rounds = places(&topology, "127.0.0.1", false);
+        let host = Arc::new(FakeHost::new(2, 0));
+        let lab = Lab::here(Member::new("", host, Vec::new(), PathBuf::new()));
+        let rounds = places(&lab, false);
         assert_eq!(rounds.iter().filter(|places| places.reversed).count(), 2);
-        assert_eq!(rounds[0].placement.service.cpus, rounds[2].placement.load.cpus);
+        assert_eq!(rounds[0].placement.service.cpus, rounds[2].placement.generator().cpus);
         for half in [&rounds[..2], &rounds[2..]] {
             assert_eq!(half.iter().filter(|places| places.reversed).count(), 1);
         }

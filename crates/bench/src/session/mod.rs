@@ -75,7 +75,7 @@ impl Session<'_> {
     ) -> Result<(RunRecord, RunEnd), BenchError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
-        let builder = Builder::new(&bench.host, &self.catalogue.toolchains, folders, &bench.cancel);
+        let builder = Builder::new(bench.host(), &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
             resumed.fits(self, plan, &builder)?;
         }
@@ -87,7 +87,7 @@ impl Session<'_> {
         let (record, _lock) = if let Some(resumed) = resumed {
             resumed.into_parts()
         } else {
-            let noise = Noise::before(&bench.host, IDLE_WINDOW);
+            let noise = Noise::before(bench.host(), IDLE_WINDOW);
             let hint = noise.and_then(|noise| hint::of(noise, plan, "before the run"));
             if let Some(hint) = &hint {
                 shows.says(&hint.text);
@@ -113,7 +113,7 @@ impl Session<'_> {
             done: &trials.iter().map(|trial| trial.place).collect(),
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
-        let cpus = self.workbench.host.topology().cpus().len();
+        let cpus = self.workbench.host().topology().cpus().len();
         let mut watch = Watch::new(self.store, (&record, plan), cpus, shows, checks);
         let end = run_plan(&run, &mut watch).map_err(BenchError::Failed)?;
         watch.done();
@@ -136,7 +136,7 @@ impl Session<'_> {
             if plan.builds > 1 {
                 builder = builder.repeated(number, fresh);
             }
-            let at_once = builds_at_once(bench.host.environment().memory_available_bytes);
+            let at_once = builds_at_once(bench.host().environment().memory_available_bytes);
             let built = builder.build_all(&self.services_of(plan), at_once, &|progress| {
                 shows.building(&progress);
             });
@@ -165,7 +165,7 @@ impl Session<'_> {
 
     /// Stores a new run of this plan, with what the machine is like. Nobody else may measure it as long as its lock lives.
     pub fn begin(&self, plan: &Plan, built: &AllBuilt) -> Result<(RunRecord, RunLock), BenchError> {
-        let noise = Noise::before(&self.workbench.host, IDLE_WINDOW);
+        let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
         self.begin_with(plan, built, warning.into_iter().collect())
     }
@@ -176,7 +176,7 @@ impl Session<'_> {
         built: &AllBuilt,
         warnings: Vec<Warning>,
     ) -> Result<(RunRecord, RunLock), BenchError> {
-        let host = &self.workbench.host;
+        let host = self.workbench.host();
         let started_at = now();
         let mut environment = host.environment();
         environment.prony = String::from(env!("CARGO_PKG_VERSION"));

@@ -54,7 +54,7 @@ impl Resumed {
         builder: &Builder<'_>,
     ) -> Result<(), BenchError> {
         self.has_its_services(session, plan)?;
-        let mut here = session.workbench.host.environment();
+        let mut here = session.workbench.host().environment();
         env!("CARGO_PKG_VERSION").clone_into(&mut here.prony);
         here.commit = session.checkout.commit();
         let mut differs = circumstances(&self.record, &here);

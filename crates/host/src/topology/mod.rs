@@ -6,7 +6,7 @@ mod split;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-pub use split::Wants;
+pub use split::{Split, Wants};
 
 /// The CPUs that may be used, by core.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,15 +15,15 @@ pub struct Wants {
 
 /// Who gets which CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Split {
+pub struct Split {
     /// The service's.
-    pub(crate) service: Cpus,
+    pub service: Cpus,
     /// The generator's; everything of prony's own runs there, too.
-    pub(crate) generator: Cpus,
+    pub generator: Cpus,
     /// The backend's.
-    pub(crate) backend: Option<Cpus>,
+    pub backend: Option<Cpus>,
     /// What is not as it should be.
-    pub(crate) warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Topology {
@@ -34,7 +34,7 @@ impl Topology {
     ///
     /// No role reaches over two memory nodes: a service has a node of its own, generator and backend have another. Where no other
     /// node is half as large, all share the largest.
-    pub(crate) fn split(&self, wants: Wants) -> Split {
+    pub fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
             [] => Split::default(),
             [core] => one_core(core, wants),

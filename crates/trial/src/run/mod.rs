@@ -7,7 +7,7 @@ use crate::Progress;
 use crate::build::Built;
 use crate::noise::Repeats;
 use crate::trial::{Bench, Trial, TurnsOf, run_trial};
-use prony_host::{Placement, Wants};
+use prony_host::Wants;
 use prony_measurement::{Exclusion, Fault, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Design, Entry, Plan, PlannedTrial, Service, Starts};
 use shared::Shared;
@@ -71,13 +71,18 @@ const HOPELESS: u32 = 2;
 
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
-    let topology = run.bench.host.topology();
-    let load = Placement::on(run.bench.host, Wants::default()).load;
+    let lab = run.bench.lab;
+    if !lab.is_one_host() {
+        return all_rounds(run, watcher);
+    }
+    let host = run.bench.host();
+    let topology = host.topology();
+    let placement = lab.place(Wants::default());
     // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
     // allowed it may be, and the noise shows.
-    let _ = run.bench.host.pin_self(&load.cpus);
+    let _ = host.pin_self(&placement.generator().cpus);
     let end = all_rounds(run, watcher);
-    let _ = run.bench.host.pin_self(&topology.cpus());
+    let _ = host.pin_self(&topology.cpus());
     end
 }
 
@@ -196,7 +201,7 @@ impl<'a> State<'a> {
         self.remember(planned.entry, &record);
         let Some(reason) = self
             .repeats
-            .wants(&record, self.run.bench.host.topology().cpus().len())
+            .wants(&record, self.run.bench.host().topology().cpus().len())
         else {
             return Ok(true);
         };

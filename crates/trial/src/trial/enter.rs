@@ -5,8 +5,9 @@ use super::window::{self, Window};
 use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
 use crate::check::{self, CheckReport, CheckRequest};
 use crate::reach::is_listening;
-use crate::{Failure, Loading, Progress};
+use crate::{Failure, Progress};
 use prony_host::Placement;
+use prony_lab::Loading;
 use prony_load::Target;
 use prony_measurement::{
     Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
@@ -184,9 +185,8 @@ impl<'a> Course<'a> {
     fn begin_load(self, target: &Target) -> Result<Box<dyn Loading>, Failure> {
         let job = job::job(self.trial, target, self.seat);
         let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
-        let log = self.seat.log(&self.bench.options.logs, "generator");
-        let cpus = &self.seat.placement.load.cpus;
-        self.bench.generator.begin(self.bench.host, &job, cpus, &log)
+        let begun = (self.bench.generator).begin(&job, &self.seat.placement, &self.seat.log("generator"));
+        begun.map_err(|error| Failure::host(Stage::WarmUp, &error))
     }
 }
 
@@ -236,7 +236,7 @@ impl Done {
     ) -> Measurement {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
-        measurement.generator_cpus = self.known.seat.placement.load.cpus.as_slice().to_vec();
+        measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {
             // What the trials beside it used is not the noise of others.

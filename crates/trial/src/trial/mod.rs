@@ -13,16 +13,16 @@ mod window;
 
 use crate::build::Built;
 use crate::check::{self, CheckRequest};
-use crate::{Began, Cancel, Failure, Generator, Progress};
+use crate::{Began, Cancel, Failure, Progress};
 use enter::{Broken, Course, Done};
 use phases::Phases;
 use prony_contract::Contract;
 use prony_host::{Ending, Host, Isolation};
+use prony_lab::{Generator, Lab};
 use prony_measurement::{
     Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
 };
 use prony_plan::{Entry, GroupPlan, Plan, PlannedTrial, Service};
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -39,9 +39,9 @@ pub use window::Window;
 /// What all trials of a run share.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
-    /// Where services run.
-    pub host: &'a dyn Host,
-    /// What loads them.
+    /// The hosts, and what each is for.
+    pub lab: &'a Lab,
+    /// What loads the services.
     pub generator: &'a dyn Generator,
     /// How.
     pub options: &'a Options,
@@ -52,16 +52,19 @@ pub struct Bench<'a> {
 /// How trials are done.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Folder of the logs.
-    pub logs: PathBuf,
     /// Whether limits that cannot be set are errors.
     pub isolation: Isolation,
-    /// Program and arguments that start a backend; it takes `--host`, `--port`, `--delay` and `--workers`.
-    pub backend: Vec<String>,
     /// The noise beyond which a trial is repeated; `None`: it is never repeated.
     pub noise: Option<crate::NoiseLimits>,
     /// A generator reports ten times a second; one that says nothing for this long is stuck.
     pub silence: Duration,
+}
+
+impl<'a> Bench<'a> {
+    /// Where services run.
+    pub fn host(&self) -> &'a dyn Host {
+        &*self.lab.service().host
+    }
 }
 
 /// One trial that is to be done.
@@ -150,7 +153,7 @@ fn attempt(
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, (Failure, Vec<String>)> {
-    let seat = Seat::alone(bench.host, trial.contract, trial.plan.limits.cpus);
+    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,

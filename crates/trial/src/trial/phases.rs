@@ -3,10 +3,10 @@
 use super::Bench;
 use super::enter::Entered;
 use super::window::Window;
-use crate::generator::Heard;
 use crate::steady::{self, Bounds, Detector};
 use crate::{Failure, Progress};
 use prony_host::Process;
+use prony_lab::Heard;
 use prony_measurement::{Command, Event, Interval, Phase, Recording, Stage, Steadiness};
 use prony_plan::WarmUpChoice;
 use std::time::{Duration, Instant};

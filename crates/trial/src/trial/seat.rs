@@ -1,8 +1,9 @@
 //! Where a trial runs, and beside which others.
 
 use prony_contract::Contract;
-use prony_host::{Host, Placement, Wants};
-use std::path::{Path, PathBuf};
+use prony_host::{Placement, Wants};
+use prony_lab::Lab;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where one trial runs, and whether others run beside it.
@@ -24,21 +25,21 @@ pub struct Lane {
 }
 
 impl Seat {
-    /// Of a trial that has a host for itself. `service_cpus` is how many the service may use at most.
-    pub fn alone(host: &dyn Host, contract: &Contract, service_cpus: Option<f64>) -> Self {
+    /// Of a trial that has a lab for itself. `service_cpus` is how many the service may use at most.
+    pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
             backend: contract.backend.is_some(),
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {
-            placement: Placement::on(host, wants),
+            placement: lab.place(wants),
             lane: None,
         }
     }
 
-    /// The log of a process of this trial: each lane has its own.
-    pub(super) fn log(&self, logs: &Path, name: &str) -> PathBuf {
-        logs.join(match self.lane {
+    /// The log of a process of this trial, within the folder of the logs of its host: each lane has its own.
+    pub(super) fn log(&self, name: &str) -> PathBuf {
+        PathBuf::from(match self.lane {
             None => format!("{name}.log"),
             Some(lane) => format!("{name}-{}.log", lane.number),
         })

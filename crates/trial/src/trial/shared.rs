@@ -52,7 +52,7 @@ fn serve(
     (bench, trial): (&Bench<'_>, &Trial<'_>),
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Failed> {
-    let seat = Seat::alone(bench.host, trial.contract, trial.plan.limits.cpus);
+    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,

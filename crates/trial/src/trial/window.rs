@@ -1,9 +1,9 @@
 //! What was used in the measurement, by whom.
 
 use super::start::Subject;
-use crate::generator::Loading;
 use crate::{Failure, steady};
 use prony_host::Usage;
+use prony_lab::Loading;
 use prony_measurement::{
     Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning, WarningKind,
 };

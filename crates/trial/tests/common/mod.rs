@@ -3,15 +3,16 @@
 
 use prony_contract::Contract;
 use prony_host::{Isolation, Local};
+use prony_lab::{Lab as Hosts, Member, ProcessGenerator};
 use prony_load::{Load, Protocol};
 use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_trial::{
-    Bench, Built, Cancel, NextRound, NoiseLimits, Options, ProcessGenerator, Progress, Run, RunEnd, Watcher,
-    run_plan,
+    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Watcher, run_plan,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-trial-toy");
@@ -19,7 +20,7 @@ pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-trial-toy");
 /// A checkout with toy services.
 pub(crate) struct Lab {
     pub(crate) folder: tempfile::TempDir,
-    pub(crate) host: Local,
+    pub(crate) hosts: Hosts,
     pub(crate) generator: ProcessGenerator,
     pub(crate) catalogue: Catalogue,
     pub(crate) plan: Plan,
@@ -72,6 +73,9 @@ impl Lab {
         let folder = tempfile::tempdir().expect("a folder");
         let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/hello");
         let contract = Contract::load(&contract).expect("the contract");
+        let host = Local::new(vec![TOY.into(), "supervise".into()]);
+        let logs = folder.path().join("log");
+        let hosts = Hosts::here(Member::new("", Arc::new(host), vec![TOY.to_owned()], logs));
         let services: Vec<Service> = behaviours
             .iter()
             .map(|behaviour| service(behaviour, folder.path()))
@@ -81,11 +85,8 @@ impl Lab {
             .map(|service| (id(service), Ok(built(folder.path()))))
             .collect();
         Self {
-            host: Local::new(vec![TOY.into(), "supervise".into()]),
-            generator: ProcessGenerator::new(
-                vec![TOY.to_owned(), "load".to_owned()],
-                folder.path().to_owned(),
-            ),
+            generator: ProcessGenerator::new(hosts.clone()),
+            hosts,
             plan: plan(&services),
             catalogue: Catalogue {
                 root: folder.path().to_owned(),
@@ -95,9 +96,7 @@ impl Lab {
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
             },
             options: Options {
-                logs: folder.path().join("log"),
                 isolation: Isolation::WherePossible,
-                backend: Vec::new(),
                 noise: None,
                 silence: Duration::from_secs(30),
             },
@@ -107,9 +106,14 @@ impl Lab {
         }
     }
 
+    /// The folder of the logs.
+    pub(crate) fn logs(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
     pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
         let bench = Bench {
-            host: &self.host,
+            lab: &self.hosts,
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,

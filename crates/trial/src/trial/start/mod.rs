@@ -90,7 +90,7 @@ pub(crate) fn start_service(
     let command = match &start.service.reached {
         Reached::Run(command) => command,
         Reached::There(there) => {
-            let supervisor_cpus = &seat.placement.load.cpus;
+            let supervisor_cpus = &seat.placement.service.keepers;
             return there::attach(bench, start, there, (backend.as_ref(), supervisor_cpus));
         }
     };
@@ -101,13 +101,13 @@ pub(crate) fn start_service(
     }
     let port = match start.address.port {
         Some(port) => free(bench, start.address, port)?,
-        None => bench.host.free_port().map_err(failed)?,
+        None => bench.host().free_port().map_err(failed)?,
     };
     let spec = spec_of(bench, start, seat, (command, port), backend.as_ref());
-    let service = bench.host.start(&spec).map_err(failed)?;
+    let service = bench.host().start(&spec).map_err(failed)?;
     let address = service
         .address()
-        .unwrap_or_else(|| reached_at(listens_at(bench, start.address)))
+        .unwrap_or_else(|| reached_at(bench, listens_at(bench, start.address)))
         .to_owned();
     Ok(Subject {
         service,
@@ -118,13 +118,13 @@ pub(crate) fn start_service(
 
 /// The address that services are told to listen on.
 fn listens_at<'a>(bench: &Bench<'a>, address: &'a Address) -> &'a str {
-    address.host.as_deref().unwrap_or_else(|| bench.host.address())
+    address.host.as_deref().unwrap_or_else(|| bench.host().address())
 }
 
-/// The address at which what listens there is reached from here: all interfaces are reached on the loopback.
-fn reached_at(listens: &str) -> &str {
+/// The address at which what listens there is reached from here: all interfaces are reached where the host is.
+fn reached_at<'a>(bench: &Bench<'a>, listens: &'a str) -> &'a str {
     if listens == "0.0.0.0" {
-        "127.0.0.1"
+        bench.host().address()
     } else {
         listens
     }
@@ -132,6 +132,10 @@ fn reached_at(listens: &str) -> &str {
 
 /// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
 fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
+    // On another host it shows when the service binds it.
+    if !bench.lab.service().is_here() {
+        return Ok(port);
+    }
     let address = (listens_at(bench, address), port);
     let began = Instant::now();
     loop {
@@ -183,7 +187,7 @@ fn spec_of(
         folder: start.built.folder.clone(),
         environment,
         cpus: placement.service.cpus.clone(),
-        supervisor_cpus: placement.load.cpus.clone(),
+        supervisor_cpus: placement.service.keepers.clone(),
         limits: Limits {
             cpus: start.limits.cpus,
             memory_bytes: start.limits.memory_bytes,
@@ -196,10 +200,7 @@ fn spec_of(
             rate_bits_per_s: network.rate_bits_per_s,
         }),
         stdio: Stdio::Logged,
-        log: seat.log(
-            &bench.options.logs,
-            &format!("{}-{}", service.name, service.variant),
-        ),
+        log: (bench.lab.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         sample_every: Some(SAMPLE_EVERY),
@@ -229,8 +230,8 @@ pub(crate) fn start_backend(
 fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backend, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
     let place = seat.placement.companion.clone().unwrap_or_default();
-    let (address, cpus) = (place.address.as_str(), place.cpus);
-    let port = bench.host.free_port().map_err(failed)?;
+    let (address, cpus, there) = (place.address.as_str(), place.cpus, bench.lab.companion());
+    let port = there.host.free_port().map_err(failed)?;
     let told = [
         format!("--host={address}"),
         format!("--port={port}"),
@@ -239,21 +240,21 @@ fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backen
     ];
     let spec = ProcessSpec {
         name: "the backend".to_owned(),
-        command: bench.options.backend.iter().cloned().chain(told).collect(),
-        folder: bench.options.logs.clone(),
+        command: there.prony(&["backend"]).into_iter().chain(told).collect(),
+        folder: there.logs.clone(),
         environment: BTreeMap::new(),
         cpus,
-        supervisor_cpus: seat.placement.load.cpus.clone(),
+        supervisor_cpus: place.keepers,
         limits: Limits::default(),
         isolation: prony_host::Isolation::WherePossible,
         network: None,
         stdio: Stdio::Logged,
-        log: seat.log(&bench.options.logs, "backend"),
+        log: there.logs.join(seat.log("backend")),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         sample_every: None,
     };
-    let mut process = bench.host.start(&spec).map_err(failed)?;
+    let mut process = there.host.start(&spec).map_err(failed)?;
     let began = Instant::now();
     while !is_listening(address, port) {
         if bench.cancel.is_now() {

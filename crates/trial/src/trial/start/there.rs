@@ -35,7 +35,7 @@ pub(super) fn attach(
                 supervisor_cpus: supervisor_cpus.clone(),
                 sample_every: SAMPLE_EVERY,
             };
-            let attached = bench.host.attach(&spec);
+            let attached = bench.host().attach(&spec);
             attached.map_err(|error| Failure::host(Stage::Start, &error))?
         }
     };

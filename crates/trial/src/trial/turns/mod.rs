@@ -83,7 +83,7 @@ fn enter_all<'a>(
         if bench.cancel.is_now() {
             return &[];
         }
-        let room = bench.host.memory_available_bytes();
+        let room = bench.host().memory_available_bytes();
         if players.len() > before && room.is_some_and(|room| room < largest + SPARE_BYTES) {
             return &waiting[index..];
         }

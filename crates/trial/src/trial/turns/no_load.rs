@@ -1,8 +1,7 @@
 //! Nothing to do.
 
-use crate::Loading;
-use crate::generator::Heard;
 use prony_host::Usage;
+use prony_lab::{Heard, Loading};
 use prony_measurement::Command;
 use std::time::Duration;
 

@@ -63,7 +63,7 @@ impl<'a> Player<'a> {
                 number,
                 warm_up_limit,
             }),
-            ..Seat::alone(bench.host, trial.contract, trial.plan.limits.cpus)
+            ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
         };
         let mut player = Self {
             bench,
@@ -169,9 +169,8 @@ impl<'a> Player<'a> {
         }
         let wakes = entered.subject.service.wake();
         wakes.map_err(|error| Failure::host(Stage::Measure, &error))?;
-        let log = self.seat.log(&self.bench.options.logs, "generator");
-        let cpus = &self.seat.placement.load.cpus;
-        entered.loading = self.bench.generator.begin(self.bench.host, &job, cpus, &log)?;
+        let begun = (self.bench.generator).begin(&job, &self.seat.placement, &self.seat.log("generator"));
+        entered.loading = begun.map_err(|error| Failure::host(Stage::WarmUp, &error))?;
         let mut phases = Phases::new(self.bench, entered, watch);
         phases.warm_up(WarmUpChoice::FixedNs(RAMP.as_nanos() as u64))?;
         let (recording, window) = phases.measure()?;
@@ -271,7 +270,7 @@ impl<'a> Player<'a> {
         measurement.service = Resources::join(&self.resources);
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);
-        let cpus = self.bench.host.topology().cpus().len();
+        let cpus = self.bench.host().topology().cpus().len();
         measurement.warnings.extend(neighbours(&self.windows, cpus));
         let wanted = Warmth::new(self.trial.group().warm_up);
         if warmed.steadiness.classification == Classification::NoSteadyState {

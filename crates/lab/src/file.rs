@@ -1,0 +1,351 @@
+//! The lab file: which hosts there are, how each is reached, and what each is for.
+
+use prony_host::Cpus;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// What is wrong with a lab file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// It breaks the format, or says something impossible.
+    #[error("{path}:{line}: {message}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key, what is wrong with it, and what is allowed.
+        message: String,
+    },
+}
+
+/// A lab file, read and found sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The hosts, in the order of their names.
+    pub hosts: Vec<HostEntry>,
+    /// What each is for.
+    pub roles: Roles,
+}
+
+/// A host of a lab file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostEntry {
+    /// What the lab calls it.
+    pub name: String,
+    /// How it is reached.
+    pub way: Way,
+    /// CPUs that prony may use there; empty: all.
+    pub cpus: Cpus,
+    /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
+    pub address: Option<String>,
+    /// A prony that is there already; `None`: the controller's own is brought along.
+    pub program: Option<PathBuf>,
+    /// Where services are built that run there.
+    pub build: Building,
+}
+
+/// How a host is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// It is the machine of the controller.
+    Here,
+    /// It is this machine, through an agent: what several hosts do, without a second one.
+    Pipe,
+    /// Over SSH.
+    Ssh {
+        /// As `ssh` knows it.
+        destination: String,
+        /// The words of the command; usually `ssh`.
+        command: Vec<String>,
+    },
+}
+
+/// Where a service is built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Building {
+    /// On the host where it will run.
+    #[default]
+    There,
+    /// On the controller's machine; what was built is sent.
+    Here,
+}
+
+/// What each host is for, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roles {
+    /// Runs the service.
+    pub service: String,
+    /// Make the load; at least one.
+    pub load: Vec<String>,
+    /// Runs what stands beside the service; the first worker where the file does not say.
+    pub companion: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenLab {
+    host: BTreeMap<Spanned<String>, WrittenHost>,
+    roles: Spanned<WrittenRoles>,
+    ssh: Option<WrittenSsh>,
+}
+
+/// How `ssh` is called for every host.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenSsh {
+    command: Spanned<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenHost {
+    ssh: Option<Spanned<String>>,
+    #[serde(default)]
+    local: bool,
+    #[serde(default)]
+    pipe: bool,
+    cpus: Option<Spanned<String>>,
+    address: Option<Spanned<String>>,
+    program: Option<PathBuf>,
+    #[serde(default)]
+    build: Building,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRoles {
+    service: Spanned<String>,
+    load: Spanned<OneOrMany>,
+    companion: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "the name of a host, or a list of names")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl LabFile {
+    /// Reads a lab file.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| FileError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a lab file; errors name `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
+        let text = Text { path, text };
+        let written: WrittenLab = toml::from_str(text.text).map_err(|error| {
+            let message = error.message().trim().replace('\n', "; ");
+            text.wrong(error.span().map_or(0, |span| span.start), message)
+        })?;
+        let ssh = match written.ssh {
+            None => vec!["ssh".to_owned()],
+            Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
+                return Err(text.wrong(command.span().start, "command: give at least one word, as [\"ssh\"]"));
+            }
+            Some(WrittenSsh { command }) => command.into_inner(),
+        };
+        let hosts = written.host.into_iter();
+        let hosts: Vec<HostEntry> = hosts.map(|(name, host)| text.host(&name, host, &ssh)).collect::<Result<_, _>>()?;
+        let roles = text.roles(written.roles.into_inner(), &hosts)?;
+        Ok(Self {
+            path: path.to_owned(),
+            hosts,
+            roles,
+        })
+    }
+
+    /// The host with this name, where the lab has it.
+    pub fn host(&self, name: &str) -> Option<&HostEntry> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+}
+
+/// The text, for errors that name the line.
+struct Text<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Text<'_> {
+    fn wrong(&self, at: usize, message: impl Into<String>) -> FileError {
+        FileError::Invalid {
+            path: self.path.to_owned(),
+            line: self.text[..at.min(self.text.len())].matches('\n').count() + 1,
+            message: message.into(),
+        }
+    }
+
+    fn host(&self, name: &Spanned<String>, written: WrittenHost, ssh: &[String]) -> Result<HostEntry, FileError> {
+        let at = name.span().start;
+        let name = name.get_ref();
+        let way = match (&written.ssh, written.local, written.pipe) {
+            (Some(destination), false, false) => Way::Ssh {
+                destination: self.destination(destination)?,
+                command: ssh.to_vec(),
+            },
+            (None, true, false) => Way::Here,
+            (None, false, true) => Way::Pipe,
+            _ => {
+                let text = format!(
+                    "host.{name}: say how it is reached, in one way: `ssh = \"name\"`, `local = true` for this machine, or \
+                     `pipe = true` for an agent on this machine"
+                );
+                return Err(self.wrong(at, text));
+            }
+        };
+        let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
+            let wrong = |error| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
+            cpus.get_ref().parse::<Cpus>().map_err(wrong)
+        })?;
+        if let Some(address) = &written.address
+            && (address.get_ref().is_empty() || address.get_ref().contains([' ', '/']))
+        {
+            let text = format!("host.{name}.address: give a name or an IP address, without a port");
+            return Err(self.wrong(address.span().start, text));
+        }
+        Ok(HostEntry {
+            name: name.clone(),
+            way,
+            cpus,
+            address: written.address.map(Spanned::into_inner),
+            program: written.program,
+            build: written.build,
+        })
+    }
+
+    /// A name that begins with a dash would be an option of `ssh`.
+    fn destination(&self, written: &Spanned<String>) -> Result<String, FileError> {
+        let name = written.get_ref();
+        if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
+            let text = format!("ssh: `{name}` is no name of a host; write it as `ssh` takes it: `user@host`");
+            return Err(self.wrong(written.span().start, text));
+        }
+        Ok(name.clone())
+    }
+
+    fn roles(&self, written: WrittenRoles, hosts: &[HostEntry]) -> Result<Roles, FileError> {
+        let known = |role: &str, name: &str, at: usize| {
+            if hosts.iter().any(|host| host.name == name) {
+                return Ok(name.to_owned());
+            }
+            let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+            let text = format!("roles.{role}: no host `{name}`: there are {}", names.join(", "));
+            Err(self.wrong(at, text))
+        };
+        let at = written.load.span().start;
+        let names = match written.load.into_inner() {
+            OneOrMany::One(name) => vec![name],
+            OneOrMany::Many(names) => names,
+        };
+        let mut load: Vec<String> = Vec::new();
+        for name in names {
+            if load.contains(&name) {
+                return Err(self.wrong(at, format!("roles.load: `{name}` is there twice")));
+            }
+            load.push(known("load", &name, at)?);
+        }
+        let Some(first) = load.first() else {
+            return Err(self.wrong(at, "roles.load: give at least one host"));
+        };
+        let companion = match written.companion {
+            None => first.clone(),
+            Some(name) => known("companion", name.get_ref(), name.span().start)?,
+        };
+        Ok(Roles {
+            service: known("service", written.service.get_ref(), written.service.span().start)?,
+            load,
+            companion,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<LabFile, String> {
+        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    }
+
+    const WHOLE: &str = r#"
+[host.app]
+ssh = "app01"
+cpus = "2-15"
+[host.load1]
+ssh = "bench@load01"
+address = "10.0.0.7"
+[host.load2]
+local = true
+build = "here"
+[roles]
+service = "app"
+load = ["load1", "load2"]
+companion = "load2"
+[ssh]
+command = ["ssh", "-F", "config"]
+"#;
+
+    #[test]
+    fn a_lab_is_read() {
+        let lab = parse(WHOLE).expect("sound");
+        let app = lab.host("app").expect("there");
+        let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
+        let destination = "app01".to_owned();
+        assert_eq!(app.way, Way::Ssh { destination, command });
+        assert_eq!(app.cpus.to_string(), "2-15");
+        let load2 = lab.host("load2").expect("there");
+        assert_eq!((&load2.way, load2.build), (&Way::Here, Building::Here));
+        assert_eq!(lab.host("load1").expect("there").address.as_deref(), Some("10.0.0.7"));
+        assert_eq!(lab.roles.load, ["load1", "load2"]);
+        assert_eq!(lab.roles.companion, "load2");
+        assert_eq!(lab.host("db"), None);
+    }
+
+    #[test]
+    fn one_worker_may_be_written_alone_and_has_the_companion() {
+        let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
+        assert_eq!((lab.roles.load, lab.roles.companion), (vec!["a".to_owned()], "a".to_owned()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err("wrong");
+        for (from, to, line, part) in [
+            ("service = \"app\"", "service = \"ap\"", 12, "no host `ap`: there are app, load1, load2"),
+            ("[\"load1\", \"load2\"]", "[\"load1\", \"load1\"]", 13, "`load1` is there twice"),
+            ("[\"load1\", \"load2\"]", "[]", 13, "at least one"),
+            ("companion = \"load2\"", "companions = \"load2\"", 14, "companions"),
+            ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
+            ("address = \"10.0.0.7\"", "address = \"http://a\"", 7, "host.load1.address"),
+            ("local = true", "local = true\nssh = \"b\"", 8, "host.load2: say how it is reached"),
+            ("ssh = \"app01\"", "ssh = \"-oProxyCommand=x\"", 3, "no name of a host"),
+            ("[\"ssh\", \"-F\", \"config\"]", "[]", 16, "at least one word"),
+            ("build = \"here\"", "build = \"anywhere\"", 10, "anywhere"),
+        ] {
+            let error = changed(from, to);
+            assert!(error.contains(&format!("lab.toml:{line}: ")) && error.contains(part), "{to}: {error}");
+        }
+        let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
+        assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+    }
+}

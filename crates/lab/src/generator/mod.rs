@@ -1,0 +1,67 @@
+//! The generator: a process on each worker that is told a [`Job`] and answers with [`Event`]s.
+
+mod line;
+
+use crate::Lab;
+use line::Line;
+use prony_host::{HostError, Placement, Usage};
+use prony_load::Job;
+use prony_measurement::{Command, Event};
+use std::path::Path;
+use std::time::Duration;
+
+/// Something that generates load.
+pub trait Generator: Sync {
+    /// Begins a job on the workers of a placement. `log` names the file for what it says beside its events.
+    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError>;
+}
+
+/// A job that runs. Dropping it ends it.
+pub trait Loading {
+    /// The next event, waiting for it as long as this.
+    fn next(&mut self, within: Duration) -> Heard;
+
+    /// Tells it something. Whether it heard shows in its events.
+    fn tell(&mut self, command: Command);
+
+    /// From here on its resources count.
+    fn begin_window(&mut self);
+
+    /// Up to here; `None` where nobody counted.
+    fn end_window(&mut self) -> Option<Usage>;
+}
+
+/// What was heard of a generator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// This.
+    Event(Event),
+    /// Nothing yet.
+    Nothing,
+    /// Nothing any more: it has ended, for this reason.
+    Gone(String),
+}
+
+/// A generator in a process of its own on each worker of a lab.
+#[derive(Clone)]
+pub struct ProcessGenerator {
+    lab: Lab,
+}
+
+/// The arguments that make prony read a job, and then commands, from its input, a line each, and write events to its output.
+const ARGUMENTS: &[&str] = &["load", "--job", "-"];
+
+impl ProcessGenerator {
+    /// The generator of a lab.
+    pub const fn new(lab: Lab) -> Self {
+        Self { lab }
+    }
+}
+
+impl Generator for ProcessGenerator {
+    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
+        let mut lines = self.lab.workers().zip(&placement.workers);
+        let (member, place) = lines.next().expect("invariant: a load is made by somebody");
+        Ok(Box::new(Line::begin(member, place, job, log)?))
+    }
+}

@@ -1,0 +1,124 @@
+//! The hosts of a run, and what each is for.
+
+use crate::placement;
+use prony_host::{Host, Placement, Topology, Wants};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One host of a lab.
+#[derive(Clone)]
+pub struct Member {
+    /// What the lab calls it; empty: this machine, without a lab.
+    pub name: String,
+    /// The host.
+    pub host: Arc<dyn Host>,
+    /// The CPUs of it that prony uses.
+    pub topology: Topology,
+    /// Its prony: the program and the first of its arguments.
+    pub program: Vec<String>,
+    /// Folder of the logs of what runs there; a relative one is below the folder of the connection.
+    pub logs: PathBuf,
+    /// The connection to it; `None`: it is the machine of the controller.
+    pub remote: Option<Remote>,
+}
+
+impl Member {
+    /// A host with all the CPUs that it has.
+    pub fn new(name: impl Into<String>, host: Arc<dyn Host>, program: Vec<String>, logs: PathBuf) -> Self {
+        Self {
+            name: name.into(),
+            topology: host.topology().clone(),
+            host,
+            program,
+            logs,
+            remote: None,
+        }
+    }
+
+    /// Whether it is the machine of the controller.
+    pub const fn is_here(&self) -> bool {
+        self.remote.is_none()
+    }
+
+    /// Its prony with further arguments.
+    pub fn prony(&self, arguments: &[&str]) -> Vec<String> {
+        let arguments = arguments.iter().map(|&word| word.to_owned());
+        self.program.iter().cloned().chain(arguments).collect()
+    }
+}
+
+/// The hosts of a run, by what each is for.
+#[derive(Clone)]
+pub struct Lab {
+    members: Vec<Member>,
+    service: usize,
+    companion: usize,
+    workers: Vec<usize>,
+}
+
+impl Lab {
+    /// One machine for everything.
+    pub fn here(member: Member) -> Self {
+        Self {
+            members: vec![member],
+            service: 0,
+            companion: 0,
+            workers: vec![0],
+        }
+    }
+
+    /// Hosts with their roles, by their places in `members`.
+    ///
+    /// # Panics
+    /// Where a role is given to nobody, or nobody makes load.
+    pub fn of(members: Vec<Member>, service: usize, companion: usize, workers: Vec<usize>) -> Self {
+        assert!(!workers.is_empty(), "somebody makes the load");
+        assert!(workers.iter().chain([&service, &companion]).all(|&place| place < members.len()));
+        Self {
+            members,
+            service,
+            companion,
+            workers,
+        }
+    }
+
+    /// All hosts, each once.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Where the service runs.
+    pub fn service(&self) -> &Member {
+        &self.members[self.service]
+    }
+
+    /// Where what stands beside the service runs.
+    pub fn companion(&self) -> &Member {
+        &self.members[self.companion]
+    }
+
+    /// Those that make the load.
+    pub fn workers(&self) -> impl Iterator<Item = &Member> {
+        self.workers.iter().map(|&place| &self.members[place])
+    }
+
+    /// Whether all of it is one machine.
+    pub fn is_one_host(&self) -> bool {
+        self.members.len() == 1
+    }
+
+    /// Which role of a trial runs where, on which CPUs.
+    pub fn place(&self, wants: Wants) -> Placement {
+        let hosts: Vec<placement::Site<'_>> = self
+            .members
+            .iter()
+            .map(|member| placement::Site {
+                name: &member.name,
+                topology: &member.topology,
+                all: member.host.topology(),
+                address: member.host.address(),
+            })
+            .collect();
+        placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+    }
+}

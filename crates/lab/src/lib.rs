@@ -1,0 +1,14 @@
+//! Several hosts as one bench: which there are and what each is for, which role of a trial runs where, what is found wrong
+//! before anything is measured, and one load made by many workers.
+//!
+//! Without a lab file all roles are on this machine, and nothing here differs from it: [`Lab::here`]. This crate knows no
+//! service, no contract and no trial. Start at [`Lab`]; [`LabFile`] is what people write, [`Generator`] what makes load.
+
+mod file;
+mod generator;
+mod hosts;
+mod placement;
+
+pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
+pub use generator::{Generator, Heard, Loading, ProcessGenerator};
+pub use hosts::{Lab, Member};

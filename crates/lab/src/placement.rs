@@ -1,0 +1,220 @@
+//! Which role of a trial runs where, over several hosts: a function of their topologies alone.
+
+use prony_host::{Cpus, Place, Placement, Topology, Wants};
+
+/// What a placement must know of a host.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// What the lab calls it.
+    pub(crate) name: &'a str,
+    /// The CPUs of it that prony uses.
+    pub(crate) topology: &'a Topology,
+    /// All of its CPUs.
+    pub(crate) all: &'a Topology,
+    /// Where it is reached.
+    pub(crate) address: &'a str,
+}
+
+/// Places service, companion and workers, which are numbers of hosts. A host with one role gives it all of its CPUs. Roles
+/// that share a host share its CPUs as on one machine; then service and generator are not apart, as one host for
+/// everything cannot be either.
+pub(crate) fn across(
+    hosts: &[Site<'_>],
+    (service, companion, workers): (usize, usize, &[usize]),
+    wants: Wants,
+) -> Placement {
+    let companion = wants.backend.then_some(companion);
+    let shares: Vec<Share> = (0..hosts.len())
+        .map(|host| {
+            let roles = OnHost {
+                service: host == service,
+                companion: companion == Some(host),
+                load: workers.contains(&host),
+            };
+            share(hosts[host], roles, wants.service_cpus)
+        })
+        .collect();
+    let place = |host: usize, cpus: &Cpus| Place {
+        host: hosts[host].name.to_owned(),
+        address: hosts[host].address.to_owned(),
+        cpus: cpus.clone(),
+        keepers: shares[host].keepers.clone(),
+    };
+    Placement {
+        service: place(service, &shares[service].service),
+        workers: workers.iter().map(|&host| place(host, &shares[host].load)).collect(),
+        companion: companion.map(|host| place(host, &shares[host].companion)),
+        warnings: shares.iter().flat_map(|share| share.warnings.clone()).collect(),
+    }
+}
+
+/// The roles of one host.
+#[derive(Clone, Copy)]
+struct OnHost {
+    service: bool,
+    companion: bool,
+    load: bool,
+}
+
+/// Who has which CPUs of one host.
+#[derive(Default)]
+struct Share {
+    service: Cpus,
+    companion: Cpus,
+    load: Cpus,
+    keepers: Cpus,
+    warnings: Vec<prony_measurement::Warning>,
+}
+
+fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
+    let topology = host.topology;
+    if let OnHost { service: true, load, companion } = roles
+        && (load || companion)
+    {
+        // What is the generator's on one machine is the companion's where the generator is elsewhere.
+        let split = topology.split(Wants {
+            backend: load && companion,
+            service_cpus,
+        });
+        return Share {
+            companion: split.backend.unwrap_or_else(|| split.generator.clone()),
+            keepers: split.generator.clone(),
+            load: split.generator,
+            service: split.service,
+            warnings: split.warnings,
+        };
+    }
+    if let OnHost { companion: true, load: true, .. } = roles {
+        let split = topology.split(Wants {
+            backend: false,
+            service_cpus: None,
+        });
+        return Share {
+            // The generator has the larger part: a generator that is the limit spoils more than a companion.
+            load: split.service,
+            companion: split.generator.clone(),
+            keepers: split.generator,
+            ..Share::default()
+        };
+    }
+    let cpus = match (roles.service, service_cpus) {
+        (true, Some(most)) => topology.within(most as f64).cpus(),
+        _ => topology.cpus(),
+    };
+    Share {
+        keepers: besides(host, &cpus),
+        service: cpus.clone(),
+        companion: cpus.clone(),
+        load: cpus,
+        warnings: Vec::new(),
+    }
+}
+
+/// CPUs of a host that its only role does not use; none where it uses all: then prony's own share them.
+fn besides(host: Site<'_>, used: &Cpus) -> Cpus {
+    let all = host.all.cpus();
+    let free = all.as_slice().iter().copied();
+    free.filter(|cpu| !used.as_slice().contains(cpu)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_host::Core;
+    use proptest::prelude::*;
+
+    fn machine(cores: usize) -> Topology {
+        let core = |core: usize| Core {
+            node: 0,
+            package: 0,
+            core: core as u32,
+            cpus: vec![core],
+        };
+        Topology {
+            cores: (0..cores).map(core).collect(),
+        }
+    }
+
+    fn site<'a>(name: &'a str, topology: &'a Topology) -> Site<'a> {
+        Site {
+            name,
+            topology,
+            all: topology,
+            address: name,
+        }
+    }
+
+    const BACKEND: Wants = Wants {
+        backend: true,
+        service_cpus: None,
+    };
+
+    #[test]
+    fn a_host_with_one_role_gives_it_all() {
+        let (small, large) = (machine(2), machine(8));
+        let hosts = [site("app", &large), site("load1", &small), site("load2", &small), site("db", &small)];
+        let placement = across(&hosts, (0, 3, &[1, 2]), BACKEND);
+        assert_eq!(placement.service.cpus.to_string(), "0-7");
+        assert_eq!((placement.service.host.as_str(), placement.service.address.as_str()), ("app", "app"));
+        let workers: Vec<&str> = placement.workers.iter().map(|worker| worker.host.as_str()).collect();
+        assert_eq!(workers, ["load1", "load2"]);
+        let companion = placement.companion.expect("wanted");
+        assert_eq!((companion.host.as_str(), companion.cpus.to_string().as_str()), ("db", "0-1"));
+        assert!(placement.warnings.is_empty());
+    }
+
+    #[test]
+    fn cpus_that_are_left_are_those_of_prony() {
+        let (part, all) = (machine(2), machine(3));
+        let app = Site {
+            all: &all,
+            ..site("app", &part)
+        };
+        let placement = across(&[app, site("load", &part)], (0, 1, &[1]), Wants::default());
+        assert_eq!(placement.service.cpus.to_string(), "0-1");
+        assert_eq!(placement.service.keepers.to_string(), "2");
+        assert!(placement.generator().keepers.is_empty(), "all are the generator's");
+    }
+
+    #[test]
+    fn a_service_has_as_many_cpus_as_it_may() {
+        let eight = machine(8);
+        let wants = Wants {
+            backend: false,
+            service_cpus: Some(2),
+        };
+        let placement = across(&[site("app", &eight), site("load", &eight)], (0, 1, &[1]), wants);
+        assert_eq!(placement.service.cpus.len(), 2);
+        assert_eq!(placement.generator().cpus.len(), 8);
+    }
+
+    proptest! {
+        #[test]
+        fn one_host_for_all_is_as_without_a_lab(cores in 1..20_usize, backend: bool, most in prop::option::of(1..9_usize)) {
+            let topology = machine(cores);
+            let wants = Wants { backend, service_cpus: most };
+            let placement = across(&[site("", &topology)], (0, 0, &[0]), wants);
+            prop_assert_eq!(placement, Placement::on_one_host(&topology, "", wants));
+        }
+
+        #[test]
+        fn roles_share_no_cpu_where_there_are_enough(
+            cores in 3..12_usize,
+            service in 0..3_usize,
+            companion in 0..3_usize,
+            workers in prop::sample::subsequence(vec![0_usize, 1, 2], 1..=3),
+        ) {
+            let topology = machine(cores);
+            let hosts = [site("a", &topology), site("b", &topology), site("c", &topology)];
+            let placement = across(&hosts, (service, companion, &workers), BACKEND);
+            let places: Vec<&Place> =
+                [&placement.service].into_iter().chain(&placement.workers).chain(&placement.companion).collect();
+            for (number, one) in places.iter().enumerate() {
+                prop_assert!(!one.cpus.is_empty());
+                for other in &places[number + 1..] {
+                    prop_assert!(one.host != other.host || !one.cpus.overlaps(&other.cpus), "{:?} {:?}", one, other);
+                }
+            }
+        }
+    }
+}
