@@ -237,6 +237,7 @@ impl Instrument<'_> {
             search: None,
             limits: prony_load::Limits::default(),
             log: None,
+            share: None,
         };
         let log = self
             .workbench
