@@ -6,8 +6,8 @@
 //!
 //! Start at [`run`]. The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no
 //! socket; `layer` stands between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to
-//! send; `worker` puts them together, one thread a core; `recorder` counts, puts the recording together, and
-//! looks for reasons to doubt it.
+//! send; `worker` puts them together, one thread a core; `recorder` counts; the crate `recording` puts
+//! the recording together, and looks for reasons to doubt it.
 
 mod clock;
 mod error;
@@ -18,7 +18,6 @@ pub mod parameters;
 pub mod protocol;
 mod reach;
 mod recorder;
-mod recording;
 mod run;
 mod system;
 pub mod tls;
@@ -27,4 +26,4 @@ mod worker;
 mod workload;
 
 pub use error::EngineError;
-pub use run::{CallError, exchange, run};
+pub use run::{CallError, exchange, run, run_part};

@@ -4,7 +4,8 @@
 use crate::EngineError;
 use crate::parameters::mix;
 use prony_load::{Job, LogFormat};
-use prony_measurement::{Log, Outcome};
+use prony_measurement::Outcome;
+use prony_recording::LogPart;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -97,7 +98,7 @@ impl Drop for Logbook {
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     to_writer: SyncSender<Batch>,
-    thread: JoinHandle<std::io::Result<Log>>,
+    thread: JoinHandle<std::io::Result<LogPart>>,
     share: f64,
     seed: u64,
 }
@@ -121,9 +122,8 @@ impl LogWriter {
             .map(|one| one.name.clone())
             .collect();
         let (to_writer, batches) = mpsc::sync_channel(WAITING);
-        let log = Log {
+        let log = LogPart {
             path: wanted.path.clone(),
-            share: wanted.share,
             lines: 0,
             lost: 0,
         };
@@ -159,7 +159,7 @@ impl LogWriter {
     }
 
     /// Waits until all that was handed over is written. The workers must have ended.
-    pub(crate) fn finish(self) -> Result<Log, EngineError> {
+    pub(crate) fn finish(self) -> Result<LogPart, EngineError> {
         drop(self.to_writer);
         match self.thread.join() {
             Ok(result) => result.map_err(|source| EngineError::System {
@@ -176,8 +176,8 @@ fn write_all(
     format: LogFormat,
     operations: &[String],
     batches: &Receiver<Batch>,
-    mut log: Log,
-) -> std::io::Result<Log> {
+    mut log: LogPart,
+) -> std::io::Result<LogPart> {
     if format == LogFormat::Csv {
         out.write_all(b"operation,due_ns,sent_ns,ended_ns,outcome,status,bytes\n")?;
     }

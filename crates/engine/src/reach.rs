@@ -4,8 +4,6 @@ use crate::EngineError;
 use crate::system;
 use crate::transport::{Peer, Route};
 use prony_load::{Job, Target};
-use prony_measurement::Warning;
-use prony_measurement::WarningKind;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -108,57 +106,5 @@ fn attempt(peer: &Peer, limit: Duration) -> io::Result<()> {
     match peer {
         Peer::Inet(address) => TcpStream::connect_timeout(address, limit).map(drop),
         Peer::Unix(path) => UnixStream::connect(path).map(drop),
-    }
-}
-
-impl Reached {
-    /// What is worth saying about the peers that were left out. Of a name whose IPv6 addresses all fail while those of IPv4
-    /// do not, or the other way round, nothing is: that is how most names are.
-    pub(crate) fn warning(&self) -> Option<Warning> {
-        let (peer, reason) = self
-            .left_out
-            .iter()
-            .find(|(peer, _)| self.route.peers.iter().any(|used| same_kind(used, peer)))?;
-        Some(Warning::new(
-            WarningKind::ConnectionsNotEstablished,
-            format!(
-                "{} of {} addresses of the target took no connection and were left out, {peer} among them: {reason}",
-                self.left_out.len(),
-                self.left_out.len() + self.route.peers.len()
-            ),
-        ))
-    }
-}
-
-fn same_kind(one: &Peer, other: &Peer) -> bool {
-    matches!((one, other), (Peer::Inet(one), Peer::Inet(other)) if one.is_ipv4() == other.is_ipv4())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn peer(text: &str) -> Peer {
-        Peer::Inet(text.parse().expect("an address"))
-    }
-
-    fn reached(used: &str, left_out: &str) -> Reached {
-        Reached {
-            route: Route {
-                peers: vec![peer(used)],
-                sources: Vec::new(),
-                first: 0,
-            },
-            left_out: vec![(peer(left_out), "Connection refused".to_owned())],
-        }
-    }
-
-    #[test]
-    fn an_address_that_is_left_out_is_told_where_it_is_no_whole_kind() {
-        assert_eq!(reached("127.0.0.1:1", "[::1]:1").warning(), None);
-        let warning = reached("127.0.0.1:1", "127.0.0.2:1")
-            .warning()
-            .expect("a warning");
-        assert!(warning.text.contains("1 of 2 addresses"), "{}", warning.text);
     }
 }

@@ -1,9 +1,9 @@
 //! A workload made ready for a protocol: requests serialised, expectations compiled, choices drawn.
 
 use crate::EngineError;
-use crate::protocol::{Protocol, rules};
+use crate::protocol::Protocol;
 use prony_load::{
-    Body, CompiledExpectation, Job, Operation, Order, Parameter, Part, Request, Source, Template,
+    Body, CompiledExpectation, Header, Job, Operation, Order, Parameter, Part, Request, Source, Template,
     WorkloadError,
 };
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
     let constant_body = expectation.constant_body().map(<[u8]>::to_vec);
     Ok(PreparedOperation {
         request,
-        closes: operation.request.headers.iter().any(rules::asks_to_close),
+        closes: operation.request.headers.iter().any(Header::asks_to_close),
         judges_body: constant_body.is_none() && expectation.judges_body(),
         takes: Takes {
             body: expectation.takes_of_body(),

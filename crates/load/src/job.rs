@@ -1,6 +1,6 @@
 //! All that a generator is told.
 
-use crate::{Load, Search, Workload};
+use crate::{Load, Partition, Search, Share, Workload};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -44,6 +44,54 @@ pub struct Job {
     /// The file that gets a line for each measured request, or for a share of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogTo>,
+    /// Where several workers make the load: what of it belongs to this one. All else is said of the whole load: a job is the
+    /// same for all workers but for its share and its threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+}
+
+impl Job {
+    /// What belongs to thread `thread` (from 0) of this job, of all that the load has.
+    ///
+    /// # Panics
+    /// Where a thread would have no connection, or is none of the job's.
+    pub fn partition(&self, thread: u32) -> Partition {
+        Partition::new(
+            self.first_thread() + thread,
+            self.all_threads(),
+            self.load.connections(),
+        )
+    }
+
+    /// Threads of all workers.
+    pub fn all_threads(&self) -> u32 {
+        self.share.as_ref().map_or(self.threads, |share| share.of_threads)
+    }
+
+    /// The number of this job's first thread among those of all workers.
+    pub fn first_thread(&self) -> u32 {
+        self.share.as_ref().map_or(0, |share| share.first_thread)
+    }
+
+    /// Connections of the threads of all workers before this one.
+    ///
+    /// # Panics
+    /// As [`Job::partition`].
+    pub fn connections_before(&self) -> u32 {
+        (0..self.first_thread())
+            .map(|thread| Partition::new(thread, self.all_threads(), self.load.connections()).connections())
+            .sum()
+    }
+
+    /// Connections of all threads of this job.
+    ///
+    /// # Panics
+    /// As [`Job::partition`].
+    pub fn own_connections(&self) -> u32 {
+        (0..self.threads)
+            .map(|thread| self.partition(thread).connections())
+            .sum()
+    }
 }
 
 /// A log of requests.

@@ -30,7 +30,7 @@ pub use job::{
 };
 pub use load::{Growth, Load};
 pub use objective::{Condition, Objective, ObjectiveError, Search};
-pub use partition::Partition;
+pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
 pub use request::{Body, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};

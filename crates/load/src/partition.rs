@@ -1,4 +1,6 @@
-//! Which of the things of a load belong to which thread of the generator.
+//! Which of the things of a load belong to which thread of the generator, and to which of the workers that make it together.
+
+use serde::{Deserialize, Serialize};
 
 /// A thread's part of things that are numbered over all threads: connections, arrivals, requests.
 ///
@@ -67,6 +69,45 @@ impl Partition {
     }
 }
 
+/// The part of a load that one worker makes.
+///
+/// All that is numbered (connections, arrivals, requests, users, rows of tables, counters) is divided over all threads of all
+/// workers, as if they were threads of one: see [`Partition`](crate::Partition). So the workers send together what one worker
+/// with as many threads would send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The worker's name, for people.
+    pub worker: String,
+    /// The number of the worker's first thread among the threads of all workers.
+    pub first_thread: u32,
+    /// Threads of all workers together.
+    pub of_threads: u32,
+}
+
+impl Share {
+    /// The shares of workers with these names and numbers of threads, in their order.
+    pub fn split<'a>(workers: impl IntoIterator<Item = (&'a str, u32)>) -> Vec<Self> {
+        let mut sum = 0;
+        let mut shares: Vec<Self> = workers
+            .into_iter()
+            .map(|(worker, threads)| {
+                let first_thread = sum;
+                sum += threads;
+                Self {
+                    worker: worker.to_owned(),
+                    first_thread,
+                    of_threads: 0,
+                }
+            })
+            .collect();
+        for share in &mut shares {
+            share.of_threads = sum;
+        }
+        shares
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +133,22 @@ mod tests {
                     prop_assert_eq!(part.below(number), counted);
                 }
             }
+        }
+
+        #[test]
+        fn shares_cover_all_threads_once(threads in proptest::collection::vec(1..9u32, 1..9), more in 0..9u32) {
+            let all: u32 = threads.iter().sum();
+            let shares = Share::split(threads.iter().map(|&own| ("w", own)));
+            let mut numbers = Vec::new();
+            for (share, own) in shares.iter().zip(&threads) {
+                prop_assert_eq!(share.of_threads, all);
+                for thread in 0..*own {
+                    let partition = Partition::new(share.first_thread + thread, share.of_threads, all + more);
+                    numbers.extend((0..2 * u64::from(partition.connections())).map(|one| partition.number(one)));
+                }
+            }
+            numbers.sort_unstable();
+            prop_assert_eq!(numbers, (0..2 * u64::from(all + more)).collect::<Vec<u64>>());
         }
     }
 }

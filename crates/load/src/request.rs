@@ -117,6 +117,21 @@ pub struct Header {
     pub value: Template,
 }
 
+impl Header {
+    /// Whether it says that its request is the last one of the connection.
+    pub fn asks_to_close(&self) -> bool {
+        let literals = self.value.0.iter().flat_map(|part| match part {
+            Part::Literal(bytes) => bytes.as_slice(),
+            Part::Value(_) => &[],
+        });
+        let value: Vec<u8> = literals.copied().collect();
+        self.name.eq_ignore_ascii_case("connection")
+            && value
+                .split(|&byte| byte == b',')
+                .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+    }
+}
+
 /// What a request carries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,6 @@
 //! What a generator and its caller say to each other while it runs: one JSON object a line.
 
-use crate::{Fault, Interval, Recording};
+use crate::{Fault, Interval, IntervalPart, Recording};
 use serde::{Deserialize, Serialize};
 
 /// A line of a generator's standard output in streaming mode.
@@ -20,6 +20,19 @@ pub enum Event {
         phase: Phase,
         /// What happened in it.
         interval: Interval,
+    },
+    /// The same of a worker whose job is a share of a larger load, instead of [`Event::Interval`]: with its distribution, so
+    /// that the intervals of all workers can be merged.
+    IntervalPart {
+        /// Which phase it belongs to.
+        phase: Phase,
+        /// What happened in it.
+        part: IntervalPart,
+    },
+    /// The end of a job that is a share of a larger load, instead of [`Event::Recording`].
+    Part {
+        /// What the worker recorded, as `Part::encode` of the recording crate writes it.
+        part: String,
     },
     /// The end: what the measurement gave.
     Recording {
@@ -55,6 +68,13 @@ pub enum Phase {
 pub enum Command {
     /// End the warm-up, begin the measurement.
     Measure,
+    /// End the warm-up and begin the measurement at this time of the generator's own monotonic clock (`CLOCK_MONOTONIC` of
+    /// its machine). A time that has passed, or is too near, means: at once; the worker's part says how late that was. It
+    /// holds instead of the limit of the warm-up; one that comes while the measurement is on changes nothing.
+    MeasureAt {
+        /// The time, ns.
+        at_ns: u64,
+    },
     /// End the measurement now and record what there is.
     Stop,
 }

@@ -23,9 +23,9 @@ pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding};
 pub use event::{Command, Event, Phase};
 pub use recording::{
-    Address, BytesMoved, Connections, DecodedBodies, Generator, Handshakes, Histogram, HistogramError,
-    Interval, Latency, Log, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests,
-    SCHEMA, WrongReply,
+    Address, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies, Generator,
+    Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages, Network,
+    OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerRow, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{

@@ -123,6 +123,8 @@ impl Recording {
             network: None,
             log: None,
             decoded: None,
+            workers: Vec::new(),
+            start: None,
             warnings: warnings(windows),
             ..first.clone()
         }))
@@ -329,6 +331,8 @@ mod tests {
             network: None,
             log: None,
             decoded: None,
+            workers: Vec::new(),
+            start: None,
             warnings,
         }
     }

@@ -67,6 +67,10 @@ pub enum WarningKind {
     OneCpu,
     /// The trial was repeated because the first one was disturbed.
     Repeated,
+    /// Workers that made a load together did not fare alike.
+    WorkersDisagree,
+    /// Workers that made a load together may have begun too far apart.
+    StartSpread,
     /// A reply changed between the check and the end.
     Degraded,
     /// The budget of time ended the run before the wished precision.

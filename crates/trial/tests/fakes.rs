@@ -201,6 +201,8 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         network: None,
         log: None,
         decoded: None,
+        workers: Vec::new(),
+        start: None,
         warnings: Vec::new(),
     }
 }

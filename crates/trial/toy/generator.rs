@@ -201,6 +201,8 @@ impl Load {
             network: None,
             log: None,
             decoded: None,
+            workers: Vec::new(),
+            start: None,
             warnings: Vec::new(),
         }
     }

@@ -240,6 +240,7 @@ impl Instrument<'_> {
             search: None,
             limits: prony_load::Limits::default(),
             log: None,
+            share: None,
         };
         let log = PathBuf::from(format!("prony-generator-{port}.log"));
         let begun = self

@@ -69,15 +69,6 @@ fn check_header(header: &Header, reserved: &[Reserved]) -> Result<(), PrepareErr
     Ok(())
 }
 
-/// Whether a header says that its request is the last one of the connection.
-pub(crate) fn asks_to_close(header: &Header) -> bool {
-    let value: Vec<u8> = literals(&header.value).collect();
-    header.name.eq_ignore_ascii_case("connection")
-        && value
-            .split(|&byte| byte == b',')
-            .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
-}
-
 fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
     template.0.iter().flat_map(|part| match part {
         Part::Literal(bytes) => bytes.as_slice().iter().copied(),

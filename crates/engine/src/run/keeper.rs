@@ -1,14 +1,14 @@
-//! The thread of the caller while the workers work: keeps the phases, obeys commands, merges intervals.
+//! The thread of the caller while the workers work: keeps the phases, obeys commands, tells intervals.
 
 use super::Run;
+use super::collected::{Collected, End};
 use crate::clock::{now_ns, wall_offset_ns};
 use crate::error::EngineError;
 use crate::log::LogWriter;
-use crate::recorder::{Part, Shape};
-use crate::recording::{Material, recording};
-use crate::worker::{IntervalPart, Message, Report};
+use crate::worker::{Counted, Message};
 use prony_load::{Job, Load, WarmUp};
-use prony_measurement::{Command, Event, Histogram, Interval, Phase, Recording, Warning, WarningKind};
+use prony_measurement::{Command, Event};
+use prony_recording::{Begun, Part};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -21,13 +21,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// A wall clock that moves more than this against the monotonic one between two looks was set, ns.
 const CLOCK_STEP: i64 = 20_000_000;
 
-/// The intervals of a phase, merged over the threads.
-#[derive(Default)]
-struct Intervals {
-    open: BTreeMap<(bool, u64), (u32, Interval, Histogram)>,
-    measured: Vec<Interval>,
-}
-
 impl Run {
     /// Keeps the phases until all workers are done.
     pub(super) fn carry_on(
@@ -35,7 +28,7 @@ impl Run {
         job: &Job,
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
-    ) -> Result<Recording, EngineError> {
+    ) -> Result<Part, EngineError> {
         let result = self.keep(job, on_event, commands);
         if result.is_err() {
             self.control.abort.store(true, Ordering::Relaxed);
@@ -49,20 +42,8 @@ impl Run {
         }
         // The workers have handed over all they had.
         let log = self.log.take().map(LogWriter::finish).transpose();
-        let mut recording = result?;
-        recording.log = log?;
-        if let Some(lost) = recording
-            .log
-            .as_ref()
-            .map(|log| log.lost)
-            .filter(|lost| *lost > 0)
-        {
-            recording.warnings.push(Warning::new(
-                WarningKind::Note,
-                format!("the log lacks {lost} lines: the disk was too slow for them; log a share (--log-share) or elsewhere"),
-            ));
-        }
-        Ok(recording)
+        let (collected, end) = result?;
+        Ok(collected.finish(job, &self.reached, End { log: log?, ..end }))
     }
 
     fn keep(
@@ -70,7 +51,7 @@ impl Run {
         job: &Job,
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
-    ) -> Result<Recording, EngineError> {
+    ) -> Result<(Collected, End), EngineError> {
         let mut keeper = Keeper {
             job,
             run: self,
@@ -78,14 +59,13 @@ impl Run {
             ready: Vec::new(),
             exhausted: Vec::new(),
             began: BTreeMap::new(),
-            part: Part::new(Shape::of(job)),
-            intervals: Intervals::default(),
-            ends: Vec::new(),
+            collected: Collected::new(job),
+            asked_ns: None,
             wall_offset: wall_offset_ns(),
             clock_step_ns: None,
             interrupted: false,
         };
-        while keeper.ends.len() < self.threads.len() {
+        while keeper.collected.ended() < self.threads.len() {
             match self.messages.recv_timeout(LOOK) {
                 Ok(message) => keeper.take(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
@@ -95,7 +75,7 @@ impl Run {
                         keeper.take(message)?;
                     }
                     // A worker that ended without a word has failed; its thread says why when it is joined.
-                    if keeper.ends.len() < gone {
+                    if keeper.collected.ended() < gone {
                         return Err(EngineError::WorkerPanicked);
                     }
                 }
@@ -106,16 +86,18 @@ impl Run {
             }
             keeper.watch_clock();
         }
-        let material = Material {
-            part: keeper.part,
-            intervals: keeper.intervals.measured,
-            ends: keeper.ends,
+        let end = End {
             transport: self.transport,
             clock_step_ns: keeper.clock_step_ns,
-            reached: &self.reached,
             interrupted: keeper.interrupted,
+            log: None,
+            begun: Begun {
+                asked_ns: keeper.asked_ns,
+                at_ns: self.control.measure.load(Ordering::Relaxed),
+                noticed_ns: 0,
+            },
         };
-        Ok(recording(job, material))
+        Ok((keeper.collected, end))
     }
 }
 
@@ -130,9 +112,9 @@ struct Keeper<'a> {
     exhausted: Vec<u64>,
     /// Workers and open connections in each phase that began.
     began: BTreeMap<u8, (usize, u64)>,
-    part: Part,
-    intervals: Intervals,
-    ends: Vec<Report>,
+    collected: Collected,
+    /// The time for the measurement to begin, if one was told.
+    asked_ns: Option<u64>,
     wall_offset: i64,
     clock_step_ns: Option<i64>,
     interrupted: bool,
@@ -168,7 +150,7 @@ impl Keeper<'_> {
                 Ok(())
             }
             Message::Done(end) => {
-                self.ends.push(*end);
+                self.collected.report(*end);
                 Ok(())
             }
         }
@@ -191,7 +173,8 @@ impl Keeper<'_> {
             WarmUp::FixedNs(ns) => ns,
             WarmUp::UntilTold { limit_ns } => limit_ns,
         };
-        self.plan_measurement(start.saturating_add(warm_up));
+        let begin = self.asked_ns.unwrap_or(start.saturating_add(warm_up));
+        self.plan_measurement(begin.max(start));
         self.run.control.start.store(start, Ordering::Relaxed);
         Ok(())
     }
@@ -212,6 +195,12 @@ impl Keeper<'_> {
         match command {
             Command::Measure if !measuring => self.plan_measurement(soon),
             Command::Measure => {}
+            Command::MeasureAt { at_ns } => {
+                self.asked_ns = Some(at_ns);
+                if !measuring {
+                    self.plan_measurement(at_ns.max(soon));
+                }
+            }
             Command::Stop if !measuring => return Err(EngineError::Stopped),
             Command::Stop => {
                 if control.stop.load(Ordering::Relaxed) > soon {
@@ -223,34 +212,19 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn interval(&mut self, interval: IntervalPart) {
-        let IntervalPart {
-            thread,
-            phase,
-            index,
-            begin,
-            end,
-            mut part,
-        } = interval;
-        if phase != Phase::WarmUp {
-            self.part.merge(&part);
+    fn interval(&mut self, mut counted: Counted) {
+        if let Some(done) = self.collected.interval(&counted) {
+            let phase = counted.phase;
+            (self.on_event)(if self.job.share.is_some() {
+                Event::IntervalPart { phase, part: done }
+            } else {
+                let interval = done.interval();
+                Event::Interval { phase, interval }
+            });
         }
-        if phase != Phase::Drain && end > begin {
-            let key = (phase == Phase::Measurement, index);
-            let threads = self.run.threads.len() as u32;
-            if let Some(done) = self.intervals.add(key, threads, (begin, end), &part) {
-                if phase == Phase::Measurement {
-                    self.intervals.measured.push(done);
-                }
-                (self.on_event)(Event::Interval {
-                    phase,
-                    interval: done,
-                });
-            }
-        }
-        part.clear();
-        // A worker that has ended needs no empty part.
-        let _ = self.run.empties[thread as usize].send(part);
+        counted.tally.clear();
+        // A worker that has ended needs no empty one.
+        let _ = self.run.empties[counted.thread as usize].send(counted.tally);
     }
 
     fn watch_clock(&mut self) {
@@ -260,37 +234,5 @@ impl Keeper<'_> {
         if step.abs() > CLOCK_STEP && self.clock_step_ns.is_none_or(|old| old.abs() < step.abs()) {
             self.clock_step_ns = Some(step);
         }
-    }
-}
-
-impl Intervals {
-    /// Adds one thread's part of an interval; gives the interval when it was the last one.
-    fn add(&mut self, key: (bool, u64), threads: u32, bounds: (u64, u64), part: &Part) -> Option<Interval> {
-        let (count, interval, histogram) = self.open.entry(key).or_insert_with(|| {
-            let empty = Interval {
-                start_s: bounds.0 as f64 / 1e9,
-                length_s: (bounds.1 - bounds.0) as f64 / 1e9,
-                completed: 0,
-                valid: 0,
-                errors: 0,
-                response_time_ns_p50: None,
-                response_time_ns_p99: None,
-            };
-            (0, empty, Histogram::new())
-        });
-        *count += 1;
-        interval.completed += part.window.completed;
-        interval.valid += part.window.valid;
-        interval.errors += part.window.errors;
-        for operation in &part.operations {
-            operation.response.add_to(histogram);
-        }
-        if *count < threads {
-            return None;
-        }
-        let (_, mut interval, histogram) = self.open.remove(&key)?;
-        interval.response_time_ns_p50 = histogram.quantile(0.5);
-        interval.response_time_ns_p99 = histogram.quantile(0.99);
-        Some(interval)
     }
 }

@@ -1,6 +1,7 @@
 //! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
 //! call outside of a load.
 
+mod collected;
 mod exchange;
 mod keeper;
 
@@ -11,7 +12,6 @@ use crate::layer::{Layer, Plain};
 use crate::log::LogWriter;
 use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2};
 use crate::reach::{Reached, reach};
-use crate::recorder::Part;
 use crate::system;
 use crate::tls::{TlsConfig, TlsLayer};
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
@@ -19,12 +19,13 @@ use crate::worker::{Control, Lines, Message, Pool, Spoken, Worker};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_measurement::{Command, Event, Recording};
+use prony_recording::{Part, Tally, assemble};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-/// Runs a job from the first connection to the last reply.
+/// Runs a job from the first connection to the last reply, and puts together what it recorded.
 ///
 /// `on_event` gets every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is looked at all the time; a
 /// sender that is gone has nothing more to say.
@@ -33,8 +34,18 @@ pub fn run(
     on_event: &mut dyn FnMut(Event),
     commands: &Receiver<Command>,
 ) -> Result<Recording, EngineError> {
+    run_part(job, on_event, commands).map(|part| assemble(job, &part, None))
+}
+
+/// The same for a worker of several: what it recorded, to be merged with the parts of the others. Where the job has a share,
+/// `on_event` gets an [`Event::IntervalPart`] instead of each [`Event::Interval`].
+pub fn run_part(
+    job: &Job,
+    on_event: &mut dyn FnMut(Event),
+    commands: &Receiver<Command>,
+) -> Result<Part, EngineError> {
     check(job)?;
-    system::allow_files(u64::from(job.load.connections()), u64::from(job.threads))?;
+    system::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
     let reached = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
@@ -56,7 +67,7 @@ const MOST_ON_A_RING: u32 = 8_192;
 fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
     // Of users it is not known how many will be there at once.
     let are_many = !matches!(job.load, Load::Users { .. })
-        && job.load.connections().div_ceil(job.threads) > MOST_ON_A_RING;
+        && job.load.connections().div_ceil(job.all_threads()) > MOST_ON_A_RING;
     match job.transport {
         TransportChoice::Epoll => Ok(Chosen::Epoll),
         TransportChoice::Auto if are_many || probe().is_err() => Ok(Chosen::Epoll),
@@ -90,10 +101,18 @@ fn check(job: &Job) -> Result<(), EngineError> {
     if connections == 0 || in_flight == 0 {
         return refuse("a load of no connections or no requests: give at least 1 of each");
     }
-    if job.threads == 0 || job.threads > connections {
+    let threads = job.all_threads();
+    if job.threads == 0 || threads > connections {
         return Err(EngineError::Job(format!(
-            "{} threads for {connections} connections: each thread needs one of its own",
-            job.threads
+            "{threads} threads for {connections} connections: each thread needs one of its own"
+        )));
+    }
+    if let Some(share) = &job.share
+        && share.first_thread.saturating_add(job.threads) > share.of_threads
+    {
+        return Err(EngineError::Job(format!(
+            "a share of {} threads from thread {} on of a load that has {}: the shares of all workers come from one plan",
+            job.threads, share.first_thread, share.of_threads
         )));
     }
     check_limits(job)?;
@@ -139,7 +158,7 @@ fn has_no_stage(profile: &Profile) -> bool {
 struct Run {
     control: Arc<Control>,
     messages: Receiver<Message>,
-    empties: Vec<Sender<Box<Part>>>,
+    empties: Vec<Sender<Box<Tally>>>,
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
     reached: Reached,
@@ -179,7 +198,10 @@ where
     let workload = Arc::new(PreparedWorkload::<P>::new(job)?);
     let pool = job.limits.requests.map(|requests| {
         let arrivals = requests.div_ceil(workload.order.length());
-        Arc::new(Pool::new(arrivals, job.threads))
+        Arc::new(match &job.share {
+            Some(_) => Pool::divided(arrivals),
+            None => Pool::new(arrivals, job.threads),
+        })
     });
     let control = Arc::new(Control::new(pool));
     let (to_us, messages) = mpsc::channel();
@@ -192,24 +214,28 @@ where
         reached,
         log: LogWriter::start(job)?,
     };
-    let mut begin = 0;
+    // Connections of the threads before, of all workers.
+    let mut begin = job.connections_before();
     for thread in 0..job.threads {
         let (to_worker, empties) = mpsc::channel();
         let lines = Lines {
             control: Arc::clone(&run.control),
             messages: to_us.clone(),
             empties,
-            log: run.log.as_ref().map(|log| log.book(thread)),
+            log: run
+                .log
+                .as_ref()
+                .map(|log| log.book(job.partition(thread).thread())),
         };
         let spoken = Spoken {
             workload: Arc::clone(&workload),
             layer: layer.clone(),
         };
-        let partition = Partition::new(thread, job.threads, job.load.connections());
-        let route = run.reached.route.from(begin);
-        begin += partition.connections() as usize;
+        let partition = job.partition(thread);
+        let route = run.reached.route.from(begin as usize);
+        begin += partition.connections();
         let job = Arc::clone(job);
-        let work = move || work::<P, L, T>(&job, partition, &route, spoken, lines);
+        let work = move || work::<P, L, T>(&job, (thread, partition), &route, spoken, lines);
         let spawned = std::thread::Builder::new()
             .name(format!("load-{thread}"))
             .spawn(work);
@@ -225,13 +251,13 @@ where
 /// What a thread does.
 fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
-    partition: Partition,
+    (thread, partition): (u32, Partition),
     route: &Route,
     spoken: Spoken<P, L>,
     lines: Lines,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
-        system::pin(job.cpus[partition.thread() as usize % job.cpus.len()])?;
+        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
     }
     system::wake_exactly();
     let moving = |source| EngineError::System {
@@ -239,7 +265,7 @@ fn work<P: Protocol, L: Layer, T: Transport>(
         source,
     };
     let transport = T::new(route, partition.connections()).map_err(moving)?;
-    Worker::<P, L, T>::new(job, partition, transport, spoken, lines)
+    Worker::<P, L, T>::new(job, (thread, partition), transport, spoken, lines)
         .run()
         .map_err(moving)
 }
@@ -290,6 +316,7 @@ mod tests {
             search: None,
             limits: Limits::default(),
             log: None,
+            share: None,
         }
     }
 

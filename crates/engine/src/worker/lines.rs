@@ -2,9 +2,10 @@
 
 use super::sample::Sample;
 use crate::clock::ThreadTime;
-use crate::recorder::Part;
 use crate::transport::Network;
+use prony_load::Partition;
 use prony_measurement::{Handshakes, Histogram, Phase};
+use prony_recording::Tally;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -52,22 +53,50 @@ impl Control {
     }
 }
 
-/// Arrivals that all threads take from. A thread takes many at once while there are many, so that threads rarely meet here.
+/// Arrivals that all threads of this process take from. A thread takes many at once while there are many, so that threads
+/// rarely meet here. Where several workers make the load, each thread has its exact share instead, so that the workers need not
+/// ask each other, and send the same requests however many of them there are.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Pool {
     left: AtomicU64,
     threads: u64,
+    /// Arrivals of the whole load.
+    whole: u64,
+    /// Whether nothing is taken from here: each thread has its exact share.
+    is_divided: bool,
 }
 
 /// Most arrivals that a thread takes at once.
 const MOST_AT_ONCE: u64 = 256;
 
 impl Pool {
+    /// Arrivals that the threads take from each other.
     pub(crate) const fn new(arrivals: u64, threads: u32) -> Self {
         Self {
             left: AtomicU64::new(arrivals),
             threads: threads as u64,
+            whole: arrivals,
+            is_divided: false,
+        }
+    }
+
+    /// Arrivals of which each thread has its exact share.
+    pub(crate) const fn divided(arrivals: u64) -> Self {
+        Self {
+            left: AtomicU64::new(0),
+            threads: 1,
+            whole: arrivals,
+            is_divided: true,
+        }
+    }
+
+    /// The first arrivals of a thread, without which it takes from the others.
+    pub(super) const fn own(&self, partition: Partition) -> u64 {
+        if self.is_divided {
+            partition.below(self.whole)
+        } else {
+            0
         }
     }
 
@@ -86,9 +115,9 @@ impl Pool {
         self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// How many there are.
-    pub(super) fn whole(&self) -> u64 {
-        self.left.load(Ordering::Relaxed)
+    /// How many there are, of all workers.
+    pub(super) const fn whole(&self) -> u64 {
+        self.whole
     }
 }
 
@@ -100,7 +129,7 @@ pub(crate) enum Message {
     /// A phase began.
     Began { phase: Phase, open: u32 },
     /// An interval ended: what was recorded in it. The box comes back to be used again.
-    Interval(Box<IntervalPart>),
+    Interval(Box<Counted>),
     /// All requests of a measurement that counts them have their outcome, the last one since this time.
     Exhausted(u64),
     /// The worker is done.
@@ -109,7 +138,7 @@ pub(crate) enum Message {
 
 /// One interval of one worker.
 #[derive(Debug)]
-pub(crate) struct IntervalPart {
+pub(crate) struct Counted {
     pub(crate) thread: u32,
     pub(crate) phase: Phase,
     /// Number of the interval in its phase.
@@ -117,12 +146,14 @@ pub(crate) struct IntervalPart {
     /// Begin and end from the begin of the phase, ns.
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    pub(crate) part: Box<Part>,
+    pub(crate) tally: Box<Tally>,
 }
 
 /// What a worker knows when it is done.
 #[derive(Debug)]
 pub(crate) struct Report {
+    /// The thread, by its number among those of all workers.
+    pub(crate) thread: u32,
     pub(crate) totals: Totals,
     pub(crate) measured: Measured,
     pub(crate) network: Network,
@@ -178,6 +209,8 @@ impl Totals {
 /// What a worker notes about itself in the measurement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Measured {
+    /// When it noticed that the measurement began, ns.
+    pub(crate) noticed: u64,
     /// Connections open when it began.
     pub(crate) open_at_begin: u32,
     /// What the thread used.
@@ -192,7 +225,7 @@ pub(crate) struct Measured {
 pub(crate) struct Lines {
     pub(crate) control: Arc<Control>,
     pub(crate) messages: Sender<Message>,
-    pub(crate) empties: Receiver<Box<Part>>,
+    pub(crate) empties: Receiver<Box<Tally>>,
     /// Where a log is wanted.
     pub(crate) log: Option<crate::log::Logbook>,
 }

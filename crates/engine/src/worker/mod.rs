@@ -15,7 +15,6 @@ mod slots;
 mod source;
 mod timers;
 
-pub(crate) use self::lines::{Control, IntervalPart, Lines, Message, Pool, Report};
+pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
 pub(crate) use self::run::{Spoken, Worker};
-pub(crate) use self::sample::Sample;
 pub(crate) use self::sink::percent_decoded;

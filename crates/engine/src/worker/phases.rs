@@ -1,14 +1,14 @@
 //! The phases of a load: ready, warm-up, measurement, drain; and the intervals in them.
 
 use super::intervals::PhaseClock;
-use super::lines::{IntervalPart, Message, Times};
+use super::lines::{Counted, Message, Times};
 use super::run::Worker;
 use crate::clock::{ThreadTime, now_ns};
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::recorder::Part;
 use crate::transport::Transport;
 use prony_measurement::Phase;
+use prony_recording::Tally;
 use std::sync::atomic::Ordering;
 
 /// The load begins without the connections that are still missing when none has opened for so long, ns. A lost first packet
@@ -121,6 +121,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.core.begin_phase(phase, (begin, until), pool);
         self.clock = PhaseClock::at(begin);
         if phase == Phase::Measurement {
+            self.measured.noticed = now_ns();
             self.measured.open_at_begin = self.core.open;
             self.measured.used = ThreadTime::of_this_thread();
             self.looked_ns = 0;
@@ -137,17 +138,17 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             .lines
             .empties
             .try_recv()
-            .unwrap_or_else(|_| Box::new(Part::new(self.shape)));
-        let part = self.core.ledger.recorder.swap(empty);
-        let part = IntervalPart {
+            .unwrap_or_else(|_| Box::new(Tally::new(self.shape)));
+        let tally = self.core.ledger.recorder.swap(empty);
+        let counted = Counted {
             thread: self.thread,
             phase,
             index,
             begin: begin.saturating_sub(self.clock.begin),
             end: end.saturating_sub(self.clock.begin),
-            part,
+            tally,
         };
-        self.tell(Message::Interval(Box::new(part)));
+        self.tell(Message::Interval(Box::new(counted)));
     }
 
     /// The caller may be gone already; then nobody wants to know.

@@ -6,11 +6,11 @@ use super::lines::{Lines, Measured, Message, Report};
 use crate::clock::now_ns;
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::recorder::Shape;
 use crate::transport::{Event, Transport};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Partition};
 use prony_measurement::Phase;
+use prony_recording::Shape;
 use std::io;
 use std::sync::Arc;
 
@@ -30,7 +30,10 @@ pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     /// When the last wait ended.
     seen: u64,
     pub(super) lines: Lines,
+    /// Among the threads of this process.
     pub(super) thread: u32,
+    /// Among the threads of all workers.
+    number: u32,
     pub(super) shape: Shape,
     pub(super) interval_ns: u64,
     pub(super) drain_ns: u64,
@@ -57,7 +60,7 @@ const MOST_EARLY: u64 = 80_000;
 impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
     pub(crate) fn new(
         job: &Job,
-        partition: Partition,
+        (thread, partition): (u32, Partition),
         transport: T,
         spoken: Spoken<P, L>,
         mut lines: Lines,
@@ -69,7 +72,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             core,
             seen: 0,
             lines,
-            thread: partition.thread(),
+            thread,
+            number: partition.thread(),
             shape: Shape::of(job),
             interval_ns: job.interval_ns.max(1_000_000),
             drain_ns: job.phases.drain_ns,
@@ -99,6 +103,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.take_events();
         }
         let report = Report {
+            thread: self.number,
             network: self.transport.network(),
             decoded: self.core.decoded(),
             totals: self.core.totals,

@@ -32,9 +32,9 @@ impl Source {
         }
     }
 
-    /// From now on each arrival is taken from a pool that all threads share.
+    /// From now on each arrival is taken from this thread's own share, and then from a pool that all threads share.
     pub(super) fn take_from(&mut self, pool: Option<Arc<Pool>>) {
-        self.left = pool.is_some().then_some(0);
+        self.left = pool.as_ref().map(|pool| pool.own(self.partition));
         self.pool = pool;
     }
 

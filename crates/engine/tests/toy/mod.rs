@@ -200,6 +200,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         search: None,
         limits: prony_load::Limits::default(),
         log: None,
+        share: None,
     }
 }
 

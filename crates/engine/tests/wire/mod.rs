@@ -84,6 +84,7 @@ pub(crate) fn job(
         search: None,
         limits: prony_load::Limits::default(),
         log: None,
+        share: None,
     }
 }
 

@@ -1,16 +1,22 @@
 //! What a generator says at the end: the JSON object of `prony load --json`.
 
+mod compact;
 mod histogram;
 mod network;
 mod outcome;
+mod piece;
+mod workers;
 
 use crate::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use network::{Address, Handshakes, Network};
 pub use outcome::{Outcome, Outcomes};
+pub use piece::IntervalPart;
+pub use workers::{CommonStart, WorkerRow};
 
 /// Version of the JSON. Keys are added, never renamed.
 pub const SCHEMA: u32 = 1;
@@ -92,10 +98,16 @@ pub struct Recording {
     /// The bodies that were decoded, where they are judged so.
     #[serde(default)]
     pub decoded: Option<DecodedBodies>,
+    /// What each worker did, where several made the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerRow>,
+    /// How far apart the workers began, where several made the load and their clocks are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<CommonStart>,
 }
 
 /// Bodies that were decoded before they were judged, warm-up included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodedBodies {
     /// How many.
     pub replies: u64,

@@ -378,6 +378,8 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         network: None,
         log: None,
         decoded: None,
+        workers: Vec::new(),
+        start: None,
         warnings: warnings_of(made),
     }
 }

@@ -174,6 +174,8 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         network: None,
         log: None,
         decoded: None,
+        workers: Vec::new(),
+        start: None,
         warnings: vec![],
     }
 }

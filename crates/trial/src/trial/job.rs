@@ -59,5 +59,6 @@ pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job
         search: group.search.clone(),
         limits: prony_load::Limits::default(),
         log: None,
+        share: None,
     })
 }

@@ -86,6 +86,7 @@ impl Shape {
             search: None,
             limits: args.schedule.limits(),
             log: None,
+            share: None,
         }
     }
 }

@@ -21,10 +21,11 @@ use crate::layer::Layer;
 use crate::pacer::Pacer;
 use crate::parameters::{Parameters, mix};
 use crate::protocol::Protocol;
-use crate::recorder::{Finished, Recorder, Shape};
+use crate::recorder::{Finished, Recorder};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Memory, Partition};
 use prony_measurement::{Outcome, Phase};
+use prony_recording::Shape;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -4,47 +4,47 @@ use prony_measurement::{Latency, Warning, WarningKind};
 
 /// The numbers that are looked at.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Evidence {
-    pub(crate) load: LoadKind,
+pub(super) struct Evidence {
+    pub(super) load: LoadKind,
     /// Arrivals that were due by the profile in the measurement; absent in a closed load.
-    pub(crate) due: Option<f64>,
+    pub(super) due: Option<f64>,
     /// Arrivals whose requests were sent within the measurement.
-    pub(crate) started: u64,
-    pub(crate) completed: u64,
-    pub(crate) errors: u64,
-    pub(crate) requests: u64,
-    pub(crate) throughput_per_s: f64,
-    pub(crate) response_time_ns: Option<Latency>,
-    pub(crate) service_time_ns: Option<Latency>,
-    pub(crate) schedule_lag_ns: Option<Latency>,
+    pub(super) started: u64,
+    pub(super) completed: u64,
+    pub(super) errors: u64,
+    pub(super) requests: u64,
+    pub(super) throughput_per_s: f64,
+    pub(super) response_time_ns: Option<Latency>,
+    pub(super) service_time_ns: Option<Latency>,
+    pub(super) schedule_lag_ns: Option<Latency>,
     /// The part of the lag that is the generator's own, p99.
-    pub(crate) own_lag_ns_p99: Option<u64>,
+    pub(super) own_lag_ns_p99: Option<u64>,
     /// Whether each place has a request under way at any time, so that how many there are is known.
-    pub(crate) always_busy: bool,
-    pub(crate) connections_asked: u64,
-    pub(crate) connections_established: u64,
-    pub(crate) in_flight: u64,
+    pub(super) always_busy: bool,
+    pub(super) connections_asked: u64,
+    pub(super) connections_established: u64,
+    pub(super) in_flight: u64,
     /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
-    pub(crate) stream_limit: Option<u32>,
-    pub(crate) connect_error: Option<String>,
+    pub(super) stream_limit: Option<u32>,
+    pub(super) connect_error: Option<String>,
     /// Connections for which this machine had no port, file or memory, and what the kernel said.
-    pub(crate) own_shortages: u64,
-    pub(crate) own_shortage: Option<String>,
-    pub(crate) closed_by_server: u64,
-    pub(crate) sent_again: u64,
+    pub(super) own_shortages: u64,
+    pub(super) own_shortage: Option<String>,
+    pub(super) closed_by_server: u64,
+    pub(super) sent_again: u64,
     /// How the server broke the protocol, the first time.
-    pub(crate) violation: Option<&'static str>,
+    pub(super) violation: Option<String>,
     /// The busiest thread's share of its CPU, without the time it only looked for something to do.
-    pub(crate) busiest_thread: f64,
+    pub(super) busiest_thread: f64,
     /// The most starved thread's share of the time in which it waited for a CPU.
-    pub(crate) starved_thread: f64,
+    pub(super) starved_thread: f64,
     /// Largest jump of the wall clock, ns.
-    pub(crate) clock_step_ns: Option<i64>,
+    pub(super) clock_step_ns: Option<i64>,
 }
 
 /// How requests arrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum LoadKind {
+pub(super) enum LoadKind {
     #[default]
     Closed,
     Open,
@@ -60,12 +60,12 @@ const SAMPLES_FOR_P99: u64 = 1_000;
 
 impl Evidence {
     /// Whether the generator, not the service, was the limit.
-    pub(crate) fn is_saturated(&self) -> bool {
+    pub(super) fn is_saturated(&self) -> bool {
         self.busiest_thread + self.starved_thread > BUSY
     }
 
     /// Every reason to doubt.
-    pub(crate) fn warnings(&self) -> Vec<Warning> {
+    pub(super) fn warnings(&self) -> Vec<Warning> {
         [
             self.saturation(),
             self.lag(),
@@ -260,7 +260,7 @@ impl Evidence {
     }
 
     fn violations(&self) -> Option<Warning> {
-        let violation = self.violation?;
+        let violation = self.violation.as_deref()?;
         Some(Warning::new(
             WarningKind::Errors,
             format!("connections ended because the server broke the protocol: {violation}"),
@@ -281,7 +281,7 @@ impl Evidence {
 }
 
 /// A duration as people read it.
-fn time(ns: u64) -> String {
+pub(super) fn time(ns: u64) -> String {
     let ns = ns as f64;
     if ns < 1e3 {
         format!("{ns:.0} ns")

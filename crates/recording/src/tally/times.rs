@@ -1,18 +1,23 @@
 //! Times of replies, as they are recorded.
 
 use prony_measurement::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Durations of replies, told apart by whether the first byte was seen together with the last one. Where it was, the
 /// time to the first byte is the same duration, and need not be recorded again. A histogram is there once it is needed: there
 /// may be many operations, and each thread has a few parts.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ReplyTimes {
-    pub(crate) whole: Option<Box<Histogram>>,
-    pub(crate) split: Option<Box<Histogram>>,
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplyTimes {
+    /// First and last byte together.
+    pub whole: Option<Box<Histogram>>,
+    /// The first byte was seen before the last.
+    pub split: Option<Box<Histogram>>,
 }
 
 impl ReplyTimes {
-    pub(super) fn record(&mut self, ns: u64, split: bool) {
+    /// Records one, ns.
+    #[inline]
+    pub fn record(&mut self, ns: u64, split: bool) {
         if split {
             self.split.get_or_insert_default().record(ns);
         } else {
@@ -32,7 +37,7 @@ impl ReplyTimes {
     }
 
     /// Adds all of them to `sum`.
-    pub(crate) fn add_to(&self, sum: &mut Histogram) {
+    pub fn add_to(&self, sum: &mut Histogram) {
         for histogram in [&self.whole, &self.split].into_iter().flatten() {
             sum.merge(histogram);
         }
