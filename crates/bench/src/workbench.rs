@@ -1,10 +1,9 @@
 //! The bench, set up once: the machine, the generator, the logs, and how it is ended early.
 
-use crate::claim::Held;
 use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Claim};
-use prony_host::{Host, Isolation, Local, writable};
+use prony_host::{Held, Host, Isolation, Local, writable};
 use prony_lab::{Lab, Member, ProcessGenerator};
 use prony_trial::{Bench, Cancel, NoiseLimits, Options};
 use std::ffi::OsString;

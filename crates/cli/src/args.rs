@@ -25,6 +25,8 @@ pub(crate) struct Arguments {
 // One line a command: its arguments and what it does stand in its own file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(hide = true)]
+    Agent(commands::agent::Args),
     Backend(commands::backend::Args),
     Check(Box<commands::check::Args>),
     Calibrate(commands::calibrate::Args),
@@ -52,6 +54,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Agent(args) => commands::agent::run(args),
             Self::Backend(args) => commands::backend::run(&args),
             Self::Check(args) => commands::check::run(&args),
             Self::Calibrate(args) => commands::calibrate::run(&args),

@@ -55,6 +55,13 @@ pub trait Process: Send {
     /// How it ended, where it has. `Ending::left` says whether processes below it still run.
     fn ended(&mut self) -> Option<Ending>;
 
+    /// From now on `tell` is called when something happens to it unasked, so that [`Process::ended`] and
+    /// [`Process::warnings`] may say something new. `false`: it never is, and they must be asked from time to time.
+    fn on_news(&mut self, tell: Box<dyn Fn() + Send>) -> bool {
+        drop(tell);
+        false
+    }
+
     /// Memory that it and everything below it holds now, bytes.
     fn memory_bytes(&mut self) -> Option<u64>;
 

@@ -5,7 +5,9 @@
 //! ends everything below it when it is told to or when its caller is gone, however that ended. This crate must never
 //! know what a service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] none at all.
 
+mod agent;
 mod cgroup;
+mod claim;
 mod cpus;
 mod environment;
 mod error;
@@ -17,10 +19,14 @@ mod local;
 mod network;
 mod placement;
 mod process;
+mod remote;
 mod supervisor;
 mod topology;
 mod tree;
+pub mod wire;
 
+pub use agent::agent;
+pub use claim::{Held, Locks, NotLocked};
 pub use cpus::{Cpus, CpusError};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};
@@ -30,6 +36,10 @@ pub use local::Local;
 pub use placement::{Place, Placement};
 pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
+};
+pub use remote::{
+    Channel, ClockSample, Conduit, Connect, LEASE, Pipe, Progress, Remote, RemoteClaim, Sent, Silence, Ssh,
+    Transport,
 };
 pub use supervisor::supervise;
 pub use topology::{Core, Split, Topology, Wants};

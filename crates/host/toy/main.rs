@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["supervise"] => prony_host::supervise().expect("supervised"),
+        ["agent", hash @ ..] => agent(hash.last().copied()),
         ["wait"] => wait(),
         ["exit", code] => return ExitCode::from(code.parse::<u8>().expect("a code")),
         ["say", lines @ ..] => say(lines),
@@ -36,6 +37,12 @@ fn main() -> ExitCode {
         _ => panic!("unknown: {words:?}"),
     }
     ExitCode::SUCCESS
+}
+
+fn agent(hash: Option<&str>) {
+    let own = std::env::current_exe().expect("a path");
+    let supervisor = vec![own.into(), "supervise".into()];
+    prony_host::agent(supervisor, hash.map(str::to_owned)).expect("served");
 }
 
 fn wait() {

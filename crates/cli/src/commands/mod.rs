@@ -1,5 +1,6 @@
 //! One file a command: its arguments, and `run`.
 
+pub(crate) mod agent;
 pub(crate) mod backend;
 pub(crate) mod calibrate;
 pub(crate) mod call;

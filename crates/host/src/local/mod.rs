@@ -22,6 +22,7 @@ pub struct Local {
     topology: Topology,
     supervisor: Vec<OsString>,
     groups: bool,
+    address: String,
 }
 
 impl Local {
@@ -35,7 +36,15 @@ impl Local {
             topology: Topology::of_this_machine(),
             supervisor,
             groups: true,
+            address: ADDRESS.to_owned(),
         }
+    }
+
+    /// The same, whose services are reached at this address.
+    #[must_use]
+    pub fn at(mut self, address: String) -> Self {
+        self.address = address;
+        self
     }
 
     /// The same without control groups, as for a user who may not make any: no limits, and resources from `/proc`.
@@ -52,12 +61,12 @@ impl Host for Local {
     }
 
     fn address(&self) -> &str {
-        ADDRESS
+        &self.address
     }
 
     fn free_port(&self) -> Result<u16, HostError> {
-        port::free(ADDRESS).map_err(|error| HostError::NoPort {
-            address: ADDRESS.to_owned(),
+        port::free(&self.address).map_err(|error| HostError::NoPort {
+            address: self.address.clone(),
             error,
         })
     }

@@ -16,6 +16,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 const ANSWER: Duration = Duration::from_secs(20);
 /// Time that ending a tree may take on top of the grace time.
 const ENDING: Duration = Duration::from_secs(20);
+
+/// Who is told that something was said unasked.
+type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 pub(super) struct LocalProcess {
     name: String,
@@ -39,6 +43,7 @@ pub(super) struct LocalProcess {
     supervisor: Child,
     orders: Option<ChildStdin>,
     notices: Receiver<Notice>,
+    news: News,
     ended: Option<Ending>,
     stopped: Option<Ending>,
 }
@@ -93,7 +98,9 @@ impl LocalProcess {
     ) -> Result<Self, HostError> {
         let mut child = orphans::supervisor(|| spawn(&host.supervisor, &pipes))?;
         let mut orders = child.stdin.take().expect("invariant: stdin is piped");
-        let notices = listen(child.stdout.take().expect("invariant: stdout is piped"));
+        let news = News::default();
+        let output = child.stdout.take().expect("invariant: stdout is piped");
+        let notices = listen(output, Arc::clone(&news));
         let Some(tree) = Owners::of_supervisor(child.id() as i32) else {
             orphans::forget(child.id());
             let _ = child.wait();
@@ -118,6 +125,7 @@ impl LocalProcess {
             supervisor: child,
             orders: Some(orders),
             notices,
+            news,
             ended: None,
             stopped: None,
         };
@@ -240,6 +248,11 @@ impl Process for LocalProcess {
         self.ended.clone()
     }
 
+    fn on_news(&mut self, tell: Box<dyn Fn() + Send>) -> bool {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+        true
+    }
+
     fn memory_bytes(&mut self) -> Option<u64> {
         self.say(Order::Memory).ok()?;
         match self.next(ANSWER) {
@@ -356,15 +369,19 @@ fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
 }
 
 /// Reads the notices in a thread of its own, so that a supervisor never waits for us to listen.
-fn listen(output: impl Read + Send + 'static) -> Receiver<Notice> {
+fn listen(output: impl Read + Send + 'static, news: News) -> Receiver<Notice> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             let Ok(notice) = serde_json::from_str(&line) else {
                 return;
             };
+            let unasked = matches!(notice, Notice::Ended(_) | Notice::LogLost { .. });
             if sender.send(notice).is_err() {
                 return;
+            }
+            if unasked && let Some(tell) = &*news.lock().unwrap_or_else(PoisonError::into_inner) {
+                tell();
             }
         }
     });

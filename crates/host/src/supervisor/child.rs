@@ -215,9 +215,14 @@ fn limit(limits: &Limits) -> nix::Result<()> {
 
 /// Pins this process.
 pub(crate) fn pin(cpus: &Cpus) -> nix::Result<()> {
+    pin_thread(0, cpus)
+}
+
+/// Pins a thread; 0: the calling one.
+pub(crate) fn pin_thread(thread: i32, cpus: &Cpus) -> nix::Result<()> {
     if cpus.is_empty() {
         Ok(())
     } else {
-        sched_setaffinity(Pid::from_raw(0), &affinity(cpus)?)
+        sched_setaffinity(Pid::from_raw(thread), &affinity(cpus)?)
     }
 }

@@ -12,8 +12,7 @@ mod reaper;
 mod run;
 mod usage;
 
-pub(crate) use child::TREE;
-pub(crate) use child::pin;
+pub(crate) use child::{TREE, pin, pin_thread};
 pub(crate) use protocol::{Attach, First, Notice, Order, Start};
 pub use run::supervise;
 pub(crate) use usage::Machine;

@@ -1,0 +1,184 @@
+//! What stays on a host between connections: prony's binaries, and content under its hash. Both are bounded.
+
+use super::folders::{Folders, remove};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
+
+/// Binaries that are kept.
+const BINARIES: usize = 4;
+/// Bytes of content that are kept.
+const BYTES: u64 = 8 << 30;
+/// After this time a copy that is not complete never will be.
+const GIVEN_UP: Duration = Duration::from_hours(24);
+
+/// Where content with this hash is. From now on it stays as long as this agent does.
+pub(super) fn find(folders: &Folders, hash: &str) -> Option<PathBuf> {
+    let folder = place(folders, hash)?;
+    let lock = File::open(&folder).ok()?;
+    // Whoever removes it locks it for himself alone.
+    if matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
+        return None;
+    }
+    let content = fs::read_dir(&folder).ok()?.flatten().next()?.path();
+    touch(&lock);
+    folders
+        .used
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(lock);
+    Some(content)
+}
+
+/// Moves content that has come to its place, and makes room.
+pub(super) fn keep(folders: &Folders, part: &Path, name: &Path, hash: &str) -> io::Result<PathBuf> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "this is no name or no hash");
+    let folder = place(folders, hash).ok_or_else(invalid)?;
+    let name = name.file_name().ok_or_else(invalid)?;
+    let whole = folders.fresh();
+    fs::create_dir(&whole)?;
+    fs::rename(part, whole.join(name))?;
+    fs::create_dir_all(folders.cache().join("kept"))?;
+    // Where another agent was faster, its copy is as good.
+    let moved = fs::rename(&whole, &folder);
+    if moved.is_err() {
+        remove(&whole)?;
+    }
+    match find(folders, hash) {
+        Some(content) => {
+            bound(&folders.cache().join("kept"), BYTES);
+            Ok(content)
+        }
+        None => Err(moved
+            .err()
+            .unwrap_or_else(|| io::Error::other("it was removed again by another agent: try again"))),
+    }
+}
+
+fn place(folders: &Folders, hash: &str) -> Option<PathBuf> {
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| folders.cache().join("kept").join(hash))
+}
+
+fn touch(file: &File) {
+    let _ = file.set_modified(SystemTime::now());
+}
+
+/// Removes the least used content until the rest is within its bound. What an agent uses stays.
+fn bound(kept: &Path, most: u64) {
+    let mut contents: Vec<(SystemTime, PathBuf, u64)> = fs::read_dir(kept)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let used = entry.metadata().ok()?.modified().ok()?;
+            let bytes = size(&entry.path());
+            Some((used, entry.path(), bytes))
+        })
+        .collect();
+    contents.sort_unstable();
+    let mut bytes: u64 = contents.iter().map(|(.., bytes)| bytes).sum();
+    for (_, folder, size) in contents {
+        if bytes <= most {
+            return;
+        }
+        let unused = File::open(&folder).is_ok_and(|lock| lock.try_lock().is_ok() && remove(&folder).is_ok());
+        if unused {
+            bytes = bytes.saturating_sub(size);
+        }
+    }
+}
+
+fn size(path: &Path) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| size(&entry.path()))
+            .sum(),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    }
+}
+
+/// Keeps the binaries that were used last, this one among them, and no half ones.
+pub(super) fn tidy(cache: &Path) {
+    let folder = cache.join("agent");
+    let own = fs::read_link("/proc/self/exe").unwrap_or_default();
+    if own.starts_with(&folder)
+        && let Ok(file) = File::open(&own)
+    {
+        touch(&file);
+    }
+    let now = SystemTime::now();
+    let mut whole = Vec::new();
+    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let Some(used) = entry.metadata().ok().and_then(|data| data.modified().ok()) else {
+            continue;
+        };
+        let is_part = entry.file_name().to_string_lossy().contains(".part.");
+        if !is_part {
+            whole.push((used, entry.path()));
+        } else if now.duration_since(used).is_ok_and(|age| age > GIVEN_UP) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    whole.sort_unstable_by(|one, other| other.cmp(one));
+    for (_, path) in whole.into_iter().skip(BINARIES).filter(|(_, path)| *path != own) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_used_goes_and_what_is_used_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let content = |name: &str, age: u64| {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).expect("made");
+            fs::write(path.join("file"), [0; 100]).expect("written");
+            let file = File::open(&path).expect("there");
+            file.set_modified(SystemTime::now() - Duration::from_secs(age))
+                .expect("set");
+            file
+        };
+        let used = content("a-used", 300);
+        used.try_lock_shared().expect("locked");
+        content("b-old", 200);
+        content("c-new", 100);
+        bound(folder.path(), 250);
+        let left = |name: &str| folder.path().join(name).exists();
+        assert!(left("a-used") && !left("b-old") && left("c-new"));
+    }
+
+    #[test]
+    fn the_newest_binaries_stay() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let folder = cache.path().join("agent");
+        fs::create_dir(&folder).expect("made");
+        let binary = |name: &str, age: u64| {
+            let file = File::create(folder.join(name)).expect("made");
+            file.set_modified(SystemTime::now() - Duration::from_secs(age))
+                .expect("set");
+        };
+        for age in 1..=6_u64 {
+            binary(&format!("{age}"), age * 100);
+        }
+        binary("7.part.12", 10);
+        binary("8.part.12", 100_000);
+        tidy(cache.path());
+        let mut left: Vec<String> = fs::read_dir(&folder)
+            .expect("there")
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["1", "2", "3", "4", "7.part.12"]);
+    }
+}

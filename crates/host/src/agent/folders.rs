@@ -1,0 +1,179 @@
+//! The folders of an agent: one of its own, which goes with it, and a cache that stays.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Names another folder for the cache.
+const VARIABLE: &str = "PRONY_CACHE";
+
+/// The folders of an agent. Dropping it removes its own.
+#[derive(Debug)]
+pub(super) struct Folders {
+    cache: PathBuf,
+    work: PathBuf,
+    /// Locked as long as this agent lives, however it ends.
+    _lock: File,
+    number: AtomicU32,
+    /// Content of the cache that is used, locked in the same way.
+    pub(super) used: Mutex<Vec<File>>,
+}
+
+impl Folders {
+    /// Makes them where this user may write, and removes what agents left that were killed.
+    pub(super) fn make() -> io::Result<Self> {
+        let cache = place()?;
+        let all = cache.join("work");
+        private(&all)?;
+        sweep(&all);
+        loop {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
+            private(&work)?;
+            let lock = File::open(&work)?;
+            // A file system without locks is not worth failing for: then nobody's folder is swept.
+            let _ = lock.try_lock();
+            // Another agent may have swept it in between.
+            if fs::metadata(&work).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()))
+            {
+                return Ok(Self {
+                    cache,
+                    work,
+                    _lock: lock,
+                    number: AtomicU32::new(1),
+                    used: Mutex::default(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    pub(super) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// A path that the controller gave: a relative one is below the own folder.
+    pub(super) fn resolve(&self, path: &Path) -> PathBuf {
+        self.work.join(path)
+    }
+
+    /// The same, which must be below one of the agent's folders, and none of them itself.
+    pub(super) fn inside(&self, path: &Path) -> Result<PathBuf, String> {
+        let path = self.resolve(path);
+        let plain = path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let below = |folder: &Path| path != folder && path.starts_with(folder);
+        if plain && (below(&self.work) || (below(&self.cache) && !below(&self.cache.join("agent")))) {
+            return Ok(path);
+        }
+        Err(format!(
+            "{} is not removed: it is not below {} or {}",
+            path.display(),
+            self.work.display(),
+            self.cache.display()
+        ))
+    }
+
+    /// Removes the own folder.
+    pub(super) fn clear(&self) {
+        let _ = remove(&self.work);
+    }
+
+    /// A path in the own folder that nobody has.
+    pub(super) fn fresh(&self) -> PathBuf {
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        self.work.join(format!(".part-{number}"))
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The first folder for the cache that may be written: as the script that brings the binary looks for one.
+fn place() -> io::Result<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let own = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+    let user = nix::unistd::geteuid();
+    let candidates = [
+        variable(VARIABLE),
+        own.map(|own| own.join("prony")),
+        Some(std::env::temp_dir().join(format!("prony-{user}"))),
+    ];
+    let mut failed = None;
+    for place in candidates
+        .into_iter()
+        .flatten()
+        .filter(|place| place.is_absolute())
+    {
+        // What another user made must not be trusted.
+        let own = private(&place.join("work")).and_then(|()| fs::metadata(place.join("work")));
+        match own {
+            Ok(data) if data.uid() == user.as_raw() => return Ok(place),
+            Ok(_) => {}
+            Err(error) => failed = Some(format!("{}: {error}", place.display())),
+        }
+    }
+    Err(io::Error::other(format!(
+        "no folder for its files can be made: set {VARIABLE} to one that this user may write ({})",
+        failed.unwrap_or_default()
+    )))
+}
+
+/// Makes a folder that only this user can see.
+fn private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Removes the folders of agents that are gone.
+fn sweep(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let Ok(folder) = File::open(entry.path()) else {
+            continue;
+        };
+        match folder.try_lock() {
+            Ok(()) => {
+                let _ = remove(&entry.path());
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        }
+    }
+}
+
+/// Removes whatever is at a path. Folders that forbid it are told to allow it.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    if !metadata.is_dir() {
+        return fs::remove_file(path);
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            allow(path);
+            fs::remove_dir_all(path)
+        }
+        other => other,
+    }
+}
+
+fn allow(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            allow(&entry.path());
+        }
+    }
+}

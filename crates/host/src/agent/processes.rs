@@ -1,0 +1,216 @@
+//! The processes that an agent looks after, each in a thread of its own, so that none waits for another.
+
+use crate::wire::{Answer, Fault, Incoming, Link, Notice, Order, Outgoing, Reply};
+use crate::{AttachSpec, Ending, Host, HostError, Process, ProcessSpec};
+use std::collections::HashMap;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Time between two looks at a process that does not tell by itself.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What begins.
+#[derive(Debug)]
+pub(super) enum Begin {
+    /// A process, and the streams that become its input and output.
+    Start(Box<ProcessSpec>, Option<(Incoming, Outgoing)>),
+    /// A look at one that runs already.
+    Attach(Box<AttachSpec>),
+}
+
+/// What a thread of a process is told.
+#[derive(Debug)]
+enum Job {
+    /// Obey this order, and answer under this number.
+    Order(u32, Order),
+    /// Something happened.
+    Look,
+    /// End it.
+    End,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    running: HashMap<u32, Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+    closed: bool,
+}
+
+impl Processes {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins in a thread, which answers under this number.
+    pub(super) fn begin(&self, id: u32, number: u32, begin: Begin, host: &Arc<dyn Host>, link: &Arc<Link>) {
+        let mut table = self.table();
+        if table.closed {
+            return;
+        }
+        let (sender, jobs) = mpsc::channel();
+        let keeper = Keeper {
+            number,
+            link: Arc::clone(link),
+            told: (None, 0),
+        };
+        table.running.insert(number, sender.clone());
+        table.threads.retain(|thread| !thread.is_finished());
+        let host = Arc::clone(host);
+        table.threads.push(thread::spawn(move || {
+            keeper.run(id, begin, &*host, sender, &jobs)
+        }));
+    }
+
+    /// Passes an order on.
+    pub(super) fn order(&self, id: u32, number: u32, order: Order) -> Result<(), Fault> {
+        let mut table = self.table();
+        if order == Order::Forget {
+            if let Some(process) = table.running.remove(&number) {
+                let _ = process.send(Job::End);
+            }
+            return Ok(());
+        }
+        let process = table.running.get(&number);
+        let passed = process.is_some_and(|process| process.send(Job::Order(id, order)).is_ok());
+        if passed {
+            Ok(())
+        } else {
+            Err(Fault::other(format!("there is no process {number}")))
+        }
+    }
+
+    /// Ends all of them, at the same time, and waits for it.
+    pub(super) fn end(&self) {
+        let threads = {
+            let mut table = self.table();
+            table.closed = true;
+            for process in table.running.values() {
+                let _ = process.send(Job::End);
+            }
+            std::mem::take(&mut table.threads)
+        };
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Says an answer.
+pub(super) fn answer(link: &Link, id: u32, answer: &Answer) {
+    let json = serde_json::to_vec(answer).or_else(|error| {
+        let unsaid: Answer = Err(Fault::other(format!("its answer cannot be sent: {error}")));
+        serde_json::to_vec(&unsaid)
+    });
+    link.send_message(id, &json.expect("invariant: a sentence is plain data"));
+}
+
+/// Looks after one process.
+struct Keeper {
+    number: u32,
+    link: Arc<Link>,
+    /// What the controller knows: how it ended, and how many warnings there are.
+    told: (Option<Ending>, usize),
+}
+
+impl Keeper {
+    fn run(mut self, id: u32, begin: Begin, host: &dyn Host, own: Sender<Job>, jobs: &Receiver<Job>) {
+        let mut process = match start(begin, host) {
+            Ok(process) => process,
+            Err(error) => return answer(&self.link, id, &Err(error.into())),
+        };
+        self.told.1 = process.warnings().len();
+        let started = Reply::Started {
+            pid: process.pid(),
+            age_ns: process.age().as_nanos() as u64,
+            address: process.address().map(str::to_owned),
+            warnings: process.warnings().to_vec(),
+        };
+        answer(&self.link, id, &Ok(started));
+        let tells = process.on_news(Box::new(move || {
+            let _ = own.send(Job::Look);
+        }));
+        // What happened before it was listened to.
+        self.look(&mut *process);
+        loop {
+            let job = if tells {
+                jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                jobs.recv_timeout(LOOK)
+            };
+            match job {
+                Ok(Job::Order(id, order)) => {
+                    let done = obey(&mut *process, order);
+                    // Before the answer: whoever gets it knows all.
+                    self.look(&mut *process);
+                    answer(&self.link, id, &done.map_err(Fault::from));
+                }
+                Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => self.look(&mut *process),
+                Ok(Job::End) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Tells what is new.
+    fn look(&mut self, process: &mut dyn Process) {
+        let ended = process.ended();
+        let now = (ended.clone(), process.warnings().len());
+        if now == self.told {
+            return;
+        }
+        self.told = now;
+        let notice = Notice::Process {
+            process: self.number,
+            ended,
+            warnings: process.warnings().to_vec(),
+        };
+        let json = serde_json::to_vec(&notice).expect("invariant: a notice is plain data");
+        self.link.send_message(0, &json);
+    }
+}
+
+fn start(begin: Begin, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
+    match begin {
+        Begin::Attach(spec) => host.attach(&spec),
+        Begin::Start(spec, streams) => {
+            let mut process = host.start(&spec)?;
+            if let (Some((input, output)), Some(streams)) = (process.take_pipes(), streams) {
+                pump(streams.0, input);
+                pump(output, streams.1);
+            }
+            Ok(process)
+        }
+    }
+}
+
+/// Moves bytes until there are none any more, or nobody wants them. Then it closes both.
+fn pump(mut from: impl io::Read + Send + 'static, mut to: impl io::Write + Send + 'static) {
+    thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+    });
+}
+
+fn obey(process: &mut dyn Process, order: Order) -> Result<Reply, HostError> {
+    Ok(match order {
+        Order::Memory => Reply::Memory {
+            bytes: process.memory_bytes(),
+        },
+        Order::Rest => process.rest().map(|()| Reply::Done)?,
+        Order::Wake => process.wake().map(|()| Reply::Done)?,
+        Order::BeginWindow => process.begin_window().map(|()| Reply::Done)?,
+        Order::EndWindow => Reply::Usage(Box::new(process.end_window()?)),
+        Order::Stop => Reply::Stopped(process.stop()?),
+        Order::LogTail(lines) => Reply::Log {
+            lines: process.log_tail(lines as usize),
+        },
+        Order::Forget => Reply::Done,
+    })
+}

@@ -1,0 +1,313 @@
+//! One connection, from the greeting to the end of everything that was started through it.
+
+use super::files;
+use super::folders::Folders;
+use super::processes::{Begin, Processes, answer};
+use super::{cache, pin};
+use crate::wire::{
+    AGENT, Answer, Fault, Hello, Inbox, Incoming, Item, Link, Notice, Outgoing, PROTOCOL, Reply, Request,
+    Welcome,
+};
+use crate::{Host, Locks, claim::Held};
+use nix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time for a controller to answer the greeting.
+const WELCOME: Duration = Duration::from_mins(1);
+/// Most requests that are worked at.
+const MOST_AT_ONCE: u32 = 256;
+
+/// One connection.
+pub(super) struct Session {
+    host: Arc<dyn Host>,
+    folders: Folders,
+    link: Arc<Link>,
+    processes: Processes,
+    claims: Mutex<HashMap<u32, Held>>,
+    at_work: AtomicU32,
+    life: Mutex<Life>,
+    end: Sender<String>,
+}
+
+/// When the other side was last heard of, and how long it may be silent.
+#[derive(Debug)]
+struct Life {
+    heard: Instant,
+    lease: Duration,
+    welcome: bool,
+}
+
+impl Session {
+    /// For a host; `end` ends it, with the reason.
+    pub(super) fn new(host: Box<dyn Host>, folders: Folders, end: Sender<String>) -> Self {
+        Self {
+            host: Arc::from(host),
+            folders,
+            link: Arc::default(),
+            processes: Processes::default(),
+            claims: Mutex::default(),
+            at_work: AtomicU32::new(0),
+            life: Mutex::new(Life {
+                heard: Instant::now(),
+                lease: WELCOME,
+                welcome: false,
+            }),
+            end,
+        }
+    }
+
+    /// Serves until the input ends, the lease runs out or something else ends it; then ends everything.
+    pub(super) fn serve(
+        self,
+        hello: &Hello,
+        input: impl Read + Send + 'static,
+        mut output: impl Write + Send + 'static,
+        ended: &Receiver<String>,
+    ) {
+        let session = Arc::new(self);
+        // A line of its own: what was printed before may have left one open.
+        let marker = format!("\n{AGENT}{PROTOCOL}]]\n");
+        let hello = serde_json::to_vec(hello).expect("invariant: a greeting is plain data");
+        session.link.send_message(0, &hello);
+        let writer = Arc::clone(&session);
+        let writer = thread::spawn(move || {
+            let written = output.write_all(marker.as_bytes());
+            let written = written.and_then(|()| writer.link.outbox.write_to(output));
+            if let Err(error) = written {
+                let _ = writer.end.send(format!("its output ended: {error}"));
+            }
+        });
+        let reader = Arc::clone(&session);
+        thread::spawn(move || {
+            let reason = reader.read(input);
+            let _ = reader.end.send(reason);
+        });
+        let reason = session.until_end(ended);
+        session.say_leaving(&reason);
+        session.link.end(&reason);
+        session.processes.end();
+        session.claims().clear();
+        session.folders.clear();
+        // One that hangs in a network that is cut ends with this process.
+        let deadline = Instant::now() + Duration::from_millis(500);
+        while !writer.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claims(&self) -> MutexGuard<'_, HashMap<u32, Held>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end and says why it came.
+    fn until_end(&self, ended: &Receiver<String>) -> String {
+        loop {
+            let (until, lease) = {
+                let life = self.life();
+                (life.heard + life.lease, life.lease)
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return format!("nothing came from its controller for {} s", lease.as_secs());
+            }
+            match ended.recv_timeout(left) {
+                Ok(reason) => return reason,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn say_leaving(&self, reason: &str) {
+        let notice = Notice::Leaving {
+            reason: reason.to_owned(),
+        };
+        let json = serde_json::to_vec(&notice).expect("invariant: a notice is plain data");
+        self.link.send_message(0, &json);
+    }
+
+    /// Reads until the end and says why it came.
+    fn read(self: &Arc<Self>, mut input: impl Read) -> String {
+        let mut inbox = Inbox::default();
+        let mut buffer = vec![0; 128 << 10];
+        loop {
+            let length = match input.read(&mut buffer) {
+                Ok(0) => return "its controller is gone".to_owned(),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return format!("its input ended: {error}"),
+            };
+            let clocks = clocks();
+            self.life().heard = Instant::now();
+            inbox.push(&buffer[..length]);
+            loop {
+                let taken = match inbox.next() {
+                    Ok(None) => break,
+                    Ok(Some(Item::Message { id, json })) => self.hear(id, &json, clocks),
+                    Ok(Some(item)) => self.link.take(item),
+                    Err(error) => Err(error.to_string()),
+                };
+                match taken {
+                    Ok(()) => {}
+                    Err(reason) => return format!("its controller speaks in another way: {reason}"),
+                }
+            }
+        }
+    }
+
+    /// Takes a message. What takes time goes to a thread: beats and times of day wait for nothing.
+    fn hear(self: &Arc<Self>, id: u32, json: &[u8], clocks: (u64, u64)) -> Result<(), String> {
+        if !self.life().welcome {
+            let welcome: Welcome = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+            let mut life = self.life();
+            (life.welcome, life.lease) = (true, Duration::from_millis(welcome.lease_ms));
+            return Ok(());
+        }
+        let request = match serde_json::from_slice(json) {
+            Ok(request) => request,
+            Err(error) => {
+                self.answer(
+                    id,
+                    &Err(Fault::other(format!("this request is not known: {error}"))),
+                );
+                return Ok(());
+            }
+        };
+        match request {
+            Request::Beat => self.answer_first(id, Reply::Done),
+            Request::Clock => self.answer_first(
+                id,
+                Reply::Clock {
+                    monotonic_ns: clocks.0,
+                    wall_ns: clocks.1,
+                },
+            ),
+            Request::Bye => {
+                let _ = self.end.send("it was told to".to_owned());
+            }
+            Request::Process { process, order } => {
+                if let Err(fault) = self.processes.order(id, process, order) {
+                    self.answer(id, &Err(fault));
+                }
+            }
+            Request::Start {
+                process,
+                mut spec,
+                streams,
+            } => {
+                spec.folder = self.folders.resolve(&spec.folder);
+                spec.log = self.folders.resolve(&spec.log);
+                let streams = streams.map(|(input, output)| {
+                    (
+                        Incoming::open(&self.link, input),
+                        Outgoing::open(&self.link, output),
+                    )
+                });
+                let begin = Begin::Start(spec, streams);
+                self.processes.begin(id, process, begin, &self.host, &self.link);
+            }
+            Request::Attach { process, spec } => {
+                let begin = Begin::Attach(spec);
+                self.processes.begin(id, process, begin, &self.host, &self.link);
+            }
+            Request::Put {
+                to,
+                hash,
+                bytes,
+                stream,
+            } => {
+                // Opened here, since its first bytes may be behind this message.
+                let mut stream = Incoming::open(&self.link, stream);
+                self.work(id, move |session| {
+                    files::put(&session.folders, &to, hash.as_deref(), bytes, &mut stream)
+                });
+            }
+            Request::Get { from, stream } => self.work(id, move |session| {
+                let file = files::open(&session.folders, &from)?;
+                let stream = Outgoing::open(&session.link, stream);
+                thread::spawn(move || files::send(file, stream));
+                Ok(Reply::Done)
+            }),
+            other => self.work(id, move |session| session.do_it(other)),
+        }
+        Ok(())
+    }
+
+    fn answer(&self, id: u32, said: &Answer) {
+        answer(&self.link, id, said);
+    }
+
+    fn answer_first(&self, id: u32, reply: Reply) {
+        let said: Answer = Ok(reply);
+        let json = serde_json::to_vec(&said).expect("invariant: numbers are plain data");
+        self.link.outbox.send_first(id, &json);
+    }
+
+    /// Does something in a thread of its own and answers.
+    fn work(self: &Arc<Self>, id: u32, what: impl FnOnce(&Self) -> Answer + Send + 'static) {
+        if self.at_work.fetch_add(1, Ordering::Relaxed) >= MOST_AT_ONCE {
+            self.at_work.fetch_sub(1, Ordering::Relaxed);
+            let text = format!("more than {MOST_AT_ONCE} things are asked for at once");
+            return self.answer(id, &Err(Fault::other(text)));
+        }
+        let session = Arc::clone(self);
+        thread::spawn(move || {
+            let said = what(&session);
+            session.answer(id, &said);
+            session.at_work.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+
+    /// Whatever needs no streams and no process.
+    fn do_it(&self, request: Request) -> Answer {
+        Ok(match request {
+            Request::FreePort => Reply::Port {
+                port: self.host.free_port()?,
+            },
+            Request::Watch { window_ns } => Reply::Machine {
+                usage: self.host.watch(Duration::from_nanos(window_ns)),
+            },
+            Request::Environment => Reply::Environment(Box::new(self.host.environment())),
+            Request::MemoryAvailable => Reply::Memory {
+                bytes: self.host.memory_available_bytes(),
+            },
+            Request::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
+            Request::Claim { claim, cpus, what } => {
+                let locks = Locks::of_this_machine();
+                let held = locks.map_or_else(|_| Ok(Held::default()), |locks| locks.claim(&cpus, &what))?;
+                self.claims().insert(claim, held);
+                Reply::Done
+            }
+            Request::Release { claim } => {
+                self.claims().remove(&claim);
+                Reply::Done
+            }
+            Request::Kept { hash } => Reply::Path {
+                path: cache::find(&self.folders, &hash),
+            },
+            Request::Which { program } => files::which(&program),
+            Request::Look { path } => files::look(&self.folders, &path),
+            Request::MakeFolder { path } => files::make(&self.folders, &path)?,
+            Request::Remove { path } => files::forget(&self.folders, &path)?,
+            other => return Err(Fault::other(format!("{other:?} is not asked for in this way"))),
+        })
+    }
+}
+
+/// The monotonic clock and the wall clock, ns.
+pub(super) fn clocks() -> (u64, u64) {
+    let read = |clock| {
+        let time = clock_gettime(clock).map(Duration::from).unwrap_or_default();
+        time.as_nanos() as u64
+    };
+    (read(ClockId::CLOCK_MONOTONIC), read(ClockId::CLOCK_REALTIME))
+}

@@ -1,0 +1,471 @@
+//! The controller's end of a connection: requests, answers, beats, and what becomes of all when it is lost.
+
+use super::transport::{Channel, Conduit};
+use super::{ClockSample, Connect};
+use crate::HostError;
+use crate::wire::{Answer, Hello, Inbox, Item, Link, Notice, PROTOCOL, Reply, Request, Welcome};
+use crate::{Ending, wire};
+use prony_measurement::Warning;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Time between two beats.
+const BEAT: Duration = Duration::from_secs(1);
+/// Time for the first message after the line that announces it.
+const GREETING: Duration = Duration::from_secs(20);
+/// Time that an agent has to end everything when it is told to.
+const GOODBYE: Duration = Duration::from_secs(30);
+/// This prony.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// An answer, and when it came.
+type Arrived = (Instant, Answer);
+
+/// A connection. Dropping it ends everything that was started through it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    what: String,
+    /// Dropped: no more beats.
+    beats: Option<Sender<()>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    host: String,
+    lease: Duration,
+    link: Arc<Link>,
+    /// Numbers of requests, streams, processes and claims.
+    number: AtomicU32,
+    state: Mutex<State>,
+    conduit: Mutex<Box<dyn Conduit>>,
+}
+
+#[derive(Debug)]
+struct State {
+    waiting: HashMap<u32, Sender<Arrived>>,
+    news: HashMap<u32, News>,
+    heard: Instant,
+    lost: Option<String>,
+    /// Why the agent said that it ends.
+    leaving: Option<String>,
+}
+
+/// What an agent said unasked of a process.
+#[derive(Debug, Clone, Default)]
+pub(super) struct News {
+    pub(super) ended: Option<Ending>,
+    pub(super) warnings: Option<Vec<Warning>>,
+}
+
+/// A request that is under way.
+#[derive(Debug)]
+pub(super) struct Asked {
+    id: u32,
+    answer: Receiver<Arrived>,
+}
+
+impl Connection {
+    /// Takes over a channel on which an agent has announced itself, and is greeted.
+    pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, Hello), HostError> {
+        let host = connect.host.clone();
+        let Channel {
+            input,
+            output,
+            conduit,
+            protocol,
+            rest,
+        } = channel;
+        if protocol != PROTOCOL {
+            return Err(other(&host, format!("speaks protocol {protocol}")));
+        }
+        let shared = Arc::new(Shared {
+            host,
+            lease: connect.lease,
+            link: Arc::default(),
+            number: AtomicU32::new(1),
+            state: Mutex::new(State {
+                waiting: HashMap::new(),
+                news: HashMap::new(),
+                heard: Instant::now(),
+                lost: None,
+                leaving: None,
+            }),
+            conduit: Mutex::new(conduit),
+        });
+        let writer = Arc::clone(&shared);
+        thread::spawn(move || {
+            // Why it failed is known best by who reads.
+            let _ = writer.link.outbox.write_to(output);
+        });
+        let (first, hello) = mpsc::channel();
+        let reader = Arc::clone(&shared);
+        let reader = thread::spawn(move || reader.read(input, &rest, &first));
+        let (beats, ended) = mpsc::channel();
+        let mut connection = Self {
+            shared,
+            what: connect.what.clone(),
+            beats: Some(beats),
+            reader: Some(reader),
+        };
+        let hello = connection.welcome(&hello)?;
+        let shared = Arc::clone(&connection.shared);
+        // From now on silence counts.
+        shared.state().heard = Instant::now();
+        thread::spawn(move || shared.beat(&ended));
+        Ok((connection, hello))
+    }
+
+    fn welcome(&mut self, hello: &Receiver<Vec<u8>>) -> Result<Hello, HostError> {
+        let host = self.host().to_owned();
+        let first = match hello.recv_timeout(GREETING) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                self.shared.lose("its agent announced itself and said nothing");
+                return Err(self.shared.lost());
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(self.shared.lost()),
+        };
+        let Ok(hello) = serde_json::from_slice::<Hello>(&first) else {
+            return Err(other(&host, "speaks in another way".to_owned()));
+        };
+        if hello.version != VERSION {
+            return Err(other(&host, format!("is version {}", hello.version)));
+        }
+        let welcome = Welcome {
+            version: VERSION.to_owned(),
+            what: self.what.clone(),
+            lease_ms: self.shared.lease.as_millis() as u64,
+        };
+        let welcome = serde_json::to_vec(&welcome).expect("invariant: a welcome is plain data");
+        self.shared.link.send_message(0, &welcome);
+        Ok(hello)
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.shared.host
+    }
+
+    pub(super) fn what(&self) -> &str {
+        &self.what
+    }
+
+    pub(super) fn link(&self) -> &Arc<Link> {
+        &self.shared.link
+    }
+
+    /// A number that was not used yet.
+    pub(super) fn number(&self) -> u32 {
+        self.shared.number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn lost(&self) -> Option<HostError> {
+        let is_lost = self.shared.state().lost.is_some();
+        is_lost.then(|| self.shared.lost())
+    }
+
+    /// Sends a request and does not wait.
+    pub(super) fn send(&self, request: &Request) -> Result<Asked, HostError> {
+        let (sender, answer) = mpsc::channel();
+        let id = self.number();
+        let json = self.json(request)?;
+        {
+            let mut state = self.shared.state();
+            if state.lost.is_none() {
+                state.waiting.insert(id, sender);
+            }
+        }
+        self.shared.link.send_message(id, &json);
+        Ok(Asked { id, answer })
+    }
+
+    /// Says something that needs no answer.
+    pub(super) fn tell(&self, request: &Request) {
+        if let Ok(json) = self.json(request) {
+            self.shared.link.send_message(self.number(), &json);
+        }
+    }
+
+    fn json(&self, request: &Request) -> Result<Vec<u8>, HostError> {
+        // A path may be anything; JSON is not.
+        serde_json::to_vec(request).map_err(|error| HostError::There {
+            host: self.host().to_owned(),
+            text: format!("what is asked for cannot be sent: {error}; name files in UTF-8"),
+        })
+    }
+
+    /// Waits for an answer. `what` completes "it did not … within 30 s".
+    pub(super) fn answer(&self, asked: &Asked, what: &str, within: Duration) -> Result<Reply, HostError> {
+        self.arrived(asked, what, within).map(|(_, reply)| reply)
+    }
+
+    fn arrived(&self, asked: &Asked, what: &str, within: Duration) -> Result<(Instant, Reply), HostError> {
+        match asked.answer.recv_timeout(within) {
+            Ok((at, answer)) => answer
+                .map(|reply| (at, reply))
+                .map_err(|fault| fault.on(self.host())),
+            Err(RecvTimeoutError::Disconnected) => Err(self.shared.lost()),
+            Err(RecvTimeoutError::Timeout) => {
+                self.shared.state().waiting.remove(&asked.id);
+                Err(HostError::Late {
+                    host: self.host().to_owned(),
+                    what: what.to_owned(),
+                    within,
+                })
+            }
+        }
+    }
+
+    /// Asks and waits.
+    pub(super) fn ask(&self, request: &Request, what: &str, within: Duration) -> Result<Reply, HostError> {
+        let asked = self.send(request)?;
+        self.answer(&asked, what, within)
+    }
+
+    /// Asks for something that is done or not.
+    pub(super) fn done(&self, request: &Request, what: &str, within: Duration) -> Result<(), HostError> {
+        match self.ask(request, what, within)? {
+            Reply::Done => Ok(()),
+            other => Err(self.nonsense(&other)),
+        }
+    }
+
+    /// Asks for a path.
+    pub(super) fn path(
+        &self,
+        request: &Request,
+        what: &str,
+        within: Duration,
+    ) -> Result<Option<PathBuf>, HostError> {
+        match self.ask(request, what, within)? {
+            Reply::Path { path } => Ok(path),
+            other => Err(self.nonsense(&other)),
+        }
+    }
+
+    /// An answer that is none to what was asked.
+    pub(super) fn nonsense(&self, reply: &Reply) -> HostError {
+        let said: String = format!("{reply:?}").chars().take(100).collect();
+        HostError::There {
+            host: self.host().to_owned(),
+            text: format!("its agent answered something else than it was asked: {said}"),
+        }
+    }
+
+    pub(super) fn clock(&self, within: Duration) -> Result<ClockSample, HostError> {
+        let (sender, answer) = mpsc::channel();
+        let id = self.number();
+        let json = self.json(&Request::Clock)?;
+        {
+            let mut state = self.shared.state();
+            if state.lost.is_none() {
+                state.waiting.insert(id, sender);
+            }
+        }
+        let sent = Instant::now();
+        self.shared.link.outbox.send_first(id, &json);
+        let asked = Asked { id, answer };
+        match self.arrived(&asked, "say the time", within)? {
+            (
+                received,
+                Reply::Clock {
+                    monotonic_ns,
+                    wall_ns,
+                },
+            ) => Ok(ClockSample {
+                sent,
+                received,
+                monotonic_ns,
+                wall_ns,
+            }),
+            (_, other) => Err(self.nonsense(&other)),
+        }
+    }
+
+    /// What was said unasked of a process since the last time.
+    pub(super) fn news(&self, process: u32) -> News {
+        let mut state = self.shared.state();
+        state
+            .news
+            .get_mut(&process)
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// From now on what is said of this process is kept.
+    pub(super) fn expect_news(&self, process: u32) {
+        self.shared.state().news.insert(process, News::default());
+    }
+
+    /// Not any more.
+    pub(super) fn forget(&self, process: u32) {
+        self.shared.state().news.remove(&process);
+        self.tell(&Request::Process {
+            process,
+            order: wire::Order::Forget,
+        });
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.shared.state().lost.is_none() {
+            self.tell(&Request::Bye);
+            self.shared.link.outbox.close();
+            let deadline = Instant::now() + GOODBYE;
+            // The reader ends with the agent; beats go on meanwhile no more, so the agent is patient from here on.
+            while !self.reader.as_ref().is_none_or(JoinHandle::is_finished) && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        self.beats = None;
+        self.shared.lose("it was closed");
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lost(&self) -> HostError {
+        let reason = self.state().lost.clone();
+        HostError::Lost {
+            host: self.host.clone(),
+            reason: reason.unwrap_or_else(|| "it ended".to_owned()),
+        }
+    }
+
+    /// Everything that waits fails, everything later too, and the way there is closed.
+    fn lose(&self, reason: &str) {
+        let first = {
+            let mut state = self.state();
+            let first = state.lost.is_none();
+            state.lost.get_or_insert_with(|| reason.to_owned());
+            state.waiting.clear();
+            first
+        };
+        if first {
+            self.link.end(reason);
+            self.conduit.lock().unwrap_or_else(PoisonError::into_inner).end();
+        }
+    }
+
+    /// Until the agent ends. The first message goes elsewhere.
+    fn read(&self, mut input: File, rest: &[u8], first: &Sender<Vec<u8>>) {
+        let mut inbox = Inbox::default();
+        inbox.push(rest);
+        let mut buffer = vec![0; 128 << 10];
+        let mut greeted = false;
+        loop {
+            loop {
+                let item = match inbox.next() {
+                    Ok(Some(item)) => item,
+                    Ok(None) => break,
+                    Err(error) => return self.lose(&format!("its agent speaks in another way: {error}")),
+                };
+                let taken = match item {
+                    Item::Message { json, .. } if !greeted => {
+                        greeted = true;
+                        let _ = first.send(json);
+                        Ok(())
+                    }
+                    Item::Message { id, json } => self.hear(id, &json),
+                    item => self.link.take(item),
+                };
+                if let Err(error) = taken {
+                    return self.lose(&format!("its agent speaks in another way: {error}"));
+                }
+            }
+            let length = match input.read(&mut buffer) {
+                Ok(0) => return self.lose(&self.why_it_ended()),
+                Ok(length) => length,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return self.lose(&error.to_string()),
+            };
+            self.state().heard = Instant::now();
+            inbox.push(&buffer[..length]);
+        }
+    }
+
+    fn why_it_ended(&self) -> String {
+        if let Some(reason) = self.state().leaving.clone() {
+            return format!("its agent ended: {reason}");
+        }
+        let mut conduit = self.conduit.lock().unwrap_or_else(PoisonError::into_inner);
+        match conduit.said() {
+            Some(said) => format!("its agent ended: {said}"),
+            None => "its agent ended without a word; was it killed, or the host switched off?".to_owned(),
+        }
+    }
+
+    fn hear(&self, id: u32, json: &[u8]) -> Result<(), String> {
+        let arrived = Instant::now();
+        let wrong = |error: serde_json::Error| error.to_string();
+        if id != 0 {
+            let answer: Answer = serde_json::from_slice(json).map_err(wrong)?;
+            if let Some(waiting) = self.state().waiting.remove(&id) {
+                let _ = waiting.send((arrived, answer));
+            }
+            return Ok(());
+        }
+        let mut state = self.state();
+        match serde_json::from_slice(json).map_err(wrong)? {
+            Notice::Process {
+                process,
+                ended,
+                warnings,
+            } => {
+                if let Some(news) = state.news.get_mut(&process) {
+                    news.ended = ended.or_else(|| news.ended.take());
+                    news.warnings = Some(warnings);
+                }
+            }
+            Notice::Leaving { reason } => state.leaving = Some(reason),
+        }
+        Ok(())
+    }
+
+    /// Beats, and listens whether the agent does, until the connection is dropped or lost.
+    fn beat(&self, ended: &Receiver<()>) {
+        let beat = serde_json::to_vec(&Request::Beat).expect("invariant: a beat is plain data");
+        loop {
+            // The number is nobody's: the answer shows that the agent lives, and says no more.
+            self.link.outbox.send_first(u32::MAX, &beat);
+            match ended.recv_timeout(BEAT.min(self.lease / 4)) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return,
+            }
+            let (silent, lost) = {
+                let state = self.state();
+                (state.heard.elapsed(), state.lost.is_some())
+            };
+            if lost {
+                return;
+            }
+            if silent > self.lease {
+                return self.lose(&format!(
+                    "nothing came from it for {} s; is it switched off, or the network in between cut?",
+                    self.lease.as_secs()
+                ));
+            }
+        }
+    }
+}
+
+fn other(host: &str, what: String) -> HostError {
+    HostError::OtherProny {
+        host: host.to_owned(),
+        what,
+        ours: format!("version {VERSION} with protocol {PROTOCOL}"),
+        remedy: "give the same version on both sides (`binary = …` names the one for a host)".to_owned(),
+    }
+}

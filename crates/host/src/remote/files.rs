@@ -1,0 +1,233 @@
+//! Files to a host and from it.
+
+use super::connection::Connection;
+use super::{Progress, Sent};
+use crate::HostError;
+use crate::wire::{Entry, EntryKind, Incoming, Outgoing, Reply, Request, hash};
+use sha2::{Digest as _, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time for the last bytes to be on disk and in their place.
+const PLACED: Duration = Duration::from_mins(2);
+/// Time for the first answer about a file.
+const SOON: Duration = Duration::from_secs(30);
+/// Most files, folders and links at once.
+const MOST_ENTRIES: usize = 1_000_000;
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// Copies a file or a folder to a path, or into the cache.
+pub(super) fn put(
+    connection: &Connection,
+    from: &Path,
+    to: Option<&Path>,
+    tell: &dyn Fn(Progress),
+) -> Result<Sent, HostError> {
+    let entries = survey(from).map_err(|(path, error)| read(path, error))?;
+    let total = entries.iter().map(|entry| entry.bytes).sum();
+    let (to, hash) = match to {
+        Some(to) => (to.to_owned(), None),
+        None => {
+            let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
+            let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
+            let request = Request::Kept { hash: hash.clone() };
+            if let Some(path) = connection.path(&request, "look into its cache", SOON)? {
+                return Ok(Sent { path, bytes: 0 });
+            }
+            (name, Some(hash))
+        }
+    };
+    let stream = connection.number();
+    let mut outgoing = Outgoing::open(connection.link(), stream);
+    let asked = connection.send(&Request::Put {
+        to,
+        hash,
+        bytes: total,
+        stream,
+    })?;
+    let sent = send(&mut outgoing, from, &entries, &mut |sent| {
+        tell(Progress { sent, total });
+    });
+    let failed = match sent {
+        Ok(()) => {
+            drop(outgoing);
+            None
+        }
+        Err((path, error)) => {
+            outgoing.break_off("it could not be read");
+            Some(read(path, error))
+        }
+    };
+    // The host knows best why it took no more.
+    match (connection.answer(&asked, "take the files", PLACED), failed) {
+        (Ok(Reply::Path { path: Some(path) }), None) => Ok(Sent { path, bytes: total }),
+        (Ok(other), None) => Err(connection.nonsense(&other)),
+        (Err(error), None) | (Ok(_), Some(error)) => Err(error),
+        (Err(theirs), Some(ours)) => Err(match ours {
+            HostError::File { ref error, .. } if error.kind() == io::ErrorKind::BrokenPipe => theirs,
+            _ => ours,
+        }),
+    }
+}
+
+/// Copies a file from the host.
+pub(super) fn get(connection: &Connection, from: &Path, to: &Path) -> Result<u64, HostError> {
+    let stream = connection.number();
+    let mut incoming = Incoming::open(connection.link(), stream);
+    let request = Request::Get {
+        from: from.to_owned(),
+        stream,
+    };
+    // The answer comes before the first byte.
+    connection.done(&request, "send a file", SOON)?;
+    let write = |error| HostError::File {
+        what: "write",
+        path: to.to_owned(),
+        error,
+    };
+    let mut file = File::create(to).map_err(write)?;
+    let mut buffer = vec![0; PIECE];
+    let mut bytes = 0;
+    loop {
+        let length = incoming.read(&mut buffer).map_err(|error| {
+            connection.lost().unwrap_or_else(|| HostError::There {
+                host: connection.host().to_owned(),
+                text: format!("cannot read {}: {error}", from.display()),
+            })
+        })?;
+        if length == 0 {
+            return Ok(bytes);
+        }
+        file.write_all(&buffer[..length]).map_err(write)?;
+        bytes += length as u64;
+    }
+}
+
+fn read(path: PathBuf, error: io::Error) -> HostError {
+    HostError::File {
+        what: "read",
+        path,
+        error,
+    }
+}
+
+type Failed = (PathBuf, io::Error);
+
+/// Everything at and below a path, each folder before what is in it, in an order that is always the same.
+fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
+    let mut entries = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(path) = open.pop() {
+        let whole = join(from, &path);
+        let failed = |error| (whole.clone(), error);
+        // What is put may itself be reached over a link.
+        let metadata = if path.as_os_str().is_empty() {
+            fs::metadata(&whole)
+        } else {
+            fs::symlink_metadata(&whole)
+        };
+        let metadata = metadata.map_err(failed)?;
+        let kind = metadata.file_type();
+        let (kind, target) = if kind.is_dir() {
+            let mut below = Vec::new();
+            for entry in fs::read_dir(&whole).map_err(failed)? {
+                below.push(path.join(entry.map_err(failed)?.file_name()));
+            }
+            below.sort_unstable();
+            open.extend(below.into_iter().rev());
+            (EntryKind::Folder, None)
+        } else if kind.is_symlink() {
+            (EntryKind::Link, Some(fs::read_link(&whole).map_err(failed)?))
+        } else if kind.is_file() {
+            (EntryKind::File, None)
+        } else {
+            // Sockets and pipes are of processes that run here.
+            continue;
+        };
+        entries.push(Entry {
+            path,
+            kind,
+            mode: metadata.permissions().mode() & 0o7777,
+            bytes: if kind == EntryKind::File {
+                metadata.len()
+            } else {
+                0
+            },
+            target,
+        });
+        if entries.len() > MOST_ENTRIES {
+            let many = format!("there are more than {MOST_ENTRIES} files in it");
+            return Err((from.to_owned(), io::Error::other(many)));
+        }
+    }
+    Ok(entries)
+}
+
+fn join(from: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() {
+        from.to_owned()
+    } else {
+        from.join(path)
+    }
+}
+
+fn head(entry: &Entry) -> io::Result<Vec<u8>> {
+    // A name may be anything; JSON is not.
+    serde_json::to_vec(entry).map_err(|error| io::Error::other(format!("{error}; name files in UTF-8")))
+}
+
+/// SHA-256 of names, kinds, permissions and contents.
+fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, Failed> {
+    let mut all = Sha256::new();
+    all.update(name.as_os_str().as_encoded_bytes());
+    for entry in entries {
+        let whole = join(from, &entry.path);
+        let failed = |error| (whole.clone(), error);
+        let head = head(entry).map_err(failed)?;
+        all.update((head.len() as u32).to_be_bytes());
+        all.update(head);
+        if entry.kind == EntryKind::File {
+            all.update(hash::of_file(&whole).map_err(failed)?);
+        }
+    }
+    Ok(hash::hex(&all.finalize()))
+}
+
+fn send(
+    outgoing: &mut Outgoing,
+    from: &Path,
+    entries: &[Entry],
+    tell: &mut dyn FnMut(u64),
+) -> Result<(), Failed> {
+    let mut buffer = vec![0; PIECE];
+    let mut sent = 0;
+    for entry in entries {
+        let whole = join(from, &entry.path);
+        let failed = |error| (whole.clone(), error);
+        let head = head(entry).map_err(failed)?;
+        outgoing
+            .write_all(&(head.len() as u32).to_be_bytes())
+            .and_then(|()| outgoing.write_all(&head))
+            .map_err(failed)?;
+        if entry.kind != EntryKind::File {
+            continue;
+        }
+        let mut file = File::open(&whole).map_err(failed)?.take(entry.bytes);
+        let mut left = entry.bytes;
+        while left > 0 {
+            let length = file.read(&mut buffer).map_err(failed)?;
+            if length == 0 {
+                return Err(failed(io::Error::other("it changed while it was sent")));
+            }
+            outgoing.write_all(&buffer[..length]).map_err(failed)?;
+            left -= length as u64;
+            sent += length as u64;
+            tell(sent);
+        }
+    }
+    Ok(())
+}

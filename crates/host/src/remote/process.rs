@@ -1,0 +1,216 @@
+//! A process on another host.
+
+use super::SOON;
+use super::connection::Connection;
+use crate::wire::{Incoming, Order, Outgoing, Reply, Request};
+use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Stdio, Usage};
+use prony_measurement::Warning;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time for a start, on top of what its supervisor has.
+const START: Duration = Duration::from_secs(40);
+/// Time for an order, on top of what its supervisor has.
+const ORDER: Duration = Duration::from_secs(30);
+/// Time that ending may take on top of the grace time.
+const ENDING: Duration = Duration::from_secs(30);
+
+pub(super) struct RemoteProcess {
+    connection: Arc<Connection>,
+    name: String,
+    number: u32,
+    pid: u32,
+    started: Instant,
+    address: Option<String>,
+    warnings: Vec<Warning>,
+    pipes: Option<(Outgoing, Incoming)>,
+    grace: Duration,
+    ended: Option<Ending>,
+    stopped: Option<Ending>,
+}
+
+impl RemoteProcess {
+    pub(super) fn start(connection: &Arc<Connection>, spec: &ProcessSpec) -> Result<Self, HostError> {
+        let number = connection.number();
+        let streams = (spec.stdio == Stdio::Piped).then(|| (connection.number(), connection.number()));
+        let link = connection.link();
+        let pipes =
+            streams.map(|(input, output)| (Outgoing::open(link, input), Incoming::open(link, output)));
+        let request = Request::Start {
+            process: number,
+            spec: Box::new(spec.clone()),
+            streams,
+        };
+        let mut process = Self::of(connection, &spec.name, number, &request)?;
+        process.pipes = pipes;
+        process.grace = spec.grace;
+        Ok(process)
+    }
+
+    pub(super) fn attach(connection: &Arc<Connection>, spec: &AttachSpec) -> Result<Self, HostError> {
+        let number = connection.number();
+        let request = Request::Attach {
+            process: number,
+            spec: Box::new(spec.clone()),
+        };
+        Self::of(connection, &spec.name, number, &request)
+    }
+
+    fn of(
+        connection: &Arc<Connection>,
+        name: &str,
+        number: u32,
+        request: &Request,
+    ) -> Result<Self, HostError> {
+        connection.expect_news(number);
+        let what = format!("start `{name}`");
+        let answer = connection.ask(request, &what, START);
+        let started = answer.and_then(|reply| match reply {
+            Reply::Started {
+                pid,
+                age_ns,
+                address,
+                warnings,
+            } => Ok((pid, age_ns, address, warnings)),
+            other => Err(connection.nonsense(&other)),
+        });
+        match started {
+            Ok((pid, age_ns, address, warnings)) => {
+                let now = Instant::now();
+                Ok(Self {
+                    connection: Arc::clone(connection),
+                    name: name.to_owned(),
+                    number,
+                    pid,
+                    started: now.checked_sub(Duration::from_nanos(age_ns)).unwrap_or(now),
+                    address,
+                    warnings,
+                    pipes: None,
+                    grace: Duration::ZERO,
+                    ended: None,
+                    stopped: None,
+                })
+            }
+            Err(error) => {
+                // One that starts after all is ended.
+                connection.forget(number);
+                Err(error)
+            }
+        }
+    }
+
+    fn order(&self, order: Order, what: &str, within: Duration) -> Result<Reply, HostError> {
+        let request = Request::Process {
+            process: self.number,
+            order,
+        };
+        self.connection
+            .ask(&request, &format!("{what} `{}`", self.name), within)
+    }
+
+    fn obeyed(&self, order: Order, what: &str) -> Result<(), HostError> {
+        match self.order(order, what, ORDER)? {
+            Reply::Done => Ok(()),
+            other => Err(self.connection.nonsense(&other)),
+        }
+    }
+
+    /// Takes what was said unasked.
+    fn hear(&mut self) {
+        let news = self.connection.news(self.number);
+        if news.ended.is_some() {
+            self.ended = news.ended;
+        }
+        if let Some(warnings) = news.warnings {
+            self.warnings = warnings;
+        }
+    }
+}
+
+impl Process for RemoteProcess {
+    fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
+    fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)> {
+        let (input, output) = self.pipes.take()?;
+        Some((Box::new(input), Box::new(output)))
+    }
+
+    /// Costs no round trip. Where the connection is lost, its lease ends the process: it counts as ended, and nobody knows
+    /// how; whether that is so [`super::Remote::lost`] says.
+    fn ended(&mut self) -> Option<Ending> {
+        self.hear();
+        if self.ended.is_none() && self.connection.lost().is_some() {
+            return Some(Ending::default());
+        }
+        self.ended.clone()
+    }
+
+    fn memory_bytes(&mut self) -> Option<u64> {
+        match self.order(Order::Memory, "say the memory of", ORDER) {
+            Ok(Reply::Memory { bytes }) => bytes,
+            _ => None,
+        }
+    }
+
+    fn rest(&mut self) -> Result<(), HostError> {
+        self.obeyed(Order::Rest, "let rest")
+    }
+
+    fn wake(&mut self) -> Result<(), HostError> {
+        self.obeyed(Order::Wake, "wake")
+    }
+
+    fn begin_window(&mut self) -> Result<(), HostError> {
+        self.obeyed(Order::BeginWindow, "begin the window of")
+    }
+
+    fn end_window(&mut self) -> Result<Usage, HostError> {
+        match self.order(Order::EndWindow, "end the window of", ORDER)? {
+            Reply::Usage(usage) => Ok(*usage),
+            other => Err(self.connection.nonsense(&other)),
+        }
+    }
+
+    fn stop(&mut self) -> Result<Ending, HostError> {
+        if let Some(ending) = &self.stopped {
+            return Ok(ending.clone());
+        }
+        let within = self.grace + ENDING;
+        let ending = match self.order(Order::Stop, "stop", within)? {
+            Reply::Stopped(ending) => ending,
+            other => return Err(self.connection.nonsense(&other)),
+        };
+        self.hear();
+        self.stopped = Some(ending.clone());
+        Ok(ending)
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        match self.order(Order::LogTail(lines as u32), "show the log of", SOON) {
+            Ok(Reply::Log { lines }) => lines,
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Drop for RemoteProcess {
+    fn drop(&mut self) {
+        let _ = self.stop();
+        self.connection.forget(self.number);
+    }
+}

@@ -1,0 +1,198 @@
+//! The streams of a connection: what is open in either direction, and how much of each may be sent.
+
+use super::frame::{Frame, Kind};
+use super::inbox::Item;
+use super::outbox::Outbox;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Most bytes of a stream that its receiver holds.
+pub(super) const WINDOW: usize = 1 << 20;
+/// Most bytes of a stream in one frame, so that beats get in between.
+pub(super) const CHUNK: usize = 64 << 10;
+
+/// A connection as its streams see it.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    pub(crate) outbox: Outbox,
+    streams: Mutex<Streams>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Streams {
+    incoming: HashMap<u32, Arriving>,
+    outgoing: HashMap<u32, Leaving>,
+    over: Option<String>,
+}
+
+/// A stream that comes in.
+#[derive(Debug, Default)]
+struct Arriving {
+    pieces: VecDeque<Vec<u8>>,
+    held: usize,
+    /// Bytes that were read and are not yet allowed anew.
+    owed: usize,
+    ended: Option<Option<String>>,
+}
+
+/// A stream that goes out.
+#[derive(Debug)]
+struct Leaving {
+    credit: usize,
+    refused: bool,
+}
+
+/// A piece of a stream.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// It is whole.
+    End,
+    /// It is not, for this reason.
+    Broken(String),
+}
+
+impl Link {
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing comes and goes any more: whoever waits is told why.
+    pub(crate) fn end(&self, why: &str) {
+        let mut streams = self.streams();
+        streams.over.get_or_insert_with(|| why.to_owned());
+        self.outbox.close();
+        self.changed.notify_all();
+    }
+
+    /// Why nothing comes any more.
+    pub(crate) fn over(&self) -> Option<String> {
+        self.streams().over.clone()
+    }
+
+    pub(super) fn open_incoming(&self, stream: u32) {
+        self.streams().incoming.insert(stream, Arriving::default());
+    }
+
+    pub(super) fn open_outgoing(&self, stream: u32) {
+        let leaving = Leaving {
+            credit: WINDOW,
+            refused: false,
+        };
+        self.streams().outgoing.insert(stream, leaving);
+    }
+
+    /// Takes what came for a stream. One that nobody wants any more is refused. The error says what rule was broken.
+    pub(crate) fn take(&self, item: Item) -> Result<(), String> {
+        let mut streams = self.streams();
+        match item {
+            Item::Data { stream, bytes } => match streams.incoming.get_mut(&stream) {
+                Some(arriving) => {
+                    arriving.held += bytes.len();
+                    if arriving.held > WINDOW {
+                        return Err(format!("more came of stream {stream} than was allowed"));
+                    }
+                    arriving.pieces.push_back(bytes);
+                }
+                None => self.send(Kind::Refuse, stream, &[]),
+            },
+            Item::End { stream, broken } => {
+                if let Some(arriving) = streams.incoming.get_mut(&stream) {
+                    arriving.ended = Some(broken);
+                }
+            }
+            Item::Credit { stream, bytes } => {
+                if let Some(leaving) = streams.outgoing.get_mut(&stream) {
+                    leaving.credit = (leaving.credit + bytes as usize).min(WINDOW);
+                }
+            }
+            Item::Refuse { stream } => {
+                if let Some(leaving) = streams.outgoing.get_mut(&stream) {
+                    leaving.refused = true;
+                }
+            }
+            Item::Message { .. } => {}
+        }
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The next piece of a stream that comes in; waits for it.
+    pub(super) fn next(&self, stream: u32) -> Piece {
+        let mut streams = self.streams();
+        loop {
+            let over = streams.over.clone();
+            let Some(arriving) = streams.incoming.get_mut(&stream) else {
+                return Piece::End;
+            };
+            if let Some(piece) = arriving.pieces.pop_front() {
+                arriving.held -= piece.len();
+                arriving.owed += piece.len();
+                if arriving.owed >= WINDOW / 4 && arriving.ended.is_none() {
+                    let credit = (std::mem::take(&mut arriving.owed) as u32).to_be_bytes();
+                    self.send(Kind::Credit, stream, &credit);
+                }
+                return Piece::Bytes(piece);
+            }
+            match (&arriving.ended, over) {
+                (Some(None), _) => return Piece::End,
+                (Some(Some(why)), _) => return Piece::Broken(why.clone()),
+                (None, Some(why)) => return Piece::Broken(why),
+                (None, None) => {}
+            }
+            streams = self.changed.wait(streams).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Nobody reads a stream any more.
+    pub(super) fn close_incoming(&self, stream: u32) {
+        let gone = self.streams().incoming.remove(&stream);
+        if gone.is_some_and(|gone| gone.ended.is_none()) {
+            self.send(Kind::Refuse, stream, &[]);
+        }
+    }
+
+    /// Sends some of the bytes; waits until there is room. `None`: nobody wants them.
+    pub(super) fn write(&self, stream: u32, bytes: &[u8]) -> Option<usize> {
+        let mut streams = self.streams();
+        loop {
+            if streams.over.is_some() {
+                return None;
+            }
+            let leaving = streams.outgoing.get_mut(&stream)?;
+            if leaving.refused {
+                return None;
+            }
+            let length = bytes.len().min(leaving.credit).min(CHUNK);
+            if length > 0 || bytes.is_empty() {
+                leaving.credit -= length;
+                self.send(Kind::Data, stream, &bytes[..length]);
+                return Some(length);
+            }
+            streams = self.changed.wait(streams).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A stream that goes out ends.
+    pub(super) fn close_outgoing(&self, stream: u32, broken: &str) {
+        if self.streams().outgoing.remove(&stream).is_some() {
+            let end = broken.len().min(1_000);
+            self.send(Kind::End, stream, &broken.as_bytes()[..end]);
+        }
+    }
+
+    fn send(&self, kind: Kind, stream: u32, payload: &[u8]) {
+        let mut frame = Vec::with_capacity(payload.len() + 16);
+        Frame::write(kind, stream, payload, &mut frame);
+        self.outbox.send(frame);
+    }
+
+    /// Sends a message.
+    pub(crate) fn send_message(&self, id: u32, message: &[u8]) {
+        let mut frames = Vec::with_capacity(message.len() + 16);
+        Frame::write_message(id, message, &mut frames);
+        self.outbox.send(frames);
+    }
+}

@@ -1,0 +1,95 @@
+//! The two ends of a stream, as the standard library's readers and writers.
+
+use super::link::{Link, Piece};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// The end that is read. Dropping it tells the sender that no more is wanted.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    link: Arc<Link>,
+    stream: u32,
+    piece: Vec<u8>,
+    read: usize,
+}
+
+impl Incoming {
+    /// A stream that the other side will write or writes already.
+    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+        link.open_incoming(stream);
+        Self {
+            link: Arc::clone(link),
+            stream,
+            piece: Vec::new(),
+            read: 0,
+        }
+    }
+}
+
+impl Read for Incoming {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.piece.len() && !buffer.is_empty() {
+            match self.link.next(self.stream) {
+                Piece::Bytes(piece) => (self.piece, self.read) = (piece, 0),
+                Piece::End => return Ok(0),
+                Piece::Broken(why) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, why)),
+            }
+        }
+        let rest = &self.piece[self.read..];
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.read += length;
+        Ok(length)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.link.close_incoming(self.stream);
+    }
+}
+
+/// The end that is written. Dropping it is the end of the stream.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    link: Arc<Link>,
+    stream: u32,
+}
+
+impl Outgoing {
+    /// A stream that the other side reads.
+    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+        link.open_outgoing(stream);
+        Self {
+            link: Arc::clone(link),
+            stream,
+        }
+    }
+
+    /// Ends it before it is whole.
+    pub(crate) fn break_off(self, why: &str) {
+        self.link.close_outgoing(self.stream, why);
+    }
+}
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.link.write(self.stream, bytes).ok_or_else(|| {
+            let why = self.link.over();
+            io::Error::new(
+                io::ErrorKind::BrokenPipe,
+                why.unwrap_or_else(|| "nobody reads it any more".to_owned()),
+            )
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        self.link.close_outgoing(self.stream, "");
+    }
+}
