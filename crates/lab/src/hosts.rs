@@ -1,7 +1,7 @@
 //! The hosts of a run, and what each is for.
 
 use crate::placement;
-use prony_host::{Host, Placement, Topology, Wants};
+use prony_host::{Host, Placement, Remote, Topology, Wants};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -10,5 +10,5 @@ mod hosts;
 mod placement;
 
 pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
-pub use generator::{Generator, Heard, Loading, ProcessGenerator};
+pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};

@@ -48,6 +48,35 @@ pub struct Resources {
 }
 
 impl Resources {
+    /// What several trees used together, each on a host of its own. What one of them does not know is not known of all; there
+    /// are no samples, since theirs are of different moments.
+    pub fn together(parts: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> Option<u64>| -> Option<u64> { parts.iter().map(of).sum() };
+        Self {
+            source: parts.first().map_or_else(String::new, |part| part.source.clone()),
+            window_ns: parts.iter().map(|part| part.window_ns).max().unwrap_or(0),
+            cpu_user_ns: sum(|part| part.cpu_user_ns),
+            cpu_system_ns: sum(|part| part.cpu_system_ns),
+            cpu_ns: sum(|part| part.cpu_ns),
+            cpu_throttled_ns: sum(|part| part.cpu_throttled_ns),
+            memory_bytes_peak: sum(|part| part.memory_bytes_peak),
+            memory_bytes_mean: sum(|part| part.memory_bytes_mean),
+            rss_bytes_peak: sum(|part| part.rss_bytes_peak),
+            pss_bytes_peak: sum(|part| part.pss_bytes_peak),
+            anon_bytes_peak: sum(|part| part.anon_bytes_peak),
+            threads_peak: sum(|part| part.threads_peak),
+            processes_peak: sum(|part| part.processes_peak),
+            files_peak: sum(|part| part.files_peak),
+            context_switches: sum(|part| part.context_switches),
+            page_faults_minor: sum(|part| part.page_faults_minor),
+            page_faults_major: sum(|part| part.page_faults_major),
+            energy_j: parts.iter().map(|part| part.energy_j).sum(),
+            samples: Vec::new(),
+        }
+    }
+}
+
+impl Resources {
     /// What one process tree used in several windows together: times and counts are added, of peaks the highest is taken.
     /// What one window cannot tell, all cannot tell. Samples stay with their windows.
     pub fn join(windows: &[Self]) -> Self {

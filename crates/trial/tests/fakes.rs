@@ -7,7 +7,7 @@ mod service;
 
 use common::{Heard, Lab};
 use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage};
-use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member};
+use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
     BytesMoved, Classification, Command, Connections, Event, Fault, Generator as GeneratorRecord, Histogram,
@@ -144,15 +144,14 @@ impl Loading for Playing {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Usage> {
+    fn end_window(&mut self) -> Option<Spent> {
         let resources = Resources {
             cpu_ns: Some(300),
             ..Resources::default()
         };
-        Some(Usage {
+        Some(Spent {
             resources,
-            supervisor_cpu_ns: 5,
-            ..Usage::default()
+            beside_service_ns: 305,
         })
     }
 }
@@ -460,7 +459,7 @@ impl Loading for Silence {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Usage> {
+    fn end_window(&mut self) -> Option<Spent> {
         None
     }
 }

@@ -1,8 +1,8 @@
 //! The generator on one worker: its process, and what is said over its standard streams.
 
-use super::{ARGUMENTS, Heard, Loading};
+use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::Member;
-use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio, Usage};
+use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use prony_load::Job;
 use prony_measurement::{Command, Event};
 use serde::Serialize;
@@ -21,14 +21,21 @@ const LOG_BYTES: u64 = 1 << 18;
 /// The generator on one worker.
 pub(super) struct Line {
     host: String,
+    /// Whether the service is on the same host.
+    beside: bool,
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
     events: Receiver<Result<Event, String>>,
 }
 
 impl Line {
-    /// Starts it, and tells it its job.
-    pub(super) fn begin(member: &Member, place: &Place, job: &Job, log: &Path) -> Result<Self, HostError> {
+    /// Starts it, and tells it its job. `beside`: whether the service is on the same host.
+    pub(super) fn begin(
+        (member, place): (&Member, &Place),
+        beside: bool,
+        job: &Job,
+        log: &Path,
+    ) -> Result<Self, HostError> {
         let spec = ProcessSpec {
             name: "the generator".to_owned(),
             command: member.prony(ARGUMENTS),
@@ -53,6 +60,7 @@ impl Line {
         })?;
         let mut line = Self {
             host: place.host.clone(),
+            beside,
             process,
             input: Some(input),
             events: listen(output),
@@ -91,7 +99,7 @@ impl Line {
 }
 
 /// The generator, with the worker that it is on where there are several hosts.
-fn who(host: &str) -> String {
+pub(super) fn who(host: &str) -> String {
     if host.is_empty() {
         "the generator".to_owned()
     } else {
@@ -118,8 +126,13 @@ impl Loading for Line {
         let _ = self.process.begin_window();
     }
 
-    fn end_window(&mut self) -> Option<Usage> {
-        self.process.end_window().ok()
+    fn end_window(&mut self) -> Option<Spent> {
+        let usage = self.process.end_window().ok()?;
+        let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
+        Some(Spent {
+            resources: usage.resources,
+            beside_service_ns: if self.beside { own } else { 0 },
+        })
     }
 }
 

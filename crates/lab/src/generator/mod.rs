@@ -1,12 +1,16 @@
 //! The generator: a process on each worker that is told a [`Job`] and answers with [`Event`]s.
 
+mod clocks;
+mod fleet;
 mod line;
+mod share;
 
 use crate::Lab;
+use fleet::Fleet;
 use line::Line;
-use prony_host::{HostError, Placement, Usage};
+use prony_host::{HostError, Placement};
 use prony_load::Job;
-use prony_measurement::{Command, Event};
+use prony_measurement::{Command, Event, Resources};
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,7 +32,16 @@ pub trait Loading {
     fn begin_window(&mut self);
 
     /// Up to here; `None` where nobody counted.
-    fn end_window(&mut self) -> Option<Usage>;
+    fn end_window(&mut self) -> Option<Spent>;
+}
+
+/// What a generator used in a window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spent {
+    /// On all workers together.
+    pub resources: Resources,
+    /// CPU time on the host of the service, of the generator and of what looks after it, ns: it is not the time of others.
+    pub beside_service_ns: u64,
 }
 
 /// What was heard of a generator.
@@ -60,8 +73,16 @@ impl ProcessGenerator {
 
 impl Generator for ProcessGenerator {
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
-        let mut lines = self.lab.workers().zip(&placement.workers);
-        let (member, place) = lines.next().expect("invariant: a load is made by somebody");
-        Ok(Box::new(Line::begin(member, place, job, log)?))
+        let workers: Vec<_> = self.lab.workers().zip(&placement.workers).collect();
+        let is_beside = |host: &str| host == placement.service.host;
+        match workers[..] {
+            [(member, place)] => Ok(Box::new(Line::begin(
+                (member, place),
+                is_beside(&place.host),
+                job,
+                log,
+            )?)),
+            _ => Ok(Box::new(Fleet::begin(&workers, &is_beside, job, log)?)),
+        }
     }
 }

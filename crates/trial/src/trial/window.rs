@@ -1,9 +1,9 @@
 //! What was used in the measurement, by whom.
 
-use super::start::Subject;
+use super::start::{Backend, Subject};
 use crate::{Failure, steady};
 use prony_host::Usage;
-use prony_lab::Loading;
+use prony_lab::{Loading, Spent};
 use prony_measurement::{
     Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
@@ -11,8 +11,8 @@ use prony_measurement::{
 /// The resources of all in the measurement.
 pub struct Window {
     service: Usage,
-    generator: Option<Usage>,
-    backend: Option<Usage>,
+    generator: Option<Spent>,
+    backend: Option<Spent>,
 }
 
 /// The measurement begins. The service is first and last: its window is the one that must be exact.
@@ -36,10 +36,7 @@ pub(super) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Wi
             .end_window()
             .map_err(|error| Failure::host(Stage::Measure, &error))?,
         generator: loading.end_window(),
-        backend: subject
-            .backend
-            .as_mut()
-            .and_then(|backend| backend.process.end_window().ok()),
+        backend: subject.backend.as_mut().and_then(Backend::end_window),
     })
 }
 
@@ -98,19 +95,11 @@ impl Window {
     /// CPU time that none of ours used.
     pub(super) fn other_cpu_ns(&self) -> Option<u64> {
         let machine = self.service.machine?;
-        let usages = [
-            Some(&self.service),
-            self.generator.as_ref(),
-            self.backend.as_ref(),
-        ];
-        let own: u64 = usages
-            .into_iter()
-            .flatten()
-            .map(|usage| usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns)
-            .sum();
+        let beside = self.generator.iter().chain(&self.backend);
+        let beside: u64 = beside.map(|spent| spent.beside_service_ns).sum();
         // Without the service's own share nothing can be said about the others'.
-        self.service.resources.cpu_ns?;
-        Some(machine.busy_ns.saturating_sub(own))
+        let own = self.service.resources.cpu_ns? + self.service.supervisor_cpu_ns;
+        Some(machine.busy_ns.saturating_sub(own + beside))
     }
 }
 

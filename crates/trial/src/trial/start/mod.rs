@@ -8,6 +8,7 @@ use crate::reach::is_listening;
 use crate::{Built, Failure};
 use prony_contract::Contract;
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
+use prony_lab::Spent;
 use prony_load::Target;
 use prony_measurement::Stage;
 use prony_plan::{Address, Reached, Service};
@@ -62,6 +63,20 @@ pub struct Backend {
     pub process: Box<dyn Process>,
     /// Where it listens.
     pub url: String,
+    /// Whether it is on the host of the service.
+    beside: bool,
+}
+
+impl Backend {
+    /// What it used since its window began; `None` where nobody counted.
+    pub(super) fn end_window(&mut self) -> Option<Spent> {
+        let usage = self.process.end_window().ok()?;
+        let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
+        Some(Spent {
+            resources: usage.resources,
+            beside_service_ns: if self.beside { own } else { 0 },
+        })
+    }
 }
 
 /// Most bytes of a service's log.
@@ -275,6 +290,7 @@ fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backen
     }
     Ok(Backend {
         process,
+        beside: place.host == seat.placement.service.host,
         url: format!("http://{address}:{port}"),
     })
 }

@@ -1,7 +1,6 @@
 //! Nothing to do.
 
-use prony_host::Usage;
-use prony_lab::{Heard, Loading};
+use prony_lab::{Heard, Loading, Spent};
 use prony_measurement::Command;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ impl Loading for NoLoad {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Usage> {
+    fn end_window(&mut self) -> Option<Spent> {
         None
     }
 }

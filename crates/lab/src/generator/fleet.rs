@@ -1,0 +1,249 @@
+//! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
+
+use super::line::{Line, who};
+use super::{Heard, Loading, Spent, clocks, share};
+use crate::Member;
+use prony_host::{HostError, Place};
+use prony_load::{Job, WarmUp};
+use prony_measurement::{Command, Event, Phase, Resources};
+use prony_recording::clock::{Clock, Start, common_start};
+use prony_recording::{Live, Merger, Part, assemble};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the other workers.
+const LOOK: Duration = Duration::from_millis(2);
+/// A worker that is so much later than the others at the end of a phase is lost.
+const LATE: Duration = Duration::from_secs(20);
+
+/// The generators of several workers, as one.
+pub(super) struct Fleet {
+    job: Job,
+    workers: Vec<Worker>,
+    live: Live,
+    merger: Option<Merger>,
+    /// What was merged and not told yet.
+    ready: VecDeque<Event>,
+    /// Measurements have been told to begin.
+    told: bool,
+    /// When the first worker came to the phase that not all have come to.
+    waits_since: Option<Instant>,
+}
+
+/// One of them.
+struct Worker {
+    name: String,
+    line: Line,
+    clock: Clock,
+    /// How many phases it has begun.
+    begun: usize,
+    established: u64,
+    is_done: bool,
+}
+
+/// The phases in their order.
+const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
+
+impl Fleet {
+    /// Starts the generator of each worker, which has a share of the job, once the clocks are known.
+    pub(super) fn begin(
+        workers: &[(&Member, &Place)],
+        is_beside: &dyn Fn(&str) -> bool,
+        job: &Job,
+        log: &Path,
+    ) -> Result<Self, HostError> {
+        let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
+        let shares = share::jobs(job, &places);
+        let fleet: Vec<Worker> = workers
+            .iter()
+            .zip(&shares)
+            .map(|(&(member, place), share)| {
+                Ok(Worker {
+                    name: place.host.clone(),
+                    clock: clocks::of(member)?,
+                    line: Line::begin((member, place), is_beside(&place.host), share, log)?,
+                    begun: 0,
+                    established: 0,
+                    is_done: false,
+                })
+            })
+            .collect::<Result<_, HostError>>()?;
+        Ok(Self {
+            live: Live::new(fleet.len()),
+            merger: Some(Merger::new(job)),
+            job: job.clone(),
+            workers: fleet,
+            ready: VecDeque::new(),
+            told: false,
+            waits_since: None,
+        })
+    }
+
+    /// Takes one event of a worker; an error ends the load.
+    fn take(&mut self, number: usize, event: Event) -> Result<(), Heard> {
+        match event {
+            Event::Phase { phase, established } => self.phase(number, phase, established),
+            Event::IntervalPart { phase, part } => {
+                let merged = self.live.take(phase, part);
+                self.ready.extend(merged);
+            }
+            Event::Part { part } => self.part(number, &part)?,
+            Event::Failed { reason, fault } => {
+                let reason = format!("on {}: {reason}", self.workers[number].name);
+                return Err(Heard::Event(Event::Failed { reason, fault }));
+            }
+            Event::Interval { .. } | Event::Recording { .. } => {
+                let worker = who(&self.workers[number].name);
+                return Err(Heard::Gone(format!("{worker} does not know that it has a share of a load")));
+            }
+        }
+        Ok(())
+    }
+
+    fn phase(&mut self, number: usize, phase: Phase, established: u64) {
+        let place = PHASES.iter().position(|&known| known == phase).unwrap_or(0);
+        let before = self.workers.iter().map(|worker| worker.begun).min().unwrap_or(0);
+        let worker = &mut self.workers[number];
+        worker.begun = worker.begun.max(place + 1);
+        worker.established = established;
+        let now = self.workers.iter().map(|worker| worker.begun).min().unwrap_or(0);
+        for &phase in &PHASES[before..now] {
+            let established = self.workers.iter().map(|worker| worker.established).sum();
+            self.ready.push_back(Event::Phase { phase, established });
+            if phase == Phase::WarmUp
+                && let WarmUp::FixedNs(ns) = self.job.phases.warm_up
+            {
+                self.start_in(ns);
+            }
+        }
+        let ahead = self.workers.iter().any(|worker| worker.begun > now);
+        self.waits_since = ahead.then(|| self.waits_since.unwrap_or_else(Instant::now));
+        if now > before && ahead {
+            self.waits_since = Some(Instant::now());
+        }
+    }
+
+    /// Tells all workers to begin their measurement at the same time, so long from now on or as soon as all surely know.
+    fn start_in(&mut self, ns: u64) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        let now = clocks::now_ns();
+        let clocks: Vec<Clock> = self.workers.iter().map(|worker| worker.clock).collect();
+        let soon = Start::soon(now, &clocks);
+        let start = Start::at(soon.local_ns.max(now.saturating_add(ns)), &clocks);
+        for (worker, &at_ns) in self.workers.iter_mut().zip(&start.remote_ns) {
+            worker.line.tell(Command::MeasureAt { at_ns });
+        }
+    }
+
+    fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
+        let worker = who(&self.workers[number].name);
+        let gone = |error: &dyn std::fmt::Display| Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"));
+        let part = Part::decode(text).map_err(|error| gone(&error))?;
+        self.workers[number].is_done = true;
+        if let Some(merger) = &mut self.merger {
+            merger.add(part).map_err(|error| gone(&error))?;
+        }
+        if self.workers.iter().all(|worker| worker.is_done)
+            && let Some(merger) = self.merger.take()
+        {
+            let sum = merger.finish();
+            let began: Vec<(Clock, u64)> = self
+                .workers
+                .iter()
+                .filter_map(|worker| {
+                    let part = sum.workers.values().find(|part| part.name == worker.name)?;
+                    Some((worker.clock, part.begun.at_ns))
+                })
+                .collect();
+            let recording = Box::new(assemble(&self.job, &sum, common_start(&began)));
+            self.ready.push_back(Event::Recording { recording });
+        }
+        Ok(())
+    }
+
+    /// One round over all workers; whether anything was heard.
+    fn listen(&mut self) -> Result<bool, Heard> {
+        let mut heard = false;
+        for number in 0..self.workers.len() {
+            loop {
+                if self.workers[number].is_done {
+                    break;
+                }
+                match self.workers[number].line.next(Duration::ZERO) {
+                    Heard::Event(event) => self.take(number, event)?,
+                    Heard::Nothing => break,
+                    gone @ Heard::Gone(_) => return Err(gone),
+                }
+                heard = true;
+            }
+        }
+        Ok(heard)
+    }
+
+    /// A worker that the others wait for too long.
+    fn late(&self) -> Option<String> {
+        let since = self.waits_since.filter(|since| since.elapsed() > LATE)?;
+        let least = self.workers.iter().map(|worker| worker.begun).min()?;
+        let late = self.workers.iter().filter(|worker| worker.begun == least);
+        let names: Vec<&str> = late.map(|worker| worker.name.as_str()).collect();
+        let waited = since.elapsed().as_secs();
+        Some(format!("{} came not as far as the other workers within {waited} s", names.join(", ")))
+    }
+}
+
+impl Loading for Fleet {
+    fn next(&mut self, within: Duration) -> Heard {
+        let until = Instant::now() + within;
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Heard::Event(event);
+            }
+            match self.listen() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(end) => return end,
+            }
+            if let Some(late) = self.late() {
+                return Heard::Gone(late);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Heard::Nothing;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    fn tell(&mut self, command: Command) {
+        if command == Command::Measure {
+            self.start_in(0);
+            return;
+        }
+        for worker in &mut self.workers {
+            worker.line.tell(command);
+        }
+    }
+
+    fn begin_window(&mut self) {
+        for worker in &mut self.workers {
+            worker.line.begin_window();
+        }
+    }
+
+    fn end_window(&mut self) -> Option<Spent> {
+        let spent: Vec<Option<Spent>> = self
+            .workers
+            .iter_mut()
+            .map(|worker| worker.line.end_window())
+            .collect();
+        let spent: Vec<Spent> = spent.into_iter().collect::<Option<_>>()?;
+        let resources: Vec<Resources> = spent.iter().map(|spent| spent.resources.clone()).collect();
+        Some(Spent {
+            resources: Resources::together(&resources),
+            beside_service_ns: spent.iter().map(|spent| spent.beside_service_ns).sum(),
+        })
+    }
+}
