@@ -146,7 +146,8 @@ impl Connection {
             lease_ms: self.shared.lease.as_millis() as u64,
         };
         let welcome = serde_json::to_vec(&welcome).expect("invariant: a welcome is plain data");
-        self.shared.link.send_message(0, &welcome);
+        // First of all, also before the first beat.
+        self.shared.link.outbox.send_first(0, &welcome);
         Ok(hello)
     }
 

@@ -14,6 +14,8 @@ mod link;
 mod message;
 mod outbox;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use fault::Fault;
 pub use frame::{Decoder, Frame, FrameError, Kind, MOST_FRAME};

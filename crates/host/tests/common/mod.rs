@@ -1,7 +1,7 @@
 //! A toy in a folder of its own, and waiting without sleeping blindly.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_host::{Cpus, Host as _, Isolation, Limits, Local, Process, ProcessSpec, Stdio};
+use prony_host::{Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -9,27 +9,26 @@ pub(crate) const TIME: Duration = Duration::from_secs(30);
 const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
 
 pub(crate) struct Toy {
-    pub(crate) host: Local,
+    pub(crate) host: Box<dyn Host>,
     folder: tempfile::TempDir,
 }
 
 impl Toy {
+    /// On this machine; in the tests of `remote.rs` through an agent on it.
     pub(crate) fn new() -> Self {
-        Self::supervised_by(vec![TOY.into(), "supervise".into()])
-    }
-
-    pub(crate) fn supervised_by(supervisor: Vec<std::ffi::OsString>) -> Self {
-        Self {
-            host: Local::new(supervisor),
-            folder: tempfile::tempdir().expect("a folder"),
-        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let host: Box<dyn Host> = if env!("CARGO_CRATE_NAME") == "remote" {
+            Box::new(connected(&folder.path().join("cache")))
+        } else {
+            Box::new(local())
+        };
+        Self { host, folder }
     }
 
     pub(crate) fn without_groups() -> Self {
-        let Self { host, folder } = Self::new();
         Self {
-            host: host.without_groups(),
-            folder,
+            host: Box::new(local().without_groups()),
+            folder: tempfile::tempdir().expect("a folder"),
         }
     }
 
@@ -71,6 +70,25 @@ impl Toy {
     pub(crate) fn leftovers(&self) -> Vec<i32> {
         marked(&self.folder.path().display().to_string())
     }
+}
+
+fn local() -> Local {
+    Local::new(vec![TOY.into(), "supervise".into()])
+}
+
+/// An agent of this machine, with a cache of its own.
+pub(crate) fn pipe(cache: &std::path::Path) -> Pipe {
+    let mut pipe = Pipe::new(vec![TOY.into(), "agent".into()]);
+    pipe.environment = vec![
+        ("PRONY_CACHE".into(), cache.into()),
+        ("PRONY_LOCKS".into(), cache.join("locks").into()),
+    ];
+    pipe
+}
+
+/// This machine through an agent.
+pub(crate) fn connected(cache: &std::path::Path) -> Remote {
+    Remote::connect(&Connect::to("here", "a test"), &pipe(cache), &|_| {}).expect("connected")
 }
 
 /// Living processes whose environment has the mark.

@@ -1,0 +1,455 @@
+use super::*;
+use crate::{
+    AttachSpec, Attached, Cpus, Ending, Isolation, Limits, MachineUsage, ProcessSpec, Stdio, Topology, Usage,
+    Why,
+};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+fn items(bytes: &[u8], cuts: &[usize]) -> (Vec<Item>, Option<FrameError>) {
+    let (mut inbox, mut items) = (Inbox::default(), Vec::new());
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+    cuts.sort_unstable();
+    let mut begin = 0;
+    for end in cuts.into_iter().chain([bytes.len()]) {
+        inbox.push(&bytes[begin..end]);
+        begin = end;
+        loop {
+            match inbox.next() {
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => break,
+                Err(error) => return (items, Some(error)),
+            }
+        }
+    }
+    (items, None)
+}
+
+fn frame() -> impl Strategy<Value = (Kind, u32, Vec<u8>)> {
+    let payload = || prop::collection::vec(any::<u8>(), 0..300);
+    prop_oneof![
+        (Just(Kind::Message), any::<u32>(), payload()),
+        (Just(Kind::Data), any::<u32>(), payload()),
+        (Just(Kind::End), any::<u32>(), payload()),
+        (
+            Just(Kind::Credit),
+            any::<u32>(),
+            any::<u32>().prop_map(|bytes| bytes.to_be_bytes().to_vec())
+        ),
+        (Just(Kind::Refuse), any::<u32>(), Just(Vec::new())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn however_it_is_cut_the_same_comes_out(
+        frames in prop::collection::vec(frame(), 0..8),
+        cuts in prop::collection::vec(any::<usize>(), 0..20),
+    ) {
+        let mut bytes = Vec::new();
+        for (kind, channel, payload) in &frames {
+            Frame::write(*kind, *channel, payload, &mut bytes);
+        }
+        let (whole, error) = items(&bytes, &[]);
+        prop_assert_eq!(error, None);
+        prop_assert_eq!(whole.len(), frames.len());
+        prop_assert_eq!(items(&bytes, &cuts), (whole.clone(), None));
+        // Of one that is cut short, what is complete comes, and nothing else.
+        let short = cuts.first().map_or(0, |cut| cut % (bytes.len() + 1));
+        let (some, error) = items(&bytes[..short], &[]);
+        prop_assert_eq!(error, None);
+        prop_assert_eq!(&whole[..some.len()], some.as_slice());
+    }
+
+    #[test]
+    fn whatever_comes_is_taken_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2_000), cut: usize) {
+        prop_assert_eq!(items(&bytes, &[]), items(&bytes, &[cut]));
+    }
+
+    #[test]
+    fn a_login_script_may_print_before_the_agent(
+        junk in prop::collection::vec(any::<u8>(), 0..3_000),
+        rest in prop::collection::vec(any::<u8>(), 0..50),
+        cuts in prop::collection::vec(any::<usize>(), 0..8),
+    ) {
+        let mut bytes = junk;
+        bytes.extend_from_slice(format!("{AGENT}7]]\n").as_bytes());
+        let announced = bytes.len();
+        bytes.extend_from_slice(&rest);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+        cuts.sort_unstable();
+        let (mut greeting, mut begin) = (Greeting::default(), 0);
+        let mut found = None;
+        for end in cuts.into_iter().chain([bytes.len()]) {
+            let more = greeting.push(&bytes[begin..end]).expect("short enough");
+            begin = end;
+            if let Some((marker, behind)) = more {
+                prop_assert_eq!(marker, Marker::Agent { protocol: 7 });
+                prop_assert_eq!(behind.as_slice(), &bytes[announced..end]);
+                found = Some(());
+                break;
+            }
+        }
+        prop_assert_eq!(found, Some(()));
+    }
+}
+
+#[test]
+fn a_long_message_comes_in_parts_and_whole() {
+    let message: Vec<u8> = (0..3 * MOST_FRAME + 17).map(|at| (at % 251) as u8).collect();
+    let mut bytes = Vec::new();
+    Frame::write_message(9, &message, &mut bytes);
+    Frame::write_message(10, b"short", &mut bytes);
+    let (items, error) = items(&bytes, &[5, MOST_FRAME + 1]);
+    assert_eq!(error, None);
+    let expected = [
+        Item::Message { id: 9, json: message },
+        Item::Message {
+            id: 10,
+            json: b"short".to_vec(),
+        },
+    ];
+    assert!(items == expected, "it came otherwise");
+}
+
+#[test]
+fn what_breaks_the_rules_is_refused() {
+    let broken = |bytes: &[u8]| items(bytes, &[]).1;
+    assert_eq!(broken(&[0, 0, 0, 4]), Some(FrameError::Length(4)));
+    assert_eq!(broken(&[255; 4]), Some(FrameError::Length(u32::MAX)));
+    let over = (MOST_FRAME + 6) as u32;
+    assert_eq!(broken(&over.to_be_bytes()), Some(FrameError::Length(over)));
+    assert_eq!(broken(&[0, 0, 0, 5, 9, 0, 0, 0, 0]), Some(FrameError::Kind(9)));
+    let mut bytes = Vec::new();
+    Frame::write(Kind::Part, 1, b"{", &mut bytes);
+    Frame::write(Kind::Message, 2, b"}", &mut bytes);
+    assert_eq!(broken(&bytes), Some(FrameError::MixedMessages));
+    let mut bytes = Vec::new();
+    Frame::write(Kind::Credit, 1, b"123", &mut bytes);
+    assert_eq!(broken(&bytes), Some(FrameError::Credit(3)));
+    let mut bytes = Vec::new();
+    for _ in 0..=MOST_MESSAGE / MOST_FRAME {
+        Frame::write(Kind::Part, 1, &vec![0; MOST_FRAME], &mut bytes);
+    }
+    assert_eq!(broken(&bytes), Some(FrameError::LongMessage(MOST_MESSAGE)));
+}
+
+#[test]
+fn nobody_listens_to_babble_for_ever() {
+    let mut greeting = Greeting::default();
+    let mut pushed = 0;
+    while greeting.push(b"Welcome to this host!\n").is_ok() {
+        pushed += 1;
+        assert!(pushed < 10_000, "it is never enough");
+    }
+    assert_eq!(
+        greeting.junk().as_deref(),
+        Some("Welcome to this host! / Welcome to this host! / Welcome to this host!")
+    );
+    // What looks like the beginning of a marker and is none hides no other.
+    let mut greeting = Greeting::default();
+    let (marker, _) = greeting
+        .push(format!("{AGENT}x]]\n[[prony:host:missing:Linux:x86_64]]\n").as_bytes())
+        .expect("short")
+        .expect("found");
+    let words = ["missing", "Linux", "x86_64"].map(str::to_owned).to_vec();
+    assert_eq!(marker, Marker::Script(words));
+}
+
+/// Two links whose outboxes are each other's inboxes.
+fn pair() -> (Arc<Link>, Arc<Link>) {
+    let links = (Arc::new(Link::default()), Arc::new(Link::default()));
+    for (from, to) in [(&links.0, &links.1), (&links.1, &links.0)] {
+        let (mut read, write) = std::io::pipe().expect("a pipe");
+        let (from, to) = (Arc::clone(from), Arc::clone(to));
+        thread::spawn(move || from.outbox.write_to(write));
+        thread::spawn(move || {
+            let (mut inbox, mut buffer) = (Inbox::default(), [0; 8_192]);
+            while let Ok(length @ 1..) = read.read(&mut buffer) {
+                inbox.push(&buffer[..length]);
+                while let Some(item) = inbox.next().expect("frames") {
+                    to.take(item).expect("within the rules");
+                }
+            }
+        });
+    }
+    links
+}
+
+#[test]
+fn a_stream_is_held_back_until_it_is_read() {
+    let (here, there) = pair();
+    let mut incoming = Incoming::open(&there, 5);
+    let mut outgoing = Outgoing::open(&here, 5);
+    let bytes: Vec<u8> = (0..5 << 20).map(|at: u32| (at % 253) as u8).collect();
+    let sent = bytes.clone();
+    let writer = thread::spawn(move || outgoing.write_all(&sent));
+    let mut begin = vec![0; 10];
+    incoming.read_exact(&mut begin).expect("read");
+    // More than a window does not fit, so it cannot be done.
+    assert!(!writer.is_finished());
+    let mut rest = Vec::new();
+    incoming.read_to_end(&mut rest).expect("to the end");
+    writer.join().expect("no panic").expect("written");
+    begin.extend(rest);
+    assert!(begin == bytes, "it came otherwise");
+}
+
+#[test]
+fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
+    let (here, there) = pair();
+    let incoming = Incoming::open(&there, 1);
+    let mut outgoing = Outgoing::open(&here, 1);
+    drop(incoming);
+    let refused = loop {
+        if let Err(error) = outgoing.write_all(&[0; 100_000]) {
+            break error;
+        }
+    };
+    assert_eq!(refused.kind(), std::io::ErrorKind::BrokenPipe);
+    let mut incoming = Incoming::open(&there, 2);
+    Outgoing::open(&here, 2).break_off("no disk");
+    let error = incoming.read(&mut [0]).expect_err("broken");
+    assert_eq!(error.to_string(), "no disk");
+    let mut incoming = Incoming::open(&there, 3);
+    there.end("the cable is cut");
+    let error = incoming.read(&mut [0]).expect_err("over");
+    assert_eq!(error.to_string(), "the cable is cut");
+}
+
+/// Every message, as it stands on the wire.
+#[test]
+fn the_messages_stay_as_they_are() {
+    insta::assert_json_snapshot!("hello", round(&hello()));
+    let welcome = Welcome {
+        version: "0.1.0".to_owned(),
+        what: "prony run hello".to_owned(),
+        lease_ms: 5_000,
+    };
+    insta::assert_json_snapshot!("welcome", round(&welcome));
+    insta::assert_json_snapshot!("requests", requests().iter().map(round).collect::<Vec<_>>());
+    insta::assert_json_snapshot!("answers", answers().iter().map(round).collect::<Vec<_>>());
+    let notices = [
+        Notice::Process {
+            process: 3,
+            ended: Some(Ending::default()),
+            warnings: Vec::new(),
+        },
+        Notice::Leaving {
+            reason: "it was told to".to_owned(),
+        },
+    ];
+    insta::assert_json_snapshot!("notices", notices.iter().map(round).collect::<Vec<_>>());
+    let entry = Entry {
+        path: "bin/server".into(),
+        kind: EntryKind::File,
+        mode: 0o755,
+        bytes: 12,
+        target: None,
+    };
+    insta::assert_json_snapshot!("entry", round(&entry));
+}
+
+#[test]
+fn a_message_that_is_not_known_is_no_request() {
+    for json in [r#"{"request":"dance"}"#, r#"{"request":"put"}"#, "[]", ""] {
+        serde_json::from_str::<Request>(json).expect_err("refused");
+    }
+}
+
+/// A message as a value, which reads as the message.
+fn round<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(message: &T) -> serde_json::Value {
+    let value = serde_json::to_value(message).expect("plain data");
+    assert_eq!(
+        &serde_json::from_value::<T>(value.clone()).expect("read"),
+        message
+    );
+    value
+}
+
+fn hello() -> Hello {
+    Hello {
+        version: "0.1.0".to_owned(),
+        hash: Some("00".repeat(32)),
+        architecture: "x86_64".to_owned(),
+        hostname: Some("load1".to_owned()),
+        pid: 4_711,
+        binary: Some("/home/bench/.cache/prony/agent/00".into()),
+        topology: Topology {
+            cores: vec![crate::Core {
+                node: 0,
+                package: 0,
+                core: 0,
+                cpus: vec![0, 1],
+            }],
+        },
+        environment: prony_measurement::Environment::default(),
+        address: Some("10.0.0.7".to_owned()),
+        monotonic_ns: 1,
+        wall_ns: 2,
+        work: "/home/bench/.cache/prony/work/1".into(),
+        cache: "/home/bench/.cache/prony".into(),
+        free_bytes: Some(1 << 30),
+    }
+}
+
+fn spec() -> ProcessSpec {
+    ProcessSpec {
+        name: "hello".to_owned(),
+        command: vec!["./server".to_owned(), "--port".to_owned()],
+        folder: "build".into(),
+        environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),
+        cpus: Cpus::from(vec![2, 3]),
+        supervisor_cpus: Cpus::default(),
+        limits: Limits::default(),
+        isolation: Isolation::WherePossible,
+        network: None,
+        stdio: Stdio::Piped,
+        log: "log".into(),
+        log_bytes: 1 << 20,
+        grace: Duration::from_secs(5),
+        sample_every: None,
+    }
+}
+
+fn requests() -> Vec<Request> {
+    let mut requests = vec![
+        Request::Beat,
+        Request::Clock,
+        Request::FreePort,
+        Request::Start {
+            process: 3,
+            spec: Box::new(spec()),
+            streams: Some((4, 5)),
+        },
+        Request::Attach {
+            process: 3,
+            spec: Box::new(AttachSpec {
+                name: "theirs".to_owned(),
+                attached: Attached::Pid(12),
+                supervisor_cpus: Cpus::default(),
+                sample_every: Duration::from_millis(100),
+            }),
+        },
+        Request::Watch { window_ns: 1_000 },
+        Request::Environment,
+        Request::MemoryAvailable,
+        Request::Pin {
+            cpus: Cpus::from(vec![0]),
+        },
+        Request::Claim {
+            claim: 6,
+            cpus: Cpus::from(vec![0, 1]),
+            what: "prony run hello".to_owned(),
+        },
+        Request::Release { claim: 6 },
+        Request::Put {
+            to: "build".into(),
+            hash: None,
+            bytes: 12,
+            stream: 7,
+        },
+        Request::Get {
+            from: "log".into(),
+            stream: 8,
+        },
+        Request::Kept {
+            hash: "00".repeat(32),
+        },
+        Request::Which {
+            program: "cargo".to_owned(),
+        },
+        Request::Look { path: "build".into() },
+        Request::MakeFolder { path: "build".into() },
+        Request::Remove { path: "build".into() },
+        Request::Bye,
+    ];
+    let orders = [
+        Order::Memory,
+        Order::Rest,
+        Order::Wake,
+        Order::BeginWindow,
+        Order::EndWindow,
+        Order::Stop,
+        Order::LogTail(20),
+        Order::Forget,
+    ];
+    requests.extend(orders.map(|order| Request::Process { process: 3, order }));
+    requests
+}
+
+fn answers() -> Vec<Answer> {
+    let name = || "hello".to_owned();
+    let good = [
+        Reply::Done,
+        Reply::Clock {
+            monotonic_ns: 1,
+            wall_ns: 2,
+        },
+        Reply::Port { port: 12_345 },
+        Reply::Started {
+            pid: 12,
+            age_ns: 1_000,
+            address: None,
+            warnings: Vec::new(),
+        },
+        Reply::Memory { bytes: Some(4_096) },
+        Reply::Usage(Box::new(Usage::default())),
+        Reply::Stopped(Ending {
+            code: None,
+            signal: Some(9),
+            why: Some(Why::OutOfMemory {
+                limit_bytes: Some(64 << 20),
+            }),
+            left: 0,
+            ignored_term: false,
+        }),
+        Reply::Log {
+            lines: vec!["listening".to_owned()],
+        },
+        Reply::Machine {
+            usage: Some(MachineUsage::default()),
+        },
+        Reply::Environment(Box::default()),
+        Reply::Path {
+            path: Some("/usr/bin/cargo".into()),
+        },
+        Reply::There {
+            kind: Some(EntryKind::File),
+            bytes: 12,
+        },
+    ];
+    let bad = [
+        Fault::Start {
+            name: name(),
+            reason: "it is not there".to_owned(),
+        },
+        Fault::NotIsolated {
+            name: name(),
+            reason: "no groups".to_owned(),
+        },
+        Fault::SupervisorLost {
+            name: name(),
+            what: "ended".to_owned(),
+        },
+        Fault::Taken {
+            cpu: 1,
+            holder: "`prony run` (process 12)".to_owned(),
+        },
+        Fault::NoRoom {
+            path: "/tmp".into(),
+            needed: 2,
+            free: 1,
+        },
+        Fault::Other {
+            text: "cannot read".to_owned(),
+        },
+    ];
+    good.into_iter().map(Ok).chain(bad.into_iter().map(Err)).collect()
+}
