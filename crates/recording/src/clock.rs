@@ -18,6 +18,9 @@ pub const DRIFT_PPB: u64 = 100_000;
 /// A measured drift is not taken to be known better than this, in parts of 10⁹: oscillators change with the temperature.
 const LEAST_DRIFT_PPB: u64 = 1_000;
 
+/// Nanoseconds that are lost by rounding, at most.
+const ROUNDING_NS: u64 = 4;
+
 /// How long before its start a generator must know of it, ns: its threads look for news each 5 ms, and begin together 12 ms
 /// after it was told.
 pub const LEAD_NS: u64 = 25_000_000;
@@ -93,7 +96,8 @@ impl Clock {
         let middle = u64::midpoint(shortest.sent_ns, shortest.received_ns);
         Ok(Self {
             offset_ns: i128::from(shortest.remote_ns) - i128::from(middle),
-            error_ns: shortest.length_ns().div_ceil(2) + 1,
+            // Beyond the half: what rounding to whole ns costs in all that is worked out from it.
+            error_ns: shortest.length_ns().div_ceil(2) + ROUNDING_NS,
             at_ns: middle,
             drift_ppb: 0,
             drift_error_ppb: DRIFT_PPB,

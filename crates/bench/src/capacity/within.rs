@@ -247,7 +247,7 @@ impl<E: From<BenchError>> Stage<'_, E> {
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => {
                     return Err(BenchError::Failed("ended before the rate was found".to_owned()));
                 }
-                Ok(Command::Measure) => {}
+                Ok(Command::Measure | Command::MeasureAt { .. }) => {}
                 Err(TryRecvError::Empty) => return Ok(()),
             }
         }

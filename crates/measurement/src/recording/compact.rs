@@ -10,6 +10,9 @@ const HALF: u64 = 1024;
 /// Buckets up to that of the longest duration, one hour, which lies below 2 × 1024 × 2^31 ns.
 const BUCKETS: u64 = 33 * HALF;
 
+/// Bytes that the durations of an interval seldom exceed.
+const USUAL: usize = 4096;
+
 /// The durations of a [`Histogram`] in as many bytes as they need: each bucket that holds something as two numbers, how
 /// many buckets lie between it and the one before, and its count (LEB128). Equal durations give equal bytes, however and in
 /// whatever order they were merged.
@@ -21,7 +24,7 @@ pub struct CompactHistogram(Box<[u8]>);
 impl CompactHistogram {
     /// The durations of a histogram.
     pub fn of(histogram: &Histogram) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = Writer::with_room(USUAL);
         for (highest, count) in histogram.buckets() {
             writer.put(index_of(highest), count);
         }
@@ -82,7 +85,7 @@ impl CompactHistogram {
             return;
         }
         let (mut ours, mut theirs) = (self.buckets().peekable(), other.buckets().peekable());
-        let mut writer = Writer::default();
+        let mut writer = Writer::with_room(self.0.len() + other.0.len());
         loop {
             let (index, count) = match (ours.peek(), theirs.peek()) {
                 (None, None) => break,
@@ -166,7 +169,7 @@ impl CompactSum {
 
     /// The sum; what is added next begins a new one.
     pub fn take(&mut self) -> CompactHistogram {
-        let mut writer = Writer::default();
+        let mut writer = Writer::with_room(USUAL);
         let (low, high) = (self.low, self.high);
         if low < high {
             for (index, count) in self.counts[low..high].iter_mut().enumerate() {
@@ -239,6 +242,13 @@ struct Writer {
 }
 
 impl Writer {
+    fn with_room(bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            index: 0,
+        }
+    }
+
     fn put(&mut self, index: u64, count: u64) {
         self.number(index - self.index);
         self.number(count);

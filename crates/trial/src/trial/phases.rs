@@ -74,8 +74,8 @@ impl<'a> Phases<'a> {
                     self.entered.begin_window()?;
                     return Ok(detector.map_or_else(|| steady::fixed(intervals), Detector::finish));
                 }
-                Event::Phase { .. } | Event::Interval { .. } => {}
-                Event::Recording { .. } => {
+                Event::Phase { .. } | Event::Interval { .. } | Event::IntervalPart { .. } => {}
+                Event::Recording { .. } | Event::Part { .. } => {
                     let text = "the generator ended before the measurement began";
                     return Err(Failure::lab(Stage::WarmUp, text));
                 }
@@ -99,7 +99,12 @@ impl<'a> Phases<'a> {
                 } if window.is_none() => {
                     window = Some(self.entered.end_window()?);
                 }
-                Event::Phase { .. } | Event::Interval { .. } => {}
+                Event::Phase { .. } | Event::Interval { .. } | Event::IntervalPart { .. } => {}
+                Event::Part { .. } => {
+                    let text =
+                        "the generator ended with a part of a load, where it was asked for a whole one";
+                    return Err(Failure::lab(Stage::Measure, text));
+                }
                 Event::Recording { recording } => {
                     let window = match window {
                         Some(window) => window,
@@ -163,7 +168,10 @@ impl<'a> Phases<'a> {
                 response_time_ns_p99: interval.response_time_ns_p99,
                 errors: interval.errors,
             }),
-            Event::Recording { .. } | Event::Failed { .. } => {}
+            Event::IntervalPart { .. }
+            | Event::Part { .. }
+            | Event::Recording { .. }
+            | Event::Failed { .. } => {}
         }
     }
 }

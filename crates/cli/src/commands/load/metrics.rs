@@ -78,7 +78,11 @@ impl Metrics {
                 figures.errors += interval.errors;
                 figures.last = Some(*interval);
             }
-            Event::Recording { .. } | Event::Failed { .. } => {}
+            // Nobody asks one of several workers for its figures: it says them itself.
+            Event::IntervalPart { .. }
+            | Event::Part { .. }
+            | Event::Recording { .. }
+            | Event::Failed { .. } => {}
         }
     }
 

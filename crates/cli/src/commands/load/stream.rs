@@ -1,5 +1,5 @@
 //! The form in which another process asks for a load: a job as one JSON line on standard input, then commands; events as
-//! JSON lines on standard output.
+//! JSON lines on standard output. A job that is a share of a larger load ends with a part, every other one with a recording.
 
 use super::told;
 use crate::exit::{Exit, bad_input};
@@ -26,21 +26,28 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let mut on_event = |event: Event| write(&event, &mut broken);
     // A search that finds no rate is the service's fault, too.
     let fault = Cell::new(Fault::Service);
-    let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
-        prony_engine::run(job, on_event, commands).map_err(|error| {
-            fault.set(fault_of(&error));
-            told(error)
-        })
+    let explained = |error| {
+        fault.set(fault_of(&error));
+        told(error)
     };
-    let result = match &job.search {
-        None => load(&job, &mut on_event, &commands),
-        Some(search) => search_and_measure(&job, search, &load, &mut on_event, &commands),
+    let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
+        prony_engine::run(job, on_event, commands).map_err(explained)
+    };
+    let whole = |recording| Event::Recording {
+        recording: Box::new(recording),
+    };
+    let result = match (&job.share, &job.search) {
+        (None, None) => load(&job, &mut on_event, &commands).map(whole),
+        (None, Some(search)) => search_and_measure(&job, search, &load, &mut on_event, &commands).map(whole),
+        (Some(_), None) => prony_engine::run_part(&job, &mut on_event, &commands)
+            .map(|part| Event::Part { part: part.encode() })
+            .map_err(explained),
+        (Some(_), Some(_)) => Err(bad_input(anyhow::anyhow!(
+            "a share of a load whose rate is searched for: whoever divides the load searches, and tells the workers a rate"
+        ))),
     };
     match result {
-        Ok(recording) => {
-            let recording = Box::new(recording);
-            write(&Event::Recording { recording }, &mut broken);
-        }
+        Ok(end) => write(&end, &mut broken),
         Err(error) => {
             let reason = error.to_string();
             let fault = fault.get();

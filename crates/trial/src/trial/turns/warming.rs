@@ -60,8 +60,8 @@ fn piece(phases: &mut Phases<'_>, intervals: &mut Vec<Interval>) -> Result<Piece
                 completed += interval.completed;
                 intervals.push(interval);
             }
-            Some(Event::Phase { .. }) | None => {}
-            Some(Event::Recording { .. }) => {
+            Some(Event::Phase { .. } | Event::IntervalPart { .. }) | None => {}
+            Some(Event::Recording { .. } | Event::Part { .. }) => {
                 let text = "the generator ended before the service was warm";
                 return Err(Failure::lab(Stage::WarmUp, text));
             }
