@@ -112,9 +112,9 @@ mod tests {
             service_cpus: None,
         };
         let placement = Placement::on_one_host(&machine(4), "10.0.0.7", wants);
-        let companion = placement.companion.expect("wanted");
+        let companion = placement.companion.clone().expect("wanted");
         for place in [&placement.service, placement.generator(), &companion] {
-            assert_eq!(place.address, "10.0.0.7");
+            assert_eq!(place.address.as_str(), "10.0.0.7");
         }
         assert_eq!(placement.generator().cpus.to_string(), "0");
         assert_eq!(companion.cpus.to_string(), "1");

@@ -40,6 +40,13 @@ impl Member {
         self.remote.is_none()
     }
 
+    /// Whether it is this machine, be it through an agent.
+    pub fn is_on_this_machine(&self) -> bool {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let there = self.remote.as_ref().map(|remote| remote.hello().hostname.clone());
+        there.is_none_or(|there| there.as_deref() == name.as_deref().map(str::trim))
+    }
+
     /// Its prony with further arguments.
     pub fn prony(&self, arguments: &[&str]) -> Vec<String> {
         let arguments = arguments.iter().map(|&word| word.to_owned());

@@ -4,11 +4,13 @@
 //! Without a lab file all roles are on this machine, and nothing here differs from it: [`Lab::here`]. This crate knows no
 //! service, no contract and no trial. Start at [`Lab`]; [`LabFile`] is what people write, [`Generator`] what makes load.
 
+mod connect;
 mod file;
 mod generator;
 mod hosts;
 mod placement;
 
+pub use connect::{Claims, Controller};
 pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};

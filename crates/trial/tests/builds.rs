@@ -3,6 +3,7 @@
 mod common;
 
 use prony_host::Local;
+use prony_lab::{Lab as Hosts, Member};
 use prony_measurement::Stage;
 use prony_plan::{Requirement, Service, System, Toolchain, Version};
 use prony_trial::{Builder, Cancel, Folders, Progress};
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 /// A checkout with one service.
 struct Checkout {
     folder: tempfile::TempDir,
-    host: Local,
+    hosts: Hosts,
     toolchains: BTreeMap<String, Toolchain>,
     cancel: Cancel,
 }
@@ -32,7 +33,12 @@ impl Checkout {
         write("shared.sh", "#!/bin/sh\necho shared");
         Self {
             folder,
-            host: Local::new(vec![common::TOY.into(), "supervise".into()]),
+            hosts: Hosts::here(Member::new(
+                "",
+                Arc::new(Local::new(vec![common::TOY.into(), "supervise".into()])),
+                Vec::new(),
+                PathBuf::new(),
+            )),
             toolchains: BTreeMap::new(),
             cancel: Cancel::new(),
         }
@@ -51,7 +57,7 @@ impl Checkout {
 
     fn builder(&self) -> Builder<'_> {
         let folders = Folders::of(self.folder.path(), &self.folder.path().join("state"));
-        Builder::new(&self.host, &self.toolchains, folders, &self.cancel)
+        Builder::new(&self.hosts, &self.toolchains, folders, &self.cancel)
     }
 
     fn repeated(&self, number: u32, fresh: bool) -> Builder<'_> {
@@ -153,7 +159,7 @@ fn waiting_for_another_build_is_said_and_can_be_ended() {
     )]);
     let impatient = Cancel::new();
     let folders = Folders::of(checkout.folder.path(), &checkout.folder.path().join("state"));
-    let second = Builder::new(&checkout.host, &checkout.toolchains, folders, &impatient);
+    let second = Builder::new(&checkout.hosts, &checkout.toolchains, folders, &impatient);
     let said = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         let first = scope.spawn(|| checkout.builder().build(&service));

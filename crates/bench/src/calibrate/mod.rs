@@ -8,7 +8,6 @@ use crate::clock::now;
 use crate::place::environment;
 use crate::{BenchError, Checkout, Shows, Workbench};
 use instrument::Instrument;
-use prony_host::Host as _;
 use prony_plan::Plan;
 use prony_statistics::{Calibration, Options, machine_name, same_twice};
 use prony_store::Store;

@@ -3,7 +3,6 @@
 use super::{Outcome, Row, not_built};
 use crate::{BenchError, Checkout, Workbench};
 use prony_contract::Contract;
-use prony_host::Host as _;
 use prony_load::Protocol;
 use prony_measurement::ServiceId;
 use prony_plan::{Catalogue, Service};
@@ -41,7 +40,7 @@ pub fn check_services(
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(workbench.host(), &catalogue.toolchains, folders, cancel);
+    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let at_once = builds_at_once(workbench.host().environment().memory_available_bytes);

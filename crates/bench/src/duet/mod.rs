@@ -14,7 +14,6 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{AllBuilt, BenchError, Checkout, Pair, Session, Workbench};
 use prony_contract::Contract;
-use prony_host::Host as _;
 use prony_load::{Load, Protocol};
 use prony_measurement::{RunRecord, ServiceId, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service, WarmUpChoice};
@@ -267,7 +266,7 @@ fn build(
     tell: Tell<'_>,
 ) -> Result<Vec<Built>, BenchError> {
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(workbench.host(), &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
     let one = |service: &Service| {
         tell(&format!("building {}", service.label()));
         let waits = |progress: Progress| {

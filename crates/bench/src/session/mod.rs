@@ -17,7 +17,6 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
 use checks::Checks;
-use prony_host::Host as _;
 use prony_measurement::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service};
 use prony_store::{RunLock, Store};
@@ -75,7 +74,7 @@ impl Session<'_> {
     ) -> Result<(RunRecord, RunEnd), BenchError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
-        let builder = Builder::new(bench.host(), &self.catalogue.toolchains, folders, &bench.cancel);
+        let builder = Builder::new(&bench.lab, &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
             resumed.fits(self, plan, &builder)?;
         }

@@ -4,7 +4,6 @@ use super::Session;
 use super::kept::{builds_of, contracts_of};
 use crate::error::Told as _;
 use crate::{BenchError, clock::now};
-use prony_host::Host as _;
 use prony_measurement::{Environment, RunRecord, Warning, WarningKind};
 use prony_plan::Plan;
 use prony_statistics::{Circumstances, Mismatch, mismatches};

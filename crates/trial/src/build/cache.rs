@@ -4,6 +4,8 @@ use super::{MARK, copy};
 use crate::{Cancel, Failure};
 use prony_measurement::Stage;
 use prony_plan::Service;
+use std::any::Any;
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -46,9 +48,27 @@ pub(super) struct Entry {
 }
 
 /// Keeps the folder of a build as it is: nobody builds anew in it as long as a clone of this lives.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct InUse {
     _lock: Option<Arc<File>>,
+    /// What keeps it so on another host.
+    _keeper: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl InUse {
+    /// A build that somebody else keeps as it is.
+    pub(super) fn kept_by(keeper: impl Any + Send + Sync) -> Self {
+        Self {
+            _lock: None,
+            _keeper: Some(Arc::new(keeper)),
+        }
+    }
+}
+
+impl fmt::Debug for InUse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("InUse")
+    }
 }
 
 impl PartialEq for InUse {
@@ -164,6 +184,7 @@ impl InUse {
     fn of(lock: File) -> Self {
         Self {
             _lock: Some(Arc::new(lock)),
+            _keeper: None,
         }
     }
 }

@@ -6,10 +6,12 @@ mod digest;
 mod queue;
 mod room;
 mod steps;
+mod there;
 mod toolchain;
 
 use crate::{Cancel, Failure, Progress};
-use prony_host::Host;
+use prony_host::{Host, Remote};
+use prony_lab::{Lab, Member};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::{Service, Toolchain};
 use std::collections::BTreeMap;
@@ -19,14 +21,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queue::Queue;
+use serde::{Deserialize, Serialize};
+use there::There;
 
 pub use cache::InUse;
 pub use room::{builds_at_once, room_for};
+pub use there::BuildEvent;
 pub use toolchain::{Found, probe, system};
 
 /// Builds services of a checkout.
 pub struct Builder<'a> {
     host: &'a dyn Host,
+    /// The host of the services, where that is not this machine.
+    there: Option<(&'a Member, &'a Remote)>,
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
     cancel: &'a Cancel,
@@ -55,7 +62,7 @@ pub struct Folders {
 }
 
 /// A built service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Built {
     /// Where it runs.
     pub folder: PathBuf,
@@ -72,6 +79,7 @@ pub struct Built {
     /// How long it took.
     pub took: Duration,
     /// Keeps the folder as it is.
+    #[serde(skip)]
     pub in_use: InUse,
 }
 
@@ -94,15 +102,17 @@ impl Folders {
 }
 
 impl<'a> Builder<'a> {
-    /// A builder.
-    pub const fn new(
-        host: &'a dyn Host,
+    /// A builder of services that run where the lab says.
+    pub fn new(
+        lab: &'a Lab,
         toolchains: &'a BTreeMap<String, Toolchain>,
         folders: Folders,
         cancel: &'a Cancel,
     ) -> Self {
+        let member = lab.service();
         Self {
-            host,
+            host: &*member.host,
+            there: member.remote.as_ref().map(|remote| (member, remote)),
             toolchains,
             folders,
             cancel,
@@ -128,6 +138,10 @@ impl<'a> Builder<'a> {
 
     /// The same; says when it waits for somebody else who builds it.
     pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
+        if let Some(there) = self.there() {
+            let mut built = there.build_all(&[service], &|_| {});
+            return built.remove(&id_of(service)).expect("invariant: each has its result");
+        }
         let began = Instant::now();
         let tools = self
             .tools(service)
@@ -187,6 +201,9 @@ impl<'a> Builder<'a> {
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
     ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+        if let Some(there) = self.there() {
+            return there.build_all(services, watch);
+        }
         let queue = Mutex::new(Queue::of(
             services.iter().map(|&service| (toolchain_of(service), service)),
         ));
@@ -220,6 +237,15 @@ impl<'a> Builder<'a> {
         results
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn there(&self) -> Option<There<'_>> {
+        self.there.map(|(member, remote)| There {
+            member,
+            remote,
+            folders: &self.folders,
+            cancel: self.cancel,
+        })
     }
 
     /// What the machine has of what the service needs.

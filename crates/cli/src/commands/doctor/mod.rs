@@ -57,12 +57,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.install {
         return install::run(&patient, args.yes);
     }
-    let host = Local::new(Vec::new());
+    let host = Arc::new(Local::new(Vec::new()));
     let findings = host.environment().findings;
     if args.json {
         let folders = Folders::of(&checkout.root, &checkout.state());
         let cancel = Cancel::new();
-        let builder = Builder::new(&host, &catalogue.toolchains, folders, &cancel);
+        let lab = Lab::here(Member::new("", host, Vec::new(), folders.logs.clone()));
+        let builder = Builder::new(&lab, &catalogue.toolchains, folders, &cancel);
         print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
         print(&as_text(&patient, &findings))?;

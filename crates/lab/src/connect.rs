@@ -1,0 +1,150 @@
+//! From a lab file to hosts that answer.
+
+use crate::{HostEntry, Lab, LabFile, Member, Way};
+use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Remote, RemoteClaim, Ssh, Topology, Transport};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a controller brings to its lab.
+pub struct Controller {
+    /// Its own machine.
+    pub host: Local,
+    /// The path of its prony.
+    pub program: String,
+    /// Folder of its logs.
+    pub logs: PathBuf,
+    /// What it does, for those who find CPUs taken: `prony run hello`.
+    pub what: String,
+}
+
+/// CPUs of hosts that are claimed until this is dropped.
+#[derive(Debug, Default)]
+pub struct Claims {
+    _claims: Vec<RemoteClaim>,
+}
+
+impl Lab {
+    /// Reaches every host of a lab file, at the same time. `tell` hears what takes long.
+    pub fn connect(file: &LabFile, controller: &Controller, tell: &(dyn Fn(&str) + Sync)) -> Result<Self, HostError> {
+        let reached: Vec<Result<Member, HostError>> = std::thread::scope(|scope| {
+            let each = file.hosts.iter().map(|entry| scope.spawn(|| reach(entry, controller, tell)));
+            // All begin before the first is waited for.
+            let all: Vec<_> = each.collect();
+            let ends = all.into_iter().map(|one| one.join());
+            ends.map(|end| end.expect("invariant: reaching a host does not panic")).collect()
+        });
+        let members: Vec<Member> = reached.into_iter().collect::<Result<_, _>>()?;
+        let place = |name: &str| {
+            let found = members.iter().position(|member| member.name == name);
+            found.expect("invariant: a lab file names hosts that it has")
+        };
+        let roles = &file.roles;
+        let workers = roles.load.iter().map(|name| place(name)).collect();
+        let (service, companion) = (place(&roles.service), place(&roles.companion));
+        Self::of(members, service, companion, workers).within_reach()
+    }
+
+    /// What listens on the loopback of one host is reached by none of the others.
+    fn within_reach(self) -> Result<Self, HostError> {
+        let alone = self.members().len() == 1 || self.members().iter().all(Member::is_on_this_machine);
+        let of_roles = [self.service(), self.companion()];
+        match of_roles.into_iter().find(|member| member.host.address().starts_with("127.")) {
+            Some(member) if !alone => Err(HostError::There {
+                host: member.name.clone(),
+                text: format!(
+                    "its address for the others of the lab is not known: write `address = \"…\"` under [host.{}]",
+                    member.name
+                ),
+            }),
+            _ => Ok(self),
+        }
+    }
+
+    /// Claims the CPUs of every other host for this run. Where another run has them, its name is in the error.
+    pub fn claim(&self) -> Result<Claims, HostError> {
+        let remotes = self.members().iter().filter_map(|member| Some((member, member.remote.as_ref()?)));
+        let claims = remotes.map(|(member, remote)| remote.claim(&member.topology.cpus()));
+        Ok(Claims {
+            _claims: claims.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Why a host is lost, if one is.
+    pub fn lost(&self) -> Option<HostError> {
+        let mut remotes = self.members().iter().filter_map(|member| member.remote.as_ref());
+        remotes.find_map(Remote::lost)
+    }
+}
+
+fn reach(entry: &HostEntry, controller: &Controller, tell: &(dyn Fn(&str) + Sync)) -> Result<Member, HostError> {
+    let binary = entry.program.clone();
+    let transport: Box<dyn Transport> = match &entry.way {
+        Way::Here => return here(entry, controller),
+        Way::Pipe => {
+            let program = binary.map_or_else(|| OsString::from(&controller.program), OsString::from);
+            Box::new(Pipe::new(vec![program, "agent".into()]))
+        }
+        Way::Ssh { destination, command } => Box::new(Ssh {
+            command: command.clone(),
+            binary,
+            ..Ssh::new(destination.clone())
+        }),
+    };
+    let connect = Connect {
+        address: entry.address.clone(),
+        ..Connect::to(&entry.name, &controller.what)
+    };
+    let told = std::sync::Once::new();
+    let remote = Remote::connect(&connect, &*transport, &|progress| {
+        told.call_once(|| {
+            let mib = progress.total >> 20;
+            tell(&format!("{}: bringing prony there ({mib} MiB)", entry.name));
+        });
+    })?;
+    let program = remote.hello().binary.clone().unwrap_or_else(|| PathBuf::from("prony"));
+    let member = Member {
+        remote: Some(remote.clone()),
+        ..Member::new(&entry.name, Arc::new(remote), vec![text(&program)], PathBuf::from("logs"))
+    };
+    confined(member, &entry.cpus)
+}
+
+fn here(entry: &HostEntry, controller: &Controller) -> Result<Member, HostError> {
+    let host = controller.host.clone();
+    let host = match &entry.address {
+        Some(address) => host.at(address.clone()),
+        None => host,
+    };
+    let program = vec![controller.program.clone()];
+    let member = Member::new(&entry.name, Arc::new(host), program, controller.logs.clone());
+    confined(member, &entry.cpus)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A host of which only these CPUs are used.
+fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
+    let has = member.topology.cpus();
+    if let Some(missing) = cpus.as_slice().iter().find(|cpu| !has.as_slice().contains(cpu)) {
+        return Err(HostError::There {
+            host: member.name.clone(),
+            text: format!("it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the lab file"),
+        });
+    }
+    if !cpus.is_empty() {
+        member.topology = only(&member.topology, cpus);
+    }
+    Ok(member)
+}
+
+fn only(topology: &Topology, cpus: &Cpus) -> Topology {
+    let part = |core: &prony_host::Core| prony_host::Core {
+        cpus: core.cpus.iter().copied().filter(|cpu| cpus.as_slice().contains(cpu)).collect(),
+        ..core.clone()
+    };
+    let cores = topology.cores.iter().map(part).filter(|core| !core.cpus.is_empty());
+    Topology { cores: cores.collect() }
+}
