@@ -5,7 +5,7 @@ mod common;
 mod skip;
 
 use common::{Toy, alive, until};
-use prony_host::{AttachSpec, Attached, Cpus, Host as _, Process};
+use prony_host::{AttachSpec, Attached, Cpus, Process};
 use std::path::PathBuf;
 use std::time::Duration;
 

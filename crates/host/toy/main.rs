@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["supervise"] => prony_host::supervise().expect("supervised"),
         ["agent", hash @ ..] => agent(hash.last().copied()),
+        ["control", mark, ssh @ ..] => control(mark, ssh),
         ["wait"] => wait(),
         ["exit", code] => return ExitCode::from(code.parse::<u8>().expect("a code")),
         ["say", lines @ ..] => say(lines),
@@ -199,28 +200,54 @@ fn echo() {
     }
 }
 
+/// A controller of an agent, on this machine or, with a host and the words of ssh, on another: starts a tree through it and
+/// waits to be killed.
+fn control(mark: &str, ssh: &[&str]) {
+    let own = std::env::current_exe().expect("a path");
+    let connect = prony_host::Connect::to("there", "a toy");
+    let remote = if let [host, words @ ..] = ssh {
+        let mut ssh = prony_host::Ssh::new(*host);
+        ssh.command = words.iter().map(|&word| word.to_owned()).collect();
+        prony_host::Remote::connect(&connect, &ssh, &|_| {})
+    } else {
+        let mut pipe = prony_host::Pipe::new(vec![own.clone().into(), "agent".into()]);
+        let cache = std::path::Path::new(mark).join("cache");
+        pipe.environment = vec![("PRONY_CACHE".into(), cache.into())];
+        prony_host::Remote::connect(&connect, &pipe, &|_| {})
+    };
+    let remote = remote.expect("connected");
+    let spec = tree_spec(&own, mark);
+    let _process = prony_host::Host::start(&remote, &spec).expect("started");
+    println!("ready");
+    park();
+}
+
+fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
+    prony_host::ProcessSpec {
+        name: "tree".to_owned(),
+        command: vec![own.display().to_string(), "tree".to_owned()],
+        folder: mark.into(),
+        environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),
+        cpus: prony_host::Cpus::default(),
+        supervisor_cpus: prony_host::Cpus::default(),
+        limits: prony_host::Limits::default(),
+        isolation: prony_host::Isolation::WherePossible,
+        network: None,
+        stdio: prony_host::Stdio::Logged,
+        log: std::path::Path::new(mark).join("log"),
+        log_bytes: 4_096,
+        grace: Duration::from_millis(50),
+        sample_every: Some(Duration::from_millis(10)),
+    }
+}
+
 /// A caller of supervisors: starts trees and stops them, until it is killed.
 fn drive(mark: &str, groups: bool) {
     let own = std::env::current_exe().expect("a path");
     let host = prony_host::Local::new(vec![own.clone().into(), "supervise".into()]);
     let host = if groups { host } else { host.without_groups() };
     loop {
-        let spec = prony_host::ProcessSpec {
-            name: "tree".to_owned(),
-            command: vec![own.display().to_string(), "tree".to_owned()],
-            folder: mark.into(),
-            environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),
-            cpus: prony_host::Cpus::default(),
-            supervisor_cpus: prony_host::Cpus::default(),
-            limits: prony_host::Limits::default(),
-            isolation: prony_host::Isolation::WherePossible,
-            network: None,
-            stdio: prony_host::Stdio::Logged,
-            log: std::path::Path::new(mark).join("log"),
-            log_bytes: 4_096,
-            grace: Duration::from_millis(50),
-            sample_every: Some(Duration::from_millis(10)),
-        };
+        let spec = tree_spec(&own, mark);
         let process = prony_host::Host::start(&host, &spec).expect("started");
         std::thread::sleep(Duration::from_millis(200));
         drop(process);

@@ -1,0 +1,59 @@
+//! What an agent and its controller read: however it is cut, the same comes out, and nothing of it breaks the reader.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prony_host::wire::{Answer, Entry, Greeting, Hello, Inbox, Item, Notice, Request, Welcome};
+
+/// The items, and whether they end with an error.
+fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String>) {
+    let (mut inbox, mut items) = (Inbox::default(), Vec::new());
+    for piece in pieces {
+        inbox.push(piece);
+        loop {
+            match inbox.next() {
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => break,
+                Err(error) => return (items, Some(error.to_string())),
+            }
+        }
+    }
+    (items, None)
+}
+
+fn parse(json: &[u8]) {
+    if let Ok(request) = serde_json::from_slice::<Request>(json) {
+        let again = serde_json::to_vec(&request).expect("what was read can be written");
+        assert_eq!(
+            serde_json::from_slice::<Request>(&again).expect("and read again"),
+            request
+        );
+    }
+    let _ = serde_json::from_slice::<Answer>(json);
+    let _ = serde_json::from_slice::<Hello>(json);
+    let _ = serde_json::from_slice::<Welcome>(json);
+    let _ = serde_json::from_slice::<Notice>(json);
+    let _ = serde_json::from_slice::<Entry>(json);
+}
+
+fuzz_target!(|input: &[u8]| {
+    // The first byte says how long the pieces are.
+    let Some((&size, input)) = input.split_first() else {
+        return;
+    };
+    let whole = read(std::iter::once(input));
+    assert_eq!(read(input.chunks(usize::from(size).max(1))), whole);
+    for item in &whole.0 {
+        if let Item::Message { json, .. } = item {
+            parse(json);
+        }
+    }
+    parse(input);
+    let mut greeting = Greeting::default();
+    for piece in input.chunks(usize::from(size).max(1)) {
+        if !matches!(greeting.push(piece), Ok(None)) {
+            break;
+        }
+    }
+    let _ = greeting.junk();
+});

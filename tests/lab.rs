@@ -1,0 +1,284 @@
+//! Hosts with OpenSSH on this machine: each in namespaces of its own for network, mounts, processes and name. Their network
+//! is theirs alone, so nothing listens on this machine. All of it ends with the test, however that ends: each namespace
+//! lives as long as its first process, and that one as long as its input, which the test holds.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where the server of OpenSSH is; it wants to be started by its whole path.
+const SSHD: &str = "/usr/sbin/sshd";
+/// Time for a host to answer.
+const READY: Duration = Duration::from_secs(30);
+
+/// Hosts `h1`, `h2`, … and a switch between them, at which the controller is, too.
+pub(crate) struct Lab {
+    folder: tempfile::TempDir,
+    switch: Holder,
+    hosts: Vec<Holder>,
+}
+
+/// The first process of a namespace.
+struct Holder(Child);
+
+impl Holder {
+    fn net(&self) -> String {
+        format!("/proc/{}/ns/net", self.0.id())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Why no lab can be made here; `None`: one can.
+pub(crate) fn without_labs() -> Option<String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("only root can make hosts in namespaces".to_owned());
+    }
+    if !Path::new(SSHD).exists() {
+        return Some("there is no sshd (apt-get install openssh-server)".to_owned());
+    }
+    for (tool, package) in [
+        ("ssh", "openssh-client"),
+        ("ssh-keygen", "openssh-client"),
+        ("ip", "iproute2"),
+        ("unshare", "util-linux"),
+        ("nsenter", "util-linux"),
+    ] {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        if !std::env::split_paths(&path).any(|folder| folder.join(tool).exists()) {
+            return Some(format!("there is no `{tool}` (apt-get install {package})"));
+        }
+    }
+    let tried = Command::new("unshare")
+        .args(["--net", "--mount", "--pid", "--fork", "true"])
+        .output();
+    (!tried.is_ok_and(|tried| tried.status.success())).then(|| "no namespaces can be made here".to_owned())
+}
+
+impl Lab {
+    /// So many hosts, of which each runs `prepare` first.
+    pub(crate) fn new(hosts: usize, prepare: &str) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("prony-lab-")
+            .tempdir()
+            .expect("a folder");
+        let switch = hold(Command::new("unshare").args(["--net", "cat"]));
+        let mut lab = Self {
+            folder,
+            switch,
+            hosts: Vec::new(),
+        };
+        lab.inside("ip link set lo up");
+        lab.inside("ip link add br0 type bridge");
+        lab.inside("ip address add 10.79.0.1/24 dev br0");
+        lab.inside("ip link set br0 up");
+        for key in ["id", "stranger"] {
+            lab.key(key);
+        }
+        for number in 1..=hosts {
+            lab.add(number, prepare);
+        }
+        lab.configure();
+        for number in 1..=hosts {
+            let name = format!("h{number}");
+            let deadline = Instant::now() + READY;
+            while !lab.run(&name, "true").status.success() {
+                let said = fs::read_to_string(lab.path(&format!("{name}.log")));
+                assert!(Instant::now() < deadline, "{name} never answers: {said:?}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        lab
+    }
+
+    fn add(&mut self, number: usize, prepare: &str) {
+        let (name, address) = (format!("h{number}"), address(number));
+        for folder in ["home", "bin", "locks"] {
+            fs::create_dir_all(self.of(&name, folder)).expect("made");
+        }
+        self.key(&format!("{name}.key"));
+        let (home, bin, locks) = (
+            self.of(&name, "home"),
+            self.of(&name, "bin"),
+            self.of(&name, "locks"),
+        );
+        let (log, config) = (
+            self.path(&format!("{name}.log")),
+            self.path(&format!("{name}.conf")),
+        );
+        let settings = format!(
+            "ListenAddress {address}\nPort 22\nHostKey {key}\nPidFile none\nAuthorizedKeysFile {id}\nStrictModes no\nUsePAM no\n\
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n\
+             SetEnv HOME={home} PATH={bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin PRONY_LOCKS={locks}\n",
+            key = self.path(&format!("{name}.key")).display(),
+            id = self.path("id.pub").display(),
+            home = home.display(),
+            bin = bin.display(),
+            locks = locks.display(),
+        );
+        fs::write(&config, settings).expect("written");
+        // Its first process waits for the network, starts the server, and ends with its input.
+        let script = format!(
+            "hostname {name}; mount -t tmpfs tmpfs /run; mkdir /run/sshd; ip link set lo up; \
+             until ip address show eth0 2>/dev/null | grep -q {address}; do sleep 0.02; done; \
+             export HOME={home}; {prepare}\n {SSHD} -D -e -f {config} & exec cat",
+            home = home.display(),
+            config = config.display(),
+        );
+        let log = fs::File::create(log).expect("made");
+        let holder = hold(
+            Command::new("unshare")
+                .args(["--net", "--mount", "--uts", "--pid", "--propagation", "private"])
+                .args(["--fork", "--kill-child", "--mount-proc", "sh", "-c", &script])
+                .stdout(log.try_clone().expect("a copy"))
+                .stderr(log),
+        );
+        let pids = (self.switch.0.id(), holder.0.id());
+        run(&format!(
+            "ip link add {name} netns {} type veth peer name eth0 netns {}",
+            pids.0, pids.1
+        ));
+        self.inside(&format!("ip link set {name} master br0 up"));
+        run(&format!("nsenter --net={} ip link set eth0 up", holder.net()));
+        run(&format!(
+            "nsenter --net={} ip address add {address}/24 dev eth0",
+            holder.net()
+        ));
+        self.hosts.push(holder);
+    }
+
+    fn configure(&self) {
+        let mut known = String::new();
+        for number in 1..=self.hosts.len() {
+            let key = fs::read_to_string(self.path(&format!("h{number}.key.pub"))).expect("a key");
+            known.push_str(&format!("{} {key}", address(number)));
+        }
+        fs::write(self.path("known_hosts"), known).expect("written");
+        self.config("config", "id", "known_hosts");
+    }
+
+    /// A configuration of ssh with another key or other known hosts.
+    pub(crate) fn config(&self, name: &str, key: &str, known: &str) {
+        let mut text = String::new();
+        for number in 1..=9 {
+            text.push_str(&format!("Host h{number}\n  HostName {}\n", address(number)));
+        }
+        text.push_str(&format!(
+            "Host *\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile {}\n  \
+             GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n",
+            self.path(key).display(),
+            self.path(known).display()
+        ));
+        fs::write(self.path(name), text).expect("written");
+    }
+
+    fn key(&self, name: &str) {
+        let path = self.path(name);
+        run(&format!(
+            "ssh-keygen -q -t ed25519 -N  -C test -f {}",
+            path.display()
+        ));
+    }
+
+    /// A file of the lab.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A folder of a host: `home`, or `bin`, which comes first in its PATH.
+    pub(crate) fn of(&self, host: &str, folder: &str) -> PathBuf {
+        self.path(host).join(folder)
+    }
+
+    /// A program of a host, before all others of this name.
+    pub(crate) fn program(&self, host: &str, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.of(host, "bin").join(name);
+        fs::write(&path, script).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("allowed");
+    }
+
+    /// The words of ssh in the controller's network, with this configuration.
+    pub(crate) fn ssh_with(&self, config: &str) -> Vec<String> {
+        let net = format!("--net={}", self.switch.net());
+        let config = self.path(config).display().to_string();
+        ["nsenter", &net, "ssh", "-F", &config]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    /// The words of ssh that reach every host.
+    pub(crate) fn ssh(&self) -> Vec<String> {
+        self.ssh_with("config")
+    }
+
+    /// Runs a command on a host, over a connection of its own.
+    pub(crate) fn run(&self, host: &str, command: &str) -> Output {
+        let words = self.ssh();
+        Command::new(&words[0])
+            .args(&words[1..])
+            .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", host, command])
+            .stdin(Stdio::null())
+            .output()
+            .expect("ssh runs")
+    }
+
+    /// Lets nothing through to a host and from it: nobody is told.
+    pub(crate) fn cut(&self, host: &str) {
+        self.inside(&format!("ip link set {host} type bridge_slave state 0"));
+    }
+
+    /// Lets all through again.
+    pub(crate) fn mend(&self, host: &str) {
+        self.inside(&format!("ip link set {host} type bridge_slave state 3"));
+    }
+
+    /// Switches a host off, at once.
+    pub(crate) fn switch_off(&mut self, number: usize) {
+        let holder = &mut self.hosts[number - 1];
+        holder.0.kill().expect("killed");
+        holder.0.wait().expect("waited for");
+    }
+
+    /// Runs a command in the controller's network.
+    fn inside(&self, command: &str) {
+        run(&format!("nsenter --net={} {command}", self.switch.net()));
+    }
+}
+
+/// The address of a host.
+pub(crate) fn address(number: usize) -> String {
+    format!("10.79.0.1{number}")
+}
+
+/// Starts the first process of a namespace and waits until it is in it.
+fn hold(command: &mut Command) -> Holder {
+    let holder = Holder(command.stdin(Stdio::piped()).spawn().expect("unshare runs"));
+    let own = fs::read_link("/proc/self/ns/net").expect("a namespace");
+    let deadline = Instant::now() + READY;
+    while fs::read_link(holder.net()).is_ok_and(|net| net == own) {
+        assert!(Instant::now() < deadline, "it never gets a network of its own");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    holder
+}
+
+/// Runs a command, whose words are divided by one space each.
+fn run(command: &str) {
+    let words: Vec<&str> = command.split(' ').collect();
+    let output = Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .expect("it runs");
+    if !output.status.success() {
+        let _ = std::io::stderr().write_all(&output.stderr);
+        panic!("`{command}` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
