@@ -1,7 +1,8 @@
 //! The CPUs of this machine, claimed for one run at a time: who has to wait for them, or is refused.
 
 use crate::BenchError;
-use prony_host::{Cpus, Held, Host as _, Local, Locks, NotLocked};
+use prony_host::{Cpus, Held, Host as _, HostError, Local, Locks, NotLocked};
+use prony_lab::{Claims, Lab};
 use prony_trial::Cancel;
 use std::time::Duration;
 
@@ -25,6 +26,33 @@ impl Claim {
         }
         tell("no folder for locks can be written: nothing keeps other runs of prony from these CPUs");
         Ok(Held::default())
+    }
+
+    /// Claims the CPUs of the other hosts of a lab.
+    pub(crate) fn take_there(
+        &self,
+        lab: &Lab,
+        cancel: &Cancel,
+        tell: &dyn Fn(&str),
+    ) -> Result<Claims, BenchError> {
+        let mut told = false;
+        loop {
+            match lab.claim() {
+                Err(error @ HostError::Taken { .. }) if self.waits => {
+                    if !std::mem::replace(&mut told, true) {
+                        tell(&format!("waiting: {error}"));
+                    }
+                }
+                Err(error @ HostError::Taken { .. }) => return Err(BenchError::Input(error.to_string())),
+                Err(error) => return Err(error.into()),
+                Ok(claims) => return Ok(claims),
+            }
+            if cancel.is_asked() {
+                let text = "ended while waiting for the CPUs of a host".to_owned();
+                return Err(BenchError::Interrupted(text));
+            }
+            std::thread::sleep(AGAIN);
+        }
     }
 
     fn take_of(

@@ -29,7 +29,7 @@ pub use error::BenchError;
 pub use judge::{Verdict, is_measured, strictly};
 pub use objective::{duration, missed_by};
 pub use pair::{Pair, compare_side_by_side};
-pub use place::{is_free, machine};
+pub use place::{is_free, machine, machine_of};
 pub use session::{
     AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, service_infos, summary, wished_precision,
 };

@@ -2,6 +2,7 @@
 
 use crate::BenchError;
 use prony_host::{Host as _, Local};
+use prony_lab::Lab;
 use prony_measurement::Environment;
 use prony_plan::{Address, Machine};
 use std::net::TcpListener;
@@ -19,6 +20,21 @@ pub fn machine() -> Machine {
         memory_bytes: environment.memory_bytes,
         open_files: environment.open_files_limit,
         local_ports: local_ports(),
+    }
+}
+
+/// What a lab has: of its service's host what a service uses, of its workers what connections need.
+pub fn machine_of(lab: &Lab) -> Machine {
+    let service = lab.service();
+    let environment = service.host.environment();
+    let limits = lab.workers().map(|worker| worker.host.environment().open_files_limit);
+    let is_here = lab.workers().all(prony_lab::Member::is_here);
+    Machine {
+        cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),
+        memory_bytes: environment.memory_bytes,
+        open_files: limits.sum(),
+        // Of another host nobody knows; there it shows under load, and is named.
+        local_ports: local_ports().filter(|_| is_here),
     }
 }
 

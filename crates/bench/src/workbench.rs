@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Claim};
 use prony_host::{Held, Host, Isolation, Local, writable};
-use prony_lab::{Lab, Member, ProcessGenerator};
+use prony_lab::{Claims, Controller, Lab, LabFile, Member, ProcessGenerator};
 use prony_trial::{Bench, Cancel, NoiseLimits, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Workbench {
     /// The path of this binary.
     pub program: String,
     claim: Claim,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<(Held, Claims)>>,
 }
 
 impl Workbench {
@@ -39,7 +39,7 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
-        let host = Local::new(vec![OsString::from(program), OsString::from("supervise")]);
+        let host = local(program);
         let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
             generator: ProcessGenerator::new(lab.clone()),
@@ -70,6 +70,20 @@ impl Workbench {
         &*self.lab.service().host
     }
 
+    /// The same on the hosts of a lab file, where one is given; `tell` hears what takes long.
+    pub fn in_lab(mut self, file: Option<&LabFile>, tell: &(dyn Fn(&str) + Sync)) -> Result<Self, BenchError> {
+        let Some(file) = file else { return Ok(self) };
+        let controller = Controller {
+            host: local(&self.program),
+            program: self.program.clone(),
+            logs: self.lab.service().logs.clone(),
+            what: self.claim.what.clone(),
+        };
+        self.lab = Lab::connect(file, &controller, tell)?;
+        self.generator = ProcessGenerator::new(self.lab.clone());
+        Ok(self)
+    }
+
     /// The same, which claims its CPUs in these words before it measures.
     #[must_use]
     pub fn claiming(mut self, claim: Claim) -> Self {
@@ -81,10 +95,9 @@ impl Workbench {
     pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), BenchError> {
         let mut held = self.held.lock().expect("invariant: nobody panics with it");
         if held.is_none() {
-            *held = Some(
-                self.claim
-                    .take(&self.host().topology().cpus(), &self.cancel, tell)?,
-            );
+            let here = self.claim.take(&self.lab.cpus_here(), &self.cancel, tell)?;
+            let there = self.claim.take_there(&self.lab, &self.cancel, tell)?;
+            *held = Some((here, there));
         }
         Ok(())
     }
@@ -112,4 +125,9 @@ impl Workbench {
             cancel: &self.cancel,
         }
     }
+}
+
+/// This machine; what it starts is looked after by the same binary.
+fn local(program: &str) -> Local {
+    Local::new(vec![OsString::from(program), OsString::from("supervise")])
 }

@@ -28,6 +28,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Agent(commands::agent::Args),
     Backend(commands::backend::Args),
+    Build(commands::build::Args),
     Check(Box<commands::check::Args>),
     Calibrate(commands::calibrate::Args),
     Call(Box<commands::call::Args>),
@@ -38,6 +39,9 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
     Init(commands::init::Args),
+    Lab(commands::lab::Args),
+    #[command(hide = true)]
+    Link(commands::link::Args),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
     Man(commands::man::Args),
@@ -56,6 +60,7 @@ impl Command {
         match self {
             Self::Agent(args) => commands::agent::run(args),
             Self::Backend(args) => commands::backend::run(&args),
+            Self::Build(args) => commands::build::run(&args),
             Self::Check(args) => commands::check::run(&args),
             Self::Calibrate(args) => commands::calibrate::run(&args),
             Self::Call(args) => commands::call::run(&args),
@@ -66,6 +71,8 @@ impl Command {
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::Duet(args) => commands::duet::run(&args),
             Self::Init(args) => commands::init::run(&args),
+            Self::Lab(args) => commands::lab::run(&args),
+            Self::Link(args) => commands::link::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
             Self::Man(args) => commands::man::run(&args, Arguments::command()),

@@ -4,6 +4,7 @@ pub(crate) use prony_bench::Checkout;
 
 use crate::exit::bad_input;
 use prony_bench::Claim;
+use prony_lab::LabFile;
 use prony_store::{Store, StoreError};
 use std::path::PathBuf;
 
@@ -31,6 +32,26 @@ impl ClaimArgs {
             what: format!("prony {}", words.join(" ")),
             waits: self.wait,
         }
+    }
+}
+
+/// On which hosts it is done
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct LabArgs {
+    /// The lab: a file that names hosts and what each is for [default: `lab` of prony.toml, else this machine]
+    #[arg(long, value_name = "FILE", env = "PRONY_LAB")]
+    lab: Option<PathBuf>,
+}
+
+impl LabArgs {
+    /// The lab file, where one is given or the project names one.
+    pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<LabFile>> {
+        let file = match (&self.lab, checkout) {
+            (Some(file), _) => Some(file.clone()),
+            (None, Some(checkout)) => checkout.lab()?,
+            (None, None) => None,
+        };
+        file.map(|file| LabFile::read(&file).map_err(bad_input)).transpose()
     }
 }
 

@@ -1,7 +1,8 @@
 //! From a lab file to hosts that answer.
 
 use crate::{HostEntry, Lab, LabFile, Member, Way};
-use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Remote, RemoteClaim, Ssh, Topology, Transport};
+use prony_host::{Connect, Cpus, HostError, Local, Pipe, Remote, RemoteClaim, Ssh, Topology, Transport};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,26 +49,48 @@ impl Lab {
     /// What listens on the loopback of one host is reached by none of the others.
     fn within_reach(self) -> Result<Self, HostError> {
         let alone = self.members().len() == 1 || self.members().iter().all(Member::is_on_this_machine);
-        let of_roles = [self.service(), self.companion()];
-        match of_roles.into_iter().find(|member| member.host.address().starts_with("127.")) {
-            Some(member) if !alone => Err(HostError::There {
-                host: member.name.clone(),
+        let hidden = self.hidden().filter(|_| !alone);
+        match hidden {
+            None => Ok(self),
+            Some(name) => Err(HostError::There {
                 text: format!(
-                    "its address for the others of the lab is not known: write `address = \"…\"` under [host.{}]",
-                    member.name
+                    "its address for the others of the lab is not known: write `address = \"…\"` under [host.{name}]"
                 ),
+                host: name,
             }),
-            _ => Ok(self),
         }
     }
 
-    /// Claims the CPUs of every other host for this run. Where another run has them, its name is in the error.
+    fn hidden(&self) -> Option<String> {
+        let mut listening = [self.service(), self.companion()].into_iter();
+        let hidden = listening.find(|member| member.host.address().starts_with("127."));
+        hidden.map(|member| member.name.clone())
+    }
+
+    /// Claims the CPUs of every other host for this run. Where another run has them, its name is in the error. Hosts that
+    /// are the same machine share a CPU and its claim.
     pub fn claim(&self) -> Result<Claims, HostError> {
-        let remotes = self.members().iter().filter_map(|member| Some((member, member.remote.as_ref()?)));
-        let claims = remotes.map(|(member, remote)| remote.claim(&member.topology.cpus()));
-        Ok(Claims {
-            _claims: claims.collect::<Result<_, _>>()?,
-        })
+        let mut claimed: BTreeSet<(Option<String>, usize)> = BTreeSet::new();
+        let mut claims = Vec::new();
+        for member in self.members().iter().filter(|member| member.is_here()) {
+            let name = hostname();
+            claimed.extend(member.topology.cpus().as_slice().iter().map(|&cpu| (name.clone(), cpu)));
+        }
+        for (member, remote) in self.members().iter().filter_map(|member| Some((member, member.remote.as_ref()?))) {
+            let cpus = member.topology.cpus();
+            let new = cpus.as_slice().iter().copied();
+            let new: Cpus = new.filter(|&cpu| claimed.insert((remote.hello().hostname.clone(), cpu))).collect();
+            if !new.is_empty() {
+                claims.push(remote.claim(&new)?);
+            }
+        }
+        Ok(Claims { _claims: claims })
+    }
+
+    /// The CPUs of the controller's own machine that are used.
+    pub fn cpus_here(&self) -> Cpus {
+        let here = self.members().iter().filter(|member| member.is_here());
+        here.flat_map(|member| member.topology.cpus().as_slice().to_vec()).collect()
     }
 
     /// Why a host is lost, if one is.
@@ -119,6 +142,12 @@ fn here(entry: &HostEntry, controller: &Controller) -> Result<Member, HostError>
     let program = vec![controller.program.clone()];
     let member = Member::new(&entry.name, Arc::new(host), program, controller.logs.clone());
     confined(member, &entry.cpus)
+}
+
+/// The name that this machine gives itself.
+pub(crate) fn hostname() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned())
 }
 
 fn text(path: &Path) -> String {

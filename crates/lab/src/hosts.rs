@@ -1,7 +1,10 @@
 //! The hosts of a run, and what each is for.
 
+use crate::connect::hostname;
 use crate::placement;
 use prony_host::{Host, Placement, Remote, Topology, Wants};
+use prony_measurement::LabHost;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,9 +45,8 @@ impl Member {
 
     /// Whether it is this machine, be it through an agent.
     pub fn is_on_this_machine(&self) -> bool {
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-        let there = self.remote.as_ref().map(|remote| remote.hello().hostname.clone());
-        there.is_none_or(|there| there.as_deref() == name.as_deref().map(str::trim))
+        let there = self.remote.as_ref().map(|remote| &remote.hello().hostname);
+        there.is_none_or(|there| *there == hostname())
     }
 
     /// Its prony with further arguments.
@@ -112,6 +114,30 @@ impl Lab {
     /// Whether all of it is one machine.
     pub fn is_one_host(&self) -> bool {
         self.members.len() == 1
+    }
+
+    /// What this host is for.
+    pub fn roles(&self, member: &Member) -> Vec<String> {
+        let is = |other: &Member| other.name == member.name;
+        let roles = [
+            ("service", is(self.service())),
+            ("load", self.workers().any(is)),
+            ("companion", is(self.companion())),
+        ];
+        let has = roles.into_iter().filter(|(_, has)| *has);
+        has.map(|(role, _)| role.to_owned()).collect()
+    }
+
+    /// What every host is like; empty without a lab file.
+    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
+        let named = self.members.iter().filter(|member| !member.name.is_empty());
+        let host = |member: &Member| LabHost {
+            roles: self.roles(member),
+            address: member.host.address().to_owned(),
+            cpus: member.topology.cpus().as_slice().to_vec(),
+            environment: member.host.environment(),
+        };
+        named.map(|member| (member.name.clone(), host(member))).collect()
     }
 
     /// Which role of a trial runs where, on which CPUs.

@@ -8,9 +8,13 @@ mod connect;
 mod file;
 mod generator;
 mod hosts;
+mod link;
 mod placement;
+mod preflight;
 
 pub use connect::{Claims, Controller};
 pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
+pub use link::{LinkSpeed, measure_link, serve_link};
+pub use preflight::{Finding, HostFound, Link, Preflight, Severity};

@@ -37,6 +37,22 @@ pub struct Environment {
     /// What costs accuracy here.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The hosts of the lab, by name, where there were several; all else here is then said of the service's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, LabHost>,
+}
+
+/// A host of a lab.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabHost {
+    /// What it is for: `service`, `load`, `companion`.
+    pub roles: Vec<String>,
+    /// Where the others of the lab reach it.
+    pub address: String,
+    /// The CPUs of it that prony uses.
+    pub cpus: Vec<usize>,
+    /// Where and with what it runs.
+    pub environment: Environment,
 }
 
 /// The CPUs of a machine.

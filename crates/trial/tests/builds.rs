@@ -10,7 +10,7 @@ use prony_trial::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A checkout with one service.
 struct Checkout {

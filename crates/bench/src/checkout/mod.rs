@@ -30,6 +30,8 @@ pub struct Checkout {
 struct Settings {
     /// The file that keeps the runs, from the project's folder.
     store: Option<PathBuf>,
+    /// The lab file of every run that names none, from the project's folder.
+    lab: Option<PathBuf>,
 }
 
 impl Checkout {
@@ -60,6 +62,11 @@ impl Checkout {
     pub fn store(&self) -> Result<PathBuf, BenchError> {
         let own = self.settings()?.store.map(|store| self.root.join(store));
         Ok(own.unwrap_or_else(|| self.state().join("store.db")))
+    }
+
+    /// The lab file that `prony.toml` names.
+    pub fn lab(&self) -> Result<Option<PathBuf>, BenchError> {
+        Ok(self.settings()?.lab.map(|lab| self.root.join(lab)))
     }
 
     fn settings(&self) -> Result<Settings, BenchError> {

@@ -179,6 +179,7 @@ impl Session<'_> {
         let started_at = now();
         let mut environment = host.environment();
         environment.prony = String::from(env!("CARGO_PKG_VERSION"));
+        environment.hosts = self.workbench.lab.hosts();
         environment.commit = self.checkout.commit();
         environment.runtimes = built
             .values()

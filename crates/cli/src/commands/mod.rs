@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod backend;
+pub(crate) mod build;
 pub(crate) mod calibrate;
 pub(crate) mod call;
 pub(crate) mod capacity;
@@ -12,6 +13,8 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod duet;
 pub(crate) mod init;
+pub(crate) mod lab;
+pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod man;

@@ -46,3 +46,8 @@ fn trip(member: &Member) -> Result<RoundTrip, HostError> {
         received_ns: ago(sample.received),
     })
 }
+
+/// How well the clock of a host is known now, ns.
+pub(crate) fn error_ns(member: &Member) -> Result<u64, HostError> {
+    Ok(of(member)?.error_ns(now_ns()))
+}

@@ -5,6 +5,8 @@ mod fleet;
 mod line;
 mod share;
 
+pub(crate) use clocks::error_ns as clock_error_ns;
+
 use crate::Lab;
 use fleet::Fleet;
 use line::Line;

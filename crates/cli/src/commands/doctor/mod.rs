@@ -7,12 +7,14 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::table;
 use prony_host::{Host as _, Local};
+use prony_lab::{Lab, Member};
 use prony_measurement::Finding;
 use prony_plan::{Catalogue, Plan, Service, Suite, Toolchain, Wishes};
 use prony_trial::{Builder, Cancel, Folders, Found, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Say what this machine lacks for the services, and what costs accuracy here
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! The arguments of `prony run`.
 
-use crate::checkout::{ClaimArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
 use crate::shares::{share, share_above_zero};
 use prony_load::WrittenDuration;
 use prony_plan::{Address, Design, Machine, Wishes};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Build each service this often, without the cache, and spread the rounds over the builds: shows what varies from
     /// build to build
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    builds: Option<u32>,
+    pub(super) builds: Option<u32>,
     /// Stop when every interval is this tight: `2%` is ±2 %
     #[arg(long, value_name = "SHARE", value_parser = share_above_zero)]
     precision: Option<f64>,
@@ -80,6 +80,8 @@ pub(crate) struct Args {
     /// Print the report as JSON; with --dry-run the plan
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) lab: LabArgs,
     #[command(flatten)]
     pub(super) claim: ClaimArgs,
     #[command(flatten)]

@@ -11,10 +11,11 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
 use crate::{signals, variation};
-use prony_bench::{Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, strictly};
+use prony_bench::{Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, machine_of, strictly};
 use prony_host::{Isolation, writable};
+use prony_lab::LabFile;
 use prony_measurement::RunRecord;
-use prony_plan::{Catalogue, Plan, Suite};
+use prony_plan::{Catalogue, Machine, Plan, Suite};
 use prony_report::{Format, render};
 use prony_store::Store;
 use prony_trial::RunEnd;
@@ -25,8 +26,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = checkout.catalogue()?;
     writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
     let store = args.store.open()?;
-    let (plan, resumed) = planned(args, &catalogue, &store)?;
-    if !args.dry_run {
+    let lab = args.lab.read(Some(&checkout))?;
+    if lab.is_some() && args.builds.is_some() {
+        return Err(bad_input(anyhow::anyhow!(
+            "--builds builds on this machine: leave it out where a lab is given"
+        )));
+    }
+    let workbench = match &lab {
+        Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
+        _ => None,
+    };
+    let machine = workbench.as_ref().map_or_else(machine, |bench| machine_of(&bench.lab));
+    let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
+    if !args.dry_run && lab.is_none() {
         is_free(&plan.address)?;
     }
     let mut view = View::new();
@@ -34,15 +46,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.dry_run {
         return dry(args, &plan);
     }
-    let isolation = if args.require_isolation {
-        Isolation::Required
-    } else {
-        Isolation::WherePossible
+    let workbench = match workbench {
+        Some(workbench) => workbench,
+        None => self::workbench(args, &checkout, None)?,
     };
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?
-        .isolated(isolation)
-        .claiming(args.claim.claim())
-        .repeating(!args.keep_disturbed);
     let session = Session {
         checkout: &checkout,
         catalogue: &catalogue,
@@ -57,6 +64,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
     }
     conclude(args, &checkout, &store, (&record, &end), &catalogue)
+}
+
+/// The machine or the lab, as the arguments want it used.
+fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow::Result<Workbench> {
+    let isolation = if args.require_isolation {
+        Isolation::Required
+    } else {
+        Isolation::WherePossible
+    };
+    let workbench = Workbench::of(checkout, &signals::listen()?)?
+        .isolated(isolation)
+        .claiming(args.claim.claim())
+        .repeating(!args.keep_disturbed);
+    Ok(workbench.in_lab(lab, &|text| eprintln!("{text}"))?)
 }
 
 /// The plan, for those who only want to see it; people have seen it by now.
@@ -78,7 +99,11 @@ pub(crate) fn view_of(plan: &Plan) -> Box<dyn Shows> {
 }
 
 /// The plan: of the suite, or of the run that goes on.
-fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<(Plan, Option<Resumed>)> {
+fn planned(
+    args: &Args,
+    (catalogue, machine): (&Catalogue, Machine),
+    store: &Store,
+) -> anyhow::Result<(Plan, Option<Resumed>)> {
     if let Some(wanted) = &args.resume {
         let id = store.find_run(wanted).map_err(bad_input)?;
         if store.run(&id)?.suite == duet::SUITE {
@@ -92,7 +117,7 @@ fn planned(args: &Args, catalogue: &Catalogue, store: &Store) -> anyhow::Result<
     let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));
     let file = catalogue.suite_file(&name).map_err(bad_input)?;
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &args.wishes(machine())).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &args.wishes(machine)).map_err(bad_input)?;
     Ok((plan, None))
 }
 
