@@ -222,7 +222,10 @@ fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
         }
     }
     for source in services.iter().flat_map(|service| service.copies.values()) {
-        copy::file(&root.join(source), &to.join(source))?;
+        // A file of what prony brings along is brought along there, too.
+        if let Ok(inside) = source.strip_prefix(root) {
+            copy::file(source, &to.join(inside))?;
+        }
     }
     let contracts = root.join("contracts");
     if contracts.is_dir() {
