@@ -232,12 +232,12 @@ impl Lab {
 
     /// Lets nothing through to a host and from it: nobody is told.
     pub(crate) fn cut(&self, host: &str) {
-        self.inside(&format!("ip link set {host} type bridge_slave state 0"));
+        self.inside(&format!("ip link set {host} down"));
     }
 
     /// Lets all through again.
     pub(crate) fn mend(&self, host: &str) {
-        self.inside(&format!("ip link set {host} type bridge_slave state 3"));
+        self.inside(&format!("ip link set {host} up"));
     }
 
     /// Switches a host off, at once.

@@ -5,9 +5,7 @@ mod common;
 use common::{TIME, Toy, connected, marked, pipe, until, until_within};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use prony_host::{
-    Connect, Cpus, Host as _, HostError, Pipe, Process as _, Progress, Remote, Stdio, Transport as _,
-};
+use prony_host::{Connect, Cpus, Host as _, HostError, Pipe, Progress, Remote, Stdio, Transport as _};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -214,8 +212,8 @@ fn two_runs_do_not_get_the_same_cpus() {
         held.is_some()
     });
     drop(held);
-    let _held = one.claim(&cpus(&[0])).expect("free");
-    drop(one);
+    let held = one.claim(&cpus(&[0])).expect("free");
+    drop((one, held));
     two.claim(&cpus(&[0])).expect("given back with the connection");
 }
 

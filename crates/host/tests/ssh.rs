@@ -9,7 +9,7 @@ mod skip;
 
 use common::{TIME, Toy, marked, until, until_within};
 use lab::{Lab, address};
-use prony_host::{Connect, Cpus, Host as _, HostError, Process as _, Progress, Remote, Ssh, Stdio};
+use prony_host::{Connect, Cpus, Host as _, HostError, Progress, Remote, Ssh, Stdio};
 use std::cell::Cell;
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Time for a controller to answer the greeting.
 const WELCOME: Duration = Duration::from_mins(1);
+/// Time between two looks whether it has come.
+const SHORT: Duration = Duration::from_millis(200);
 /// Most requests that are worked at.
 const MOST_AT_ONCE: u32 = 256;
 
@@ -112,15 +114,17 @@ impl Session {
     /// Waits for the end and says why it came.
     fn until_end(&self, ended: &Receiver<String>) -> String {
         loop {
-            let (until, lease) = {
+            let (until, lease, welcome) = {
                 let life = self.life();
-                (life.heard + life.lease, life.lease)
+                (life.heard + life.lease, life.lease, life.welcome)
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return format!("nothing came from its controller for {} s", lease.as_secs());
             }
-            match ended.recv_timeout(left) {
+            // The lease is known with the welcome.
+            let sleep = if welcome { left } else { left.min(SHORT) };
+            match ended.recv_timeout(sleep) {
                 Ok(reason) => return reason,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
