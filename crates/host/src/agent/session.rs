@@ -48,11 +48,12 @@ struct Life {
 impl Session {
     /// For a host; `end` ends it, with the reason.
     pub(super) fn new(host: Box<dyn Host>, folders: Folders, end: Sender<String>) -> Self {
+        let (host, link) = (Arc::from(host), Arc::default());
         Self {
-            host: Arc::from(host),
+            processes: Processes::new(&host, &link),
+            host,
             folders,
-            link: Arc::default(),
-            processes: Processes::default(),
+            link,
             claims: Mutex::default(),
             at_work: AtomicU32::new(0),
             life: Mutex::new(Life {
@@ -154,7 +155,7 @@ impl Session {
             self.life().heard = Instant::now();
             inbox.push(&buffer[..length]);
             loop {
-                let taken = match inbox.next() {
+                let taken = match inbox.pop() {
                     Ok(None) => break,
                     Ok(Some(Item::Message { id, json })) => self.hear(id, &json, clocks),
                     Ok(Some(item)) => self.link.take(item),
@@ -203,26 +204,7 @@ impl Session {
                     self.answer(id, &Err(fault));
                 }
             }
-            Request::Start {
-                process,
-                mut spec,
-                streams,
-            } => {
-                spec.folder = self.folders.resolve(&spec.folder);
-                spec.log = self.folders.resolve(&spec.log);
-                let streams = streams.map(|(input, output)| {
-                    (
-                        Incoming::open(&self.link, input),
-                        Outgoing::open(&self.link, output),
-                    )
-                });
-                let begin = Begin::Start(spec, streams);
-                self.processes.begin(id, process, begin, &self.host, &self.link);
-            }
-            Request::Attach { process, spec } => {
-                let begin = Begin::Attach(spec);
-                self.processes.begin(id, process, begin, &self.host, &self.link);
-            }
+            Request::Start { .. } | Request::Attach { .. } => self.begin(id, request),
             Request::Put {
                 to,
                 hash,
@@ -244,6 +226,29 @@ impl Session {
             other => self.work(id, move |session| session.do_it(other)),
         }
         Ok(())
+    }
+
+    /// Begins with a process.
+    fn begin(&self, id: u32, request: Request) {
+        match request {
+            Request::Start {
+                process,
+                mut spec,
+                streams,
+            } => {
+                spec.folder = self.folders.resolve(&spec.folder);
+                spec.log = self.folders.resolve(&spec.log);
+                let streams = streams.map(|(input, output)| {
+                    (
+                        Incoming::open(&self.link, input),
+                        Outgoing::open(&self.link, output),
+                    )
+                });
+                self.processes.begin(id, process, Begin::Start(spec, streams));
+            }
+            Request::Attach { process, spec } => self.processes.begin(id, process, Begin::Attach(spec)),
+            _ => {}
+        }
     }
 
     fn answer(&self, id: u32, said: &Answer) {

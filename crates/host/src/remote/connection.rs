@@ -364,7 +364,7 @@ impl Shared {
         let mut greeted = false;
         loop {
             loop {
-                let item = match inbox.next() {
+                let item = match inbox.pop() {
                     Ok(Some(item)) => item,
                     Ok(None) => break,
                     Err(error) => return self.lose(&format!("its agent speaks in another way: {error}")),
@@ -437,7 +437,10 @@ impl Shared {
         loop {
             // The number is nobody's: the answer shows that the agent lives, and says no more.
             self.link.outbox.send_first(u32::MAX, &beat);
-            match ended.recv_timeout(BEAT.min(self.lease / 4)) {
+            let left = self.lease.saturating_sub(self.state().heard.elapsed());
+            // A moment later it is over, or is not.
+            let sleep = BEAT.min(self.lease / 4).min(left + Duration::from_millis(1));
+            match ended.recv_timeout(sleep) {
                 Err(RecvTimeoutError::Timeout) => {}
                 _ => return,
             }

@@ -71,7 +71,7 @@ impl Transport for Ssh {
         };
         let own = Path::new("/proc/self/exe");
         let binary = self.binary.as_deref().unwrap_or(own);
-        let hash = hash::of_file(binary).map_err(|error| {
+        let hash = hash::of_binary(binary).map_err(|error| {
             failed(format!(
                 "the binary for it, {}, cannot be read: {error}",
                 binary.display()
