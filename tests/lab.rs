@@ -2,8 +2,8 @@
 //! is theirs alone, so nothing listens on this machine. All of it ends with the test, however that ends: each namespace
 //! lives as long as its first process, and that one as long as its input, which the test holds.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ impl Lab {
         let mut known = String::new();
         for number in 1..=self.hosts.len() {
             let key = fs::read_to_string(self.path(&format!("h{number}.key.pub"))).expect("a key");
-            known.push_str(&format!("{} {key}", address(number)));
+            let _ = write!(known, "{} {key}", address(number));
         }
         fs::write(self.path("known_hosts"), known).expect("written");
         self.config("config", "id", "known_hosts");
@@ -168,14 +168,15 @@ impl Lab {
     pub(crate) fn config(&self, name: &str, key: &str, known: &str) {
         let mut text = String::new();
         for number in 1..=9 {
-            text.push_str(&format!("Host h{number}\n  HostName {}\n", address(number)));
+            let _ = writeln!(text, "Host h{number}\n  HostName {}", address(number));
         }
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "Host *\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile {}\n  \
              GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n",
             self.path(key).display(),
             self.path(known).display()
-        ));
+        );
         fs::write(self.path(name), text).expect("written");
     }
 
@@ -232,12 +233,12 @@ impl Lab {
 
     /// Lets nothing through to a host and from it: nobody is told.
     pub(crate) fn cut(&self, host: &str) {
-        self.inside(&format!("ip link set {host} type bridge_slave state 0"));
+        self.inside(&format!("ip link set {host} down"));
     }
 
     /// Lets all through again.
     pub(crate) fn mend(&self, host: &str) {
-        self.inside(&format!("ip link set {host} type bridge_slave state 3"));
+        self.inside(&format!("ip link set {host} up"));
     }
 
     /// Switches a host off, at once.
@@ -277,8 +278,9 @@ fn run(command: &str) {
         .args(&words[1..])
         .output()
         .expect("it runs");
-    if !output.status.success() {
-        let _ = std::io::stderr().write_all(&output.stderr);
-        panic!("`{command}` failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
+    assert!(
+        output.status.success(),
+        "`{command}` failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

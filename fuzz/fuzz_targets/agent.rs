@@ -11,7 +11,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String
     for piece in pieces {
         inbox.push(piece);
         loop {
-            match inbox.next() {
+            match inbox.pop() {
                 Ok(Some(item)) => items.push(item),
                 Ok(None) => break,
                 Err(error) => return (items, Some(error.to_string())),

@@ -5,9 +5,7 @@ mod common;
 use common::{TIME, Toy, connected, marked, pipe, until, until_within};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use prony_host::{
-    Connect, Cpus, Host as _, HostError, Pipe, Process as _, Progress, Remote, Stdio, Transport as _,
-};
+use prony_host::{Connect, Cpus, Host as _, HostError, Pipe, Progress, Remote, Stdio, Transport as _};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -214,8 +212,8 @@ fn two_runs_do_not_get_the_same_cpus() {
         held.is_some()
     });
     drop(held);
-    let _held = one.claim(&cpus(&[0])).expect("free");
-    drop(one);
+    let held = one.claim(&cpus(&[0])).expect("free");
+    drop((one, held));
     two.claim(&cpus(&[0])).expect("given back with the connection");
 }
 
@@ -441,4 +439,56 @@ fn a_login_script_may_say_something_first() {
     pipe.environment = vec![("PRONY_CACHE".into(), cache.path().into())];
     let remote = Remote::connect(&Connect::to("app", "a test"), &pipe, &|_| {}).expect("connected");
     remote.free_port().expect("a port");
+}
+
+/// An agent without a controller that knows the rules.
+#[test]
+fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
+    use prony_host::wire::{Answer, Frame, Inbox, Item, Welcome};
+    let here = folder();
+    let mut channel = pipe(here.path()).open("app", &|_| {}).expect("opened");
+    let welcome = Welcome {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        what: "a test".to_owned(),
+        lease_ms: 60_000,
+    };
+    let mut frames = Vec::new();
+    Frame::write_message(0, &serde_json::to_vec(&welcome).expect("plain data"), &mut frames);
+    Frame::write_message(1, br#"{"request":"dance"}"#, &mut frames);
+    Frame::write_message(
+        2,
+        br#"{"request":"process","process":77,"order":"stop"}"#,
+        &mut frames,
+    );
+    // Of a stream that is not open, and a credit for one that is not: no matter.
+    Frame::write(prony_host::wire::Kind::Data, 99, b"bytes", &mut frames);
+    Frame::write(prony_host::wire::Kind::Credit, 98, &[0, 0, 1, 0], &mut frames);
+    Frame::write_message(3, br#"{"request":"free_port"}"#, &mut frames);
+    channel.output.write_all(&frames).expect("written");
+    let mut inbox = Inbox::default();
+    inbox.push(&channel.rest);
+    let mut answers = std::collections::BTreeMap::new();
+    let mut buffer = [0; 8_192];
+    while answers.len() < 3 {
+        let length = channel.input.read(&mut buffer).expect("read");
+        assert!(length > 0, "it ended");
+        inbox.push(&buffer[..length]);
+        while let Some(item) = inbox.pop().expect("frames") {
+            if let Item::Message { id: id @ 1.., json } = item {
+                answers.insert(id, serde_json::from_slice::<Answer>(&json).expect("an answer"));
+            }
+        }
+    }
+    let said = |id: u32| format!("{:?}", answers[&id]);
+    assert!(
+        said(1).contains("is not known") && said(2).contains("no process 77"),
+        "{answers:?}"
+    );
+    assert!(answers[&3].is_ok());
+    channel.output.write_all(&[255; 100]).expect("written");
+    let mut rest = Vec::new();
+    channel.input.read_to_end(&mut rest).expect("it ends");
+    let rest = String::from_utf8_lossy(&rest).into_owned();
+    assert!(rest.contains("speaks in another way"), "{rest}");
+    until("its folder is gone", || works(here.path()) == 0);
 }

@@ -6,7 +6,7 @@ mod common;
 mod skip;
 
 use common::{Toy, until};
-use prony_host::{Host as _, Network, Process};
+use prony_host::{Network, Process};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{Toy, until};
-use prony_host::Host as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ mod common;
 mod skip;
 
 use common::{Toy, until};
-use prony_host::{Host as _, Isolation, Limits, Process, Why};
+use prony_host::{Isolation, Limits, Process, Why};
 use prony_measurement::WarningKind;
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ mod skip;
 
 use common::{TIME, Toy, marked, until, until_within};
 use lab::{Lab, address};
-use prony_host::{Connect, Cpus, Host as _, HostError, Process as _, Progress, Remote, Ssh, Stdio};
+use prony_host::{Connect, Cpus, Host as _, HostError, Progress, Remote, Ssh, Stdio};
 use std::cell::Cell;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -102,6 +102,20 @@ fn the_binary_is_copied_once_and_everything_works_there() {
         sample.received - sample.sent
     });
     println!("shortest round trip over ssh: {:?}", shortest.min());
+    drop((h1, h2));
+    for host in ["h1", "h2"] {
+        assert_eq!(
+            works(&lab, host),
+            0,
+            "{host}: its folder goes with the connection"
+        );
+    }
+}
+
+#[test]
+fn processes_and_files_are_there_as_they_are_here() {
+    let Some(lab) = lab(2, "") else { return };
+    let (h1, h2) = (connect(&lab, "h1"), connect(&lab, "h2"));
     // What it serves is reached at its address, from the other one.
     let port = h1.free_port().expect("a port");
     let toy = Toy::without_groups();

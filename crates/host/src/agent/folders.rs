@@ -71,7 +71,8 @@ impl Folders {
             .components()
             .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         let below = |folder: &Path| path != folder && path.starts_with(folder);
-        if plain && (below(&self.work) || (below(&self.cache) && !below(&self.cache.join("agent")))) {
+        let of_agents = ["agent", "work"].map(|own| path.starts_with(self.cache.join(own)));
+        if plain && (below(&self.work) || (below(&self.cache) && of_agents == [false, false])) {
             return Ok(path);
         }
         Err(format!(

@@ -100,8 +100,11 @@ fn pin(cpus: &Cpus) -> Result<(), HostError> {
 
 /// The address that a connection of ssh came to: the third word of `SSH_CONNECTION`.
 fn address_of(connection: &str) -> Option<String> {
-    let address: IpAddr = connection.split(' ').nth(2)?.parse().ok()?;
-    Some(address.to_canonical().to_string())
+    let word = connection.split(' ').nth(2)?;
+    // A link-local address has a zone behind it.
+    let (address, zone) = word.split_at(word.find('%').unwrap_or(word.len()));
+    let address: IpAddr = address.parse().ok()?;
+    Some(format!("{}{zone}", address.to_canonical()))
 }
 
 fn hostname() -> Option<String> {
@@ -119,6 +122,10 @@ mod tests {
         assert_eq!(of("10.0.0.1 4711 10.0.0.7 22").as_deref(), Some("10.0.0.7"));
         assert_eq!(of("fd00::1 4711 ::ffff:10.0.0.7 22").as_deref(), Some("10.0.0.7"));
         assert_eq!(of("fd00::1 4711 fd00::7 22").as_deref(), Some("fd00::7"));
+        assert_eq!(
+            of("fe80::1%eth0 4711 fe80::7%eth0 22").as_deref(),
+            Some("fe80::7%eth0")
+        );
         assert_eq!(of(""), None);
         assert_eq!(of("UNKNOWN 65535 UNKNOWN 65535"), None);
     }

@@ -33,8 +33,9 @@ enum Job {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
 pub(super) struct Processes {
+    host: Arc<dyn Host>,
+    link: Arc<Link>,
     table: Mutex<Table>,
 }
 
@@ -46,12 +47,21 @@ struct Table {
 }
 
 impl Processes {
+    /// None yet, on this host; what happens to them is told over this link.
+    pub(super) fn new(host: &Arc<dyn Host>, link: &Arc<Link>) -> Self {
+        Self {
+            host: Arc::clone(host),
+            link: Arc::clone(link),
+            table: Mutex::default(),
+        }
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins in a thread, which answers under this number.
-    pub(super) fn begin(&self, id: u32, number: u32, begin: Begin, host: &Arc<dyn Host>, link: &Arc<Link>) {
+    pub(super) fn begin(&self, id: u32, number: u32, begin: Begin) {
         let mut table = self.table();
         if table.closed {
             return;
@@ -59,15 +69,15 @@ impl Processes {
         let (sender, jobs) = mpsc::channel();
         let keeper = Keeper {
             number,
-            link: Arc::clone(link),
+            host: Arc::clone(&self.host),
+            link: Arc::clone(&self.link),
             told: (None, 0),
         };
         table.running.insert(number, sender.clone());
         table.threads.retain(|thread| !thread.is_finished());
-        let host = Arc::clone(host);
-        table.threads.push(thread::spawn(move || {
-            keeper.run(id, begin, &*host, sender, &jobs)
-        }));
+        table
+            .threads
+            .push(thread::spawn(move || keeper.run(id, begin, sender, &jobs)));
     }
 
     /// Passes an order on.
@@ -116,14 +126,15 @@ pub(super) fn answer(link: &Link, id: u32, answer: &Answer) {
 /// Looks after one process.
 struct Keeper {
     number: u32,
+    host: Arc<dyn Host>,
     link: Arc<Link>,
     /// What the controller knows: how it ended, and how many warnings there are.
     told: (Option<Ending>, usize),
 }
 
 impl Keeper {
-    fn run(mut self, id: u32, begin: Begin, host: &dyn Host, own: Sender<Job>, jobs: &Receiver<Job>) {
-        let mut process = match start(begin, host) {
+    fn run(mut self, id: u32, begin: Begin, own: Sender<Job>, jobs: &Receiver<Job>) {
+        let mut process = match start(begin, &*self.host) {
             Ok(process) => process,
             Err(error) => return answer(&self.link, id, &Err(error.into())),
         };

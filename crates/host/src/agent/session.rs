@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Time for a controller to answer the greeting.
 const WELCOME: Duration = Duration::from_mins(1);
+/// Time between two looks whether it has come.
+const SHORT: Duration = Duration::from_millis(200);
 /// Most requests that are worked at.
 const MOST_AT_ONCE: u32 = 256;
 
@@ -46,11 +48,12 @@ struct Life {
 impl Session {
     /// For a host; `end` ends it, with the reason.
     pub(super) fn new(host: Box<dyn Host>, folders: Folders, end: Sender<String>) -> Self {
+        let (host, link) = (Arc::from(host), Arc::default());
         Self {
-            host: Arc::from(host),
+            processes: Processes::new(&host, &link),
+            host,
             folders,
-            link: Arc::default(),
-            processes: Processes::default(),
+            link,
             claims: Mutex::default(),
             at_work: AtomicU32::new(0),
             life: Mutex::new(Life {
@@ -112,15 +115,17 @@ impl Session {
     /// Waits for the end and says why it came.
     fn until_end(&self, ended: &Receiver<String>) -> String {
         loop {
-            let (until, lease) = {
+            let (until, lease, welcome) = {
                 let life = self.life();
-                (life.heard + life.lease, life.lease)
+                (life.heard + life.lease, life.lease, life.welcome)
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return format!("nothing came from its controller for {} s", lease.as_secs());
             }
-            match ended.recv_timeout(left) {
+            // The lease is known with the welcome.
+            let sleep = if welcome { left } else { left.min(SHORT) };
+            match ended.recv_timeout(sleep) {
                 Ok(reason) => return reason,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
@@ -150,7 +155,7 @@ impl Session {
             self.life().heard = Instant::now();
             inbox.push(&buffer[..length]);
             loop {
-                let taken = match inbox.next() {
+                let taken = match inbox.pop() {
                     Ok(None) => break,
                     Ok(Some(Item::Message { id, json })) => self.hear(id, &json, clocks),
                     Ok(Some(item)) => self.link.take(item),
@@ -199,26 +204,7 @@ impl Session {
                     self.answer(id, &Err(fault));
                 }
             }
-            Request::Start {
-                process,
-                mut spec,
-                streams,
-            } => {
-                spec.folder = self.folders.resolve(&spec.folder);
-                spec.log = self.folders.resolve(&spec.log);
-                let streams = streams.map(|(input, output)| {
-                    (
-                        Incoming::open(&self.link, input),
-                        Outgoing::open(&self.link, output),
-                    )
-                });
-                let begin = Begin::Start(spec, streams);
-                self.processes.begin(id, process, begin, &self.host, &self.link);
-            }
-            Request::Attach { process, spec } => {
-                let begin = Begin::Attach(spec);
-                self.processes.begin(id, process, begin, &self.host, &self.link);
-            }
+            Request::Start { .. } | Request::Attach { .. } => self.begin(id, request),
             Request::Put {
                 to,
                 hash,
@@ -240,6 +226,29 @@ impl Session {
             other => self.work(id, move |session| session.do_it(other)),
         }
         Ok(())
+    }
+
+    /// Begins with a process.
+    fn begin(&self, id: u32, request: Request) {
+        match request {
+            Request::Start {
+                process,
+                mut spec,
+                streams,
+            } => {
+                spec.folder = self.folders.resolve(&spec.folder);
+                spec.log = self.folders.resolve(&spec.log);
+                let streams = streams.map(|(input, output)| {
+                    (
+                        Incoming::open(&self.link, input),
+                        Outgoing::open(&self.link, output),
+                    )
+                });
+                self.processes.begin(id, process, Begin::Start(spec, streams));
+            }
+            Request::Attach { process, spec } => self.processes.begin(id, process, Begin::Attach(spec)),
+            _ => {}
+        }
     }
 
     fn answer(&self, id: u32, said: &Answer) {

@@ -175,17 +175,21 @@ impl Connection {
 
     /// Sends a request and does not wait.
     pub(super) fn send(&self, request: &Request) -> Result<Asked, HostError> {
+        let json = self.json(request)?;
+        let asked = self.expect_answer();
+        self.shared.link.send_message(asked.id, &json);
+        Ok(asked)
+    }
+
+    /// A request that is about to be sent. Where nothing comes any more, nobody is left who could answer it.
+    fn expect_answer(&self) -> Asked {
         let (sender, answer) = mpsc::channel();
         let id = self.number();
-        let json = self.json(request)?;
-        {
-            let mut state = self.shared.state();
-            if state.lost.is_none() {
-                state.waiting.insert(id, sender);
-            }
+        let mut state = self.shared.state();
+        if state.lost.is_none() {
+            state.waiting.insert(id, sender);
         }
-        self.shared.link.send_message(id, &json);
-        Ok(Asked { id, answer })
+        Asked { id, answer }
     }
 
     /// Says something that needs no answer.
@@ -262,18 +266,10 @@ impl Connection {
     }
 
     pub(super) fn clock(&self, within: Duration) -> Result<ClockSample, HostError> {
-        let (sender, answer) = mpsc::channel();
-        let id = self.number();
         let json = self.json(&Request::Clock)?;
-        {
-            let mut state = self.shared.state();
-            if state.lost.is_none() {
-                state.waiting.insert(id, sender);
-            }
-        }
+        let asked = self.expect_answer();
         let sent = Instant::now();
-        self.shared.link.outbox.send_first(id, &json);
-        let asked = Asked { id, answer };
+        self.shared.link.outbox.send_first(asked.id, &json);
         match self.arrived(&asked, "say the time", within)? {
             (
                 received,
@@ -368,7 +364,7 @@ impl Shared {
         let mut greeted = false;
         loop {
             loop {
-                let item = match inbox.next() {
+                let item = match inbox.pop() {
                     Ok(Some(item)) => item,
                     Ok(None) => break,
                     Err(error) => return self.lose(&format!("its agent speaks in another way: {error}")),
@@ -441,7 +437,10 @@ impl Shared {
         loop {
             // The number is nobody's: the answer shows that the agent lives, and says no more.
             self.link.outbox.send_first(u32::MAX, &beat);
-            match ended.recv_timeout(BEAT.min(self.lease / 4)) {
+            let left = self.lease.saturating_sub(self.state().heard.elapsed());
+            // A moment later it is over, or is not.
+            let sleep = BEAT.min(self.lease / 4).min(left + Duration::from_millis(1));
+            match ended.recv_timeout(sleep) {
                 Err(RecvTimeoutError::Timeout) => {}
                 _ => return,
             }

@@ -29,17 +29,16 @@ pub(super) fn put(
 ) -> Result<Sent, HostError> {
     let entries = survey(from).map_err(|(path, error)| read(path, error))?;
     let total = entries.iter().map(|entry| entry.bytes).sum();
-    let (to, hash) = match to {
-        Some(to) => (to.to_owned(), None),
-        None => {
-            let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
-            let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
-            let request = Request::Kept { hash: hash.clone() };
-            if let Some(path) = connection.path(&request, "look into its cache", SOON)? {
-                return Ok(Sent { path, bytes: 0 });
-            }
-            (name, Some(hash))
+    let (to, hash) = if let Some(to) = to {
+        (to.to_owned(), None)
+    } else {
+        let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
+        let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
+        let request = Request::Kept { hash: hash.clone() };
+        if let Some(path) = connection.path(&request, "look into its cache", SOON)? {
+            return Ok(Sent { path, bytes: 0 });
         }
+        (name, Some(hash))
     };
     let stream = connection.number();
     let mut outgoing = Outgoing::open(connection.link(), stream);

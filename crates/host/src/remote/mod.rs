@@ -113,10 +113,15 @@ impl Remote {
         let channel = transport.open(&connect.host, tell)?;
         let (connection, hello) = Connection::greet(connect, channel)?;
         let address = connect.address.clone().or_else(|| hello.address.clone());
+        let address = address.or_else(|| transport.is_local().then(|| HERE.to_owned()));
+        let unknown = || HostError::Unreachable {
+            host: connect.host.clone(),
+            reason: "the way there does not tell its address: give it with `address = …`".to_owned(),
+        };
         Ok(Self {
             connection: Arc::new(connection),
             hello: Arc::new(hello),
-            address: address.unwrap_or_else(|| HERE.to_owned()),
+            address: address.ok_or_else(unknown)?,
         })
     }
 

@@ -108,7 +108,7 @@ impl Decoder {
     }
 
     /// The next frame; `None`: more bytes are needed. After an error nothing that follows means anything.
-    pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn pop(&mut self) -> Result<Option<Frame>, FrameError> {
         let rest = &self.bytes[self.read..];
         let Some((length, rest)) = rest.split_first_chunk::<LENGTH>() else {
             return Ok(None);

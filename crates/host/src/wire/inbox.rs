@@ -58,8 +58,8 @@ impl Inbox {
     }
 
     /// The next item; `None`: more bytes are needed.
-    pub fn next(&mut self) -> Result<Option<Item>, FrameError> {
-        while let Some(frame) = self.frames.next()? {
+    pub fn pop(&mut self) -> Result<Option<Item>, FrameError> {
+        while let Some(frame) = self.frames.pop()? {
             if let Some(item) = self.take(frame)? {
                 return Ok(Some(item));
             }

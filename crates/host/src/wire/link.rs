@@ -33,7 +33,14 @@ struct Arriving {
     held: usize,
     /// Bytes that were read and are not yet allowed anew.
     owed: usize,
-    ended: Option<Option<String>>,
+    end: Option<End>,
+}
+
+/// How a stream ended.
+#[derive(Debug)]
+enum End {
+    Whole,
+    Broken(String),
 }
 
 /// A stream that goes out.
@@ -100,7 +107,7 @@ impl Link {
             },
             Item::End { stream, broken } => {
                 if let Some(arriving) = streams.incoming.get_mut(&stream) {
-                    arriving.ended = Some(broken);
+                    arriving.end = Some(broken.map_or(End::Whole, End::Broken));
                 }
             }
             Item::Credit { stream, bytes } => {
@@ -130,15 +137,15 @@ impl Link {
             if let Some(piece) = arriving.pieces.pop_front() {
                 arriving.held -= piece.len();
                 arriving.owed += piece.len();
-                if arriving.owed >= WINDOW / 4 && arriving.ended.is_none() {
+                if arriving.owed >= WINDOW / 4 && arriving.end.is_none() {
                     let credit = (std::mem::take(&mut arriving.owed) as u32).to_be_bytes();
                     self.send(Kind::Credit, stream, &credit);
                 }
                 return Piece::Bytes(piece);
             }
-            match (&arriving.ended, over) {
-                (Some(None), _) => return Piece::End,
-                (Some(Some(why)), _) => return Piece::Broken(why.clone()),
+            match (&arriving.end, over) {
+                (Some(End::Whole), _) => return Piece::End,
+                (Some(End::Broken(why)), _) => return Piece::Broken(why.clone()),
                 (None, Some(why)) => return Piece::Broken(why),
                 (None, None) => {}
             }
@@ -149,7 +156,7 @@ impl Link {
     /// Nobody reads a stream any more.
     pub(super) fn close_incoming(&self, stream: u32) {
         let gone = self.streams().incoming.remove(&stream);
-        if gone.is_some_and(|gone| gone.ended.is_none()) {
+        if gone.is_some_and(|gone| gone.end.is_none()) {
             self.send(Kind::Refuse, stream, &[]);
         }
     }

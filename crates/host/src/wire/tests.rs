@@ -1,7 +1,6 @@
 use super::*;
 use crate::{
-    AttachSpec, Attached, Cpus, Ending, Isolation, Limits, MachineUsage, ProcessSpec, Stdio, Topology, Usage,
-    Why,
+    AttachSpec, Attached, Cpus, Ending, Isolation, Limits, MachineUsage, ProcessSpec, Stdio, Topology, Why,
 };
 use proptest::prelude::*;
 use serde::Serialize;
@@ -21,7 +20,7 @@ fn items(bytes: &[u8], cuts: &[usize]) -> (Vec<Item>, Option<FrameError>) {
         inbox.push(&bytes[begin..end]);
         begin = end;
         loop {
-            match inbox.next() {
+            match inbox.pop() {
                 Ok(Some(item)) => items.push(item),
                 Ok(None) => break,
                 Err(error) => return (items, Some(error)),
@@ -173,7 +172,7 @@ fn pair() -> (Arc<Link>, Arc<Link>) {
             let (mut inbox, mut buffer) = (Inbox::default(), [0; 8_192]);
             while let Ok(length @ 1..) = read.read(&mut buffer) {
                 inbox.push(&buffer[..length]);
-                while let Some(item) = inbox.next().expect("frames") {
+                while let Some(item) = inbox.pop().expect("frames") {
                     to.take(item).expect("within the rules");
                 }
             }
@@ -208,7 +207,7 @@ fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
     let mut outgoing = Outgoing::open(&here, 1);
     drop(incoming);
     let refused = loop {
-        if let Err(error) = outgoing.write_all(&[0; 100_000]) {
+        if let Err(error) = outgoing.write_all(&vec![0; 100_000]) {
             break error;
         }
     };
@@ -400,7 +399,7 @@ fn answers() -> Vec<Answer> {
             warnings: Vec::new(),
         },
         Reply::Memory { bytes: Some(4_096) },
-        Reply::Usage(Box::new(Usage::default())),
+        Reply::Usage(Box::default()),
         Reply::Stopped(Ending {
             code: None,
             signal: Some(9),

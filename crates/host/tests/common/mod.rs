@@ -25,6 +25,13 @@ impl Toy {
         Self { host, folder }
     }
 
+    pub(crate) fn supervised_by(supervisor: Vec<std::ffi::OsString>) -> Self {
+        Self {
+            host: Box::new(Local::new(supervisor)),
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
     pub(crate) fn without_groups() -> Self {
         Self {
             host: Box::new(local().without_groups()),

@@ -22,6 +22,11 @@ pub trait Transport: Send + Sync {
     /// Reaches an agent on the host, which is called `host` in messages. Brings prony's binary there first where it is not
     /// there; `tell` hears how far it has come. Ends within bounded time.
     fn open(&self, host: &str, tell: &dyn Fn(Progress)) -> Result<Channel, HostError>;
+
+    /// Whether the agent is on this machine, so that loopback leads to its services.
+    fn is_local(&self) -> bool {
+        false
+    }
 }
 
 /// What carries a channel, and ends with it.

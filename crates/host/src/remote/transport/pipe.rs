@@ -32,6 +32,10 @@ impl Pipe {
 }
 
 impl Transport for Pipe {
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn open(&self, host: &str, _: &dyn Fn(Progress)) -> Result<Channel, HostError> {
         let failed = |reason: String| HostError::Unreachable {
             host: host.to_owned(),

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 /// Runs on the host, in whatever shell: looks for the binary by its hash and becomes it; else takes it from its input. In one
 /// line without a quote, a backslash or an exclamation mark, since each shell has its own idea of these.
 const SCRIPT: &str = include_str!("bootstrap.sh");
+/// Time to log in and to say why that fails, when the connection stands or does not.
+const SAYING: Duration = Duration::from_secs(10);
 /// Time for the agent to announce itself when its binary is there.
 const START: Duration = Duration::from_secs(30);
 /// Longest time without progress while the binary is sent.
@@ -69,7 +71,7 @@ impl Transport for Ssh {
         };
         let own = Path::new("/proc/self/exe");
         let binary = self.binary.as_deref().unwrap_or(own);
-        let hash = hash::of_file(binary).map_err(|error| {
+        let hash = hash::of_binary(binary).map_err(|error| {
             failed(format!(
                 "the binary for it, {}, cannot be read: {error}",
                 binary.display()
@@ -82,7 +84,8 @@ impl Transport for Ssh {
                 "`{program}` does not start: {error}; install OpenSSH's client"
             ))
         })?;
-        let first = channel.await_marker(Instant::now() + self.within);
+        // ssh itself knows best why it does not get there, so it may say so first.
+        let first = channel.await_marker(Instant::now() + self.within + SAYING);
         let first = first.map_err(|silence| failed(why(&mut channel, silence, false)))?;
         let Marker::Script(words) = first else {
             return Ok(channel);
@@ -154,7 +157,8 @@ fn why(channel: &mut Channel, silence: (Silence, Option<String>), script: bool) 
         },
         Silence::Late => {
             let said = said.map(|said| format!(": {}", explain(&said, script)));
-            format!("no agent started there in time{}", said.unwrap_or_default())
+            let said = said.unwrap_or_else(|| ": is it very busy, or does a login script hang?".to_owned());
+            format!("no agent started there in time{said}")
         }
         Silence::Babble => "no agent started there".to_owned(),
     };
