@@ -17,25 +17,12 @@ pub struct Histogram(hdrhistogram::Histogram<u64>);
 
 /// Text that is no histogram.
 #[derive(Debug, thiserror::Error)]
-#[error("not {form}: {reason}")]
-pub struct HistogramError {
-    form: &'static str,
-    reason: String,
-}
+#[error("not a base64 HdrHistogram V2: {0}")]
+pub struct HistogramError(String);
 
 impl HistogramError {
-    fn hdr(reason: impl ToString) -> Self {
-        Self {
-            form: "a base64 HdrHistogram V2",
-            reason: reason.to_string(),
-        }
-    }
-
-    pub(super) fn compact() -> Self {
-        Self {
-            form: "a compact histogram",
-            reason: "its bytes are no rising buckets with counts".to_owned(),
-        }
+    fn new(reason: impl ToString) -> Self {
+        Self(reason.to_string())
     }
 }
 
@@ -126,11 +113,11 @@ impl Histogram {
 
     /// Reads what [`Histogram::encode`] wrote.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
-        let bytes = STANDARD.decode(text.trim()).map_err(HistogramError::hdr)?;
+        let bytes = STANDARD.decode(text.trim()).map_err(HistogramError::new)?;
         let read = Deserializer::new().deserialize(&mut bytes.as_slice());
-        let histogram: hdrhistogram::Histogram<u64> = read.map_err(HistogramError::hdr)?;
+        let histogram: hdrhistogram::Histogram<u64> = read.map_err(HistogramError::new)?;
         let mut ours = Self::new();
-        ours.0.add(histogram).map_err(HistogramError::hdr)?;
+        ours.0.add(histogram).map_err(HistogramError::new)?;
         Ok(ours)
     }
 }
