@@ -6,8 +6,10 @@ use common::{forgetful, server, told};
 use prony_load::{Job, Share};
 use prony_measurement::{Event, Phase, Recording};
 use prony_recording::{Live, Merger, Part, assemble};
+use prony_schema::Schema;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 
@@ -141,6 +143,10 @@ fn two_processes_make_one_load_and_one_recording() {
         .sum();
     assert_eq!(measured, recorded);
     let json: Value = serde_json::to_value(&recording).expect("plain data");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
+    let schema = Schema::compile(&schema).expect("a schema");
+    assert_eq!(schema.judge(&json), Ok(()), "{json}");
     assert!(
         json["workers"][0]["throughput_per_s"].as_f64() > Some(0.0),
         "{json}"

@@ -20,12 +20,6 @@ pub struct Histogram(hdrhistogram::Histogram<u64>);
 #[error("not a base64 HdrHistogram V2: {0}")]
 pub struct HistogramError(String);
 
-impl HistogramError {
-    fn new(reason: impl ToString) -> Self {
-        Self(reason.to_string())
-    }
-}
-
 impl Histogram {
     /// An empty histogram. Takes about 260 KiB.
     pub fn new() -> Self {
@@ -113,11 +107,16 @@ impl Histogram {
 
     /// Reads what [`Histogram::encode`] wrote.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
-        let bytes = STANDARD.decode(text.trim()).map_err(HistogramError::new)?;
+        let bytes = STANDARD
+            .decode(text.trim())
+            .map_err(|error| HistogramError(error.to_string()))?;
         let read = Deserializer::new().deserialize(&mut bytes.as_slice());
-        let histogram: hdrhistogram::Histogram<u64> = read.map_err(HistogramError::new)?;
+        let histogram: hdrhistogram::Histogram<u64> =
+            read.map_err(|error| HistogramError(error.to_string()))?;
         let mut ours = Self::new();
-        ours.0.add(histogram).map_err(HistogramError::new)?;
+        ours.0
+            .add(histogram)
+            .map_err(|error| HistogramError(error.to_string()))?;
         Ok(ours)
     }
 }
