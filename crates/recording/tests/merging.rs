@@ -234,3 +234,24 @@ fn a_start_that_may_be_far_apart_is_told() {
     assert!(!told(4_900_000));
     assert!(told(5_100_000));
 }
+
+#[test]
+fn an_address_that_is_left_out_is_told_where_it_is_no_whole_kind() {
+    let job = job(false);
+    let mut part = part(&job, &[]);
+    let told = |part: &Part| {
+        let recording = assemble(&job, part, None);
+        let warnings = recording.warnings.into_iter();
+        let of_addresses = warnings.filter(|warning| warning.text.contains("addresses of the target"));
+        of_addresses.map(|warning| warning.text).collect::<Vec<_>>()
+    };
+    // The only one of IPv6.
+    assert_eq!(told(&part), Vec::<String>::new());
+    let one = part.addresses.remove("[::1]:80").expect("an address");
+    part.addresses.insert("127.0.0.3:80".into(), one);
+    let told = told(&part);
+    assert!(
+        told.len() == 1 && told[0].contains("1 of 3 addresses") && told[0].contains("127.0.0.3:80"),
+        "{told:?}"
+    );
+}

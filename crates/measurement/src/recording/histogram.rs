@@ -17,27 +17,8 @@ pub struct Histogram(hdrhistogram::Histogram<u64>);
 
 /// Text that is no histogram.
 #[derive(Debug, thiserror::Error)]
-#[error("not {form}: {reason}")]
-pub struct HistogramError {
-    form: &'static str,
-    reason: String,
-}
-
-impl HistogramError {
-    fn hdr(reason: impl ToString) -> Self {
-        Self {
-            form: "a base64 HdrHistogram V2",
-            reason: reason.to_string(),
-        }
-    }
-
-    pub(super) fn compact() -> Self {
-        Self {
-            form: "a compact histogram",
-            reason: "its bytes are no rising buckets with counts".to_owned(),
-        }
-    }
-}
+#[error("not a base64 HdrHistogram V2: {0}")]
+pub struct HistogramError(String);
 
 impl Histogram {
     /// An empty histogram. Takes about 260 KiB.
@@ -126,11 +107,16 @@ impl Histogram {
 
     /// Reads what [`Histogram::encode`] wrote.
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
-        let bytes = STANDARD.decode(text.trim()).map_err(HistogramError::hdr)?;
+        let bytes = STANDARD
+            .decode(text.trim())
+            .map_err(|error| HistogramError(error.to_string()))?;
         let read = Deserializer::new().deserialize(&mut bytes.as_slice());
-        let histogram: hdrhistogram::Histogram<u64> = read.map_err(HistogramError::hdr)?;
+        let histogram: hdrhistogram::Histogram<u64> =
+            read.map_err(|error| HistogramError(error.to_string()))?;
         let mut ours = Self::new();
-        ours.0.add(histogram).map_err(HistogramError::hdr)?;
+        ours.0
+            .add(histogram)
+            .map_err(|error| HistogramError(error.to_string()))?;
         Ok(ours)
     }
 }

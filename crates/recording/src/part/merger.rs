@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Parts whose intervals are kept before they are added to the sum: writing the sum anew for each would take most of the
 /// time, keeping all of them most of the memory.
-const KEPT: usize = 8;
+const KEPT: usize = 16;
 
 /// Merges the parts of many workers as they come. Gives what [`Part::merge`] gives.
 #[derive(Debug)]
