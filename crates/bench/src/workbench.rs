@@ -2,9 +2,9 @@
 
 use crate::clock::now;
 use crate::error::Told as _;
-use crate::{BenchError, Checkout, Claim};
+use crate::{BenchError, Checkout, Claim, LabGenerator};
 use prony_host::{Held, Host, Isolation, Local, writable};
-use prony_lab::{Claims, Controller, Lab, LabFile, Member, ProcessGenerator};
+use prony_lab::{Claims, Controller, Lab, LabFile, Member};
 use prony_trial::{Bench, Cancel, NoiseLimits, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct Workbench {
     /// The hosts, and what each is for.
     pub lab: Lab,
     /// What loads services.
-    pub generator: ProcessGenerator,
+    pub generator: LabGenerator,
     /// How.
     pub options: Options,
     /// How it is ended early.
@@ -42,7 +42,7 @@ impl Workbench {
         let host = local(program);
         let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
-            generator: ProcessGenerator::new(lab.clone()),
+            generator: LabGenerator::new(&lab),
             lab,
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -80,7 +80,7 @@ impl Workbench {
             what: self.claim.what.clone(),
         };
         self.lab = Lab::connect(file, &controller, tell)?;
-        self.generator = ProcessGenerator::new(self.lab.clone());
+        self.generator = LabGenerator::new(&self.lab);
         Ok(self)
     }
 

@@ -174,6 +174,16 @@ impl LabFile {
         })
     }
 
+    /// The same with its workers alone: for a load of what none of its hosts runs.
+    #[must_use]
+    pub fn workers(mut self) -> Self {
+        let load = &self.roles.load;
+        self.hosts.retain(|host| load.contains(&host.name));
+        self.roles.service.clone_from(&load[0]);
+        self.roles.companion.clone_from(&load[0]);
+        self
+    }
+
     /// The host with this name, where the lab has it.
     pub fn host(&self, name: &str) -> Option<&HostEntry> {
         self.hosts.iter().find(|host| host.name == name)

@@ -2,7 +2,7 @@
 
 use crate::connect::hostname;
 use crate::placement;
-use prony_host::{Host, Placement, Remote, Topology, Wants};
+use prony_host::{Host, Place, Placement, Remote, Topology, Wants};
 use prony_measurement::LabHost;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -138,6 +138,20 @@ impl Lab {
             environment: member.host.environment(),
         };
         named.map(|member| (member.name.clone(), host(member))).collect()
+    }
+
+    /// A load of what none of these hosts runs: each worker has all of its CPUs.
+    pub fn place_load(&self) -> Placement {
+        let place = |member: &Member| Place {
+            host: member.name.clone(),
+            address: member.host.address().to_owned(),
+            cpus: member.topology.cpus(),
+            ..Place::default()
+        };
+        Placement {
+            workers: self.workers().map(place).collect(),
+            ..Placement::default()
+        }
     }
 
     /// Which role of a trial runs where, on which CPUs.

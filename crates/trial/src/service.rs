@@ -82,7 +82,7 @@ pub fn with_service<T>(
         })
         .collect();
     let limit = request.service.start_timeout;
-    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench.cancel);
+    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
     let used = ready.and_then(|_| use_it(&requests, &mut *subject.service));
     // A service that does not stop rightly is killed, and its replies were judged already.
     let _ = subject.service.stop();

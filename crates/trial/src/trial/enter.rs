@@ -135,7 +135,7 @@ impl<'a> Course<'a> {
         let target = subject.target.clone();
         let request = self.request(&target);
         let limit = self.trial.service.start_timeout;
-        let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench.cancel)?;
+        let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench)?;
         let checked = self.check(&request, watch)?;
         let placement = &self.seat.placement;
         let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];

@@ -283,7 +283,8 @@ fn blamed(failure: Failure, ended: Option<&Ending>) -> Failure {
         // Phases notice it themselves and have said so.
         || failure.reason.starts_with("the service ");
     match ended {
-        Some(ending) if !told => {
+        // Of what was lost with its host nobody knows how it ended: it is not to blame.
+        Some(ending) if !told && *ending != Ending::default() => {
             let text = format!("the service {ending}; {}", failure.reason);
             Failure::new(failure.stage, text)
         }

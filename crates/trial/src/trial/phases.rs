@@ -137,6 +137,9 @@ impl<'a> Phases<'a> {
         if self.bench.cancel.is_now() {
             return Err(Failure::interrupted(stage));
         }
+        if let Some(lost) = self.bench.lab.lost() {
+            return Err(Failure::host(stage, &lost));
+        }
         if let Some(ending) = self.service().ended() {
             return Err(Failure::new(
                 stage,

@@ -2,9 +2,10 @@
 
 use crate::check::{self, CheckRequest};
 use crate::reach::is_listening;
-use crate::{Cancel, Failure};
+use crate::{Bench, Cancel, Failure};
 use prony_contract::{Case, Delivery};
 use prony_host::Process;
+use prony_lab::Lab;
 use prony_load::Target;
 use prony_measurement::{Stage, StartUp};
 use std::thread;
@@ -35,12 +36,13 @@ pub(crate) fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
     limit: Duration,
-    cancel: &Cancel,
+    bench: &Bench<'_>,
 ) -> Result<StartUp, Failure> {
     let mut wait = Wait {
         service,
         limit,
-        cancel,
+        cancel: bench.cancel,
+        lab: bench.lab,
     };
     let listening = wait.until(|| listens(request.target))?;
     let probe = first_case(request);
@@ -105,6 +107,7 @@ struct Wait<'a> {
     service: &'a mut dyn Process,
     limit: Duration,
     cancel: &'a Cancel,
+    lab: &'a Lab,
 }
 
 impl Wait<'_> {
@@ -128,6 +131,9 @@ impl Wait<'_> {
                     reason
                 }
             };
+            if let Some(lost) = self.lab.lost() {
+                return Err(Failure::host(Stage::Start, &lost));
+            }
             if let Some(ending) = self.service.ended() {
                 let text = format!("the service {ending}, before it was ready");
                 return Err(Failure::new(Stage::Start, text));

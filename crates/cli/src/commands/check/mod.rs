@@ -2,7 +2,7 @@
 
 mod view;
 
-use crate::checkout::{Checkout, StoreArgs};
+use crate::checkout::{Checkout, LabArgs, StoreArgs};
 use crate::commands::load::target;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -51,6 +51,8 @@ pub(crate) struct Args {
     /// Write `JUnit` XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    #[command(flatten)]
+    lab: LabArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -118,7 +120,8 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         seed,
         thorough: args.thorough,
     };
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
+    let lab = args.lab.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?.in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let rows = check_services(&asked, &checkout, &workbench, &|text| {
         eprintln!("{text}");

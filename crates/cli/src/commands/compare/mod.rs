@@ -4,7 +4,7 @@ mod side;
 mod text;
 
 use super::run::view_of;
-use crate::checkout::{Checkout, ClaimArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting;
@@ -68,6 +68,8 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,
+    #[command(flatten)]
+    lab: LabArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -210,9 +212,12 @@ fn measured(args: &Args, base: &Named, new: &Named, options: &ChangeOptions) -> 
         contract: args.measuring.contract.as_deref(),
         workload: args.measuring.workload.as_deref(),
     };
-    let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
+    let checkout = Checkout::find()?;
+    let lab = args.lab.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .repeating(true)
-        .claiming(args.claim.claim());
+        .claiming(args.claim.claim())
+        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
     let names = (format!("{base} in {run}"), format!("{new} in {run}"));

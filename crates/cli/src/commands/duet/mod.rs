@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::checkout::{Checkout, ClaimArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shares::share;
@@ -66,6 +66,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    lab: LabArgs,
+    #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -91,7 +93,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         confidence: args.confidence,
         tie: args.tie,
     };
-    let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?.claiming(args.claim.claim());
+    let checkout = Checkout::find()?;
+    let lab = args.lab.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .claiming(args.claim.claim())
+        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {

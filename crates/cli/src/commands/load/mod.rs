@@ -5,6 +5,7 @@
 
 mod args;
 mod asked;
+mod fleet;
 mod grpc;
 mod interrupt;
 mod job;
@@ -20,6 +21,7 @@ pub(crate) use args::{Args, LoadArgs, RequestArgs};
 pub(crate) use job::Shape;
 pub(crate) use typed::JobError;
 
+use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use metrics::Metrics;
@@ -45,7 +47,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
         None => None,
     };
-    warn_of_others();
+    let lab = match args.lab.read(Checkout::find().ok().as_ref())? {
+        None => None,
+        Some(file) => Some(fleet::connect(file)?),
+    };
+    if lab.is_none() {
+        warn_of_others();
+    }
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let commands = interrupt::commands()?;
@@ -56,15 +64,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let began = Instant::now();
-    let recording = prony_engine::run(&job, &mut on_event, &commands);
+    let recording = match &lab {
+        None => here(&job, &mut on_event, &commands),
+        Some(lab) => fleet::load(lab, &job, &mut on_event, &commands).map(Some),
+    };
     let took_s = began.elapsed().as_secs_f64();
     view.finish();
-    let recording = match recording {
-        Err(EngineError::Stopped) => {
-            eprintln!("prony: {}", EngineError::Stopped);
-            return Ok(Exit::Interrupted);
-        }
-        other => other.map_err(told)?,
+    let Some(recording) = recording? else {
+        eprintln!("prony: {}", EngineError::Stopped);
+        return Ok(Exit::Interrupted);
     };
     // Of half a measurement nothing is judged.
     let missed = match &args.objective {
@@ -94,6 +102,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::ObjectiveFailed
     })
+}
+
+/// Loads from this machine; `None`: it was ended before it began.
+fn here(
+    job: &Job,
+    on_event: &mut dyn FnMut(Event),
+    commands: &mpsc::Receiver<Command>,
+) -> anyhow::Result<Option<Recording>> {
+    match prony_engine::run(job, on_event, commands) {
+        Err(EngineError::Stopped) => Ok(None),
+        other => other.map(Some).map_err(told),
+    }
 }
 
 /// Says who else measures here, since a load claims no CPU.

@@ -11,6 +11,7 @@ pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(super) use tls::TlsArgs;
 
+use crate::checkout::LabArgs;
 use super::metrics::MetricsAddress;
 use clap::{ArgGroup, ValueEnum};
 use log::{LogFile, log_share};
@@ -45,6 +46,8 @@ pub(crate) struct Args {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) lab: LabArgs,
     /// Load several URLs of one host, in a mix: a file with `[WEIGHT] METHOD URL [BODY]` a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
