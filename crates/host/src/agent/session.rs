@@ -81,10 +81,12 @@ impl Session {
         let writer = Arc::clone(&session);
         let writer = thread::spawn(move || {
             let written = output.write_all(marker.as_bytes());
-            let written = written.and_then(|()| writer.link.outbox.write_to(output));
+            let written = written.and_then(|()| writer.link.outbox.write_to(&mut output));
             if let Err(error) = written {
                 let _ = writer.end.send(format!("its output ended: {error}"));
             }
+            // Its end is the sign that all is cleared up.
+            output
         });
         let reader = Arc::clone(&session);
         thread::spawn(move || {

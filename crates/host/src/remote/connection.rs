@@ -55,8 +55,8 @@ struct State {
     news: HashMap<u32, News>,
     heard: Instant,
     lost: Option<String>,
-    /// Why the agent said that it ends.
-    leaving: Option<String>,
+    /// Whether the agent said that it ends.
+    leaving: bool,
 }
 
 /// What an agent said unasked of a process.
@@ -97,7 +97,7 @@ impl Connection {
                 news: HashMap::new(),
                 heard: Instant::now(),
                 lost: None,
-                leaving: None,
+                leaving: false,
             }),
             conduit: Mutex::new(conduit),
         });
@@ -314,7 +314,11 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.shared.state().lost.is_none() {
+        let (leaving, lost) = {
+            let state = self.shared.state();
+            (state.leaving, state.lost.is_some())
+        };
+        if leaving || !lost {
             self.tell(&Request::Bye);
             self.shared.link.outbox.close();
             let deadline = Instant::now() + GOODBYE;
@@ -341,19 +345,20 @@ impl Shared {
         }
     }
 
-    /// Everything that waits fails, everything later too, and the way there is closed.
-    fn lose(&self, reason: &str) {
-        let first = {
+    /// Everything that waits fails, and everything later too.
+    fn give_up(&self, reason: &str) {
+        {
             let mut state = self.state();
-            let first = state.lost.is_none();
             state.lost.get_or_insert_with(|| reason.to_owned());
             state.waiting.clear();
-            first
-        };
-        if first {
-            self.link.end(reason);
-            self.conduit.lock().unwrap_or_else(PoisonError::into_inner).end();
         }
+        self.link.end(reason);
+    }
+
+    /// The same, and the way there is closed.
+    fn lose(&self, reason: &str) {
+        self.give_up(reason);
+        self.conduit.lock().unwrap_or_else(PoisonError::into_inner).end();
     }
 
     /// Until the agent ends. The first message goes elsewhere.
@@ -383,6 +388,7 @@ impl Shared {
                 }
             }
             let length = match input.read(&mut buffer) {
+                Ok(0) if self.state().leaving => return self.lose("its agent ended"),
                 Ok(0) => return self.lose(&self.why_it_ended()),
                 Ok(length) => length,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -394,9 +400,6 @@ impl Shared {
     }
 
     fn why_it_ended(&self) -> String {
-        if let Some(reason) = self.state().leaving.clone() {
-            return format!("its agent ended: {reason}");
-        }
         let mut conduit = self.conduit.lock().unwrap_or_else(PoisonError::into_inner);
         match conduit.said() {
             Some(said) => format!("its agent ended: {said}"),
@@ -426,7 +429,12 @@ impl Shared {
                     news.warnings = Some(warnings);
                 }
             }
-            Notice::Leaving { reason } => state.leaving = Some(reason),
+            Notice::Leaving { reason } => {
+                state.leaving = true;
+                drop(state);
+                // It clears up and ends by itself.
+                self.give_up(&format!("its agent ended: {reason}"));
+            }
         }
         Ok(())
     }
