@@ -19,6 +19,7 @@ on_both_transports!(
     counted_requests_of_a_closed_load_are_divided_exactly,
     workers_begin_when_they_are_told,
     a_time_that_has_passed_means_at_once_and_is_told,
+    a_time_that_is_told_before_the_load_holds,
 );
 
 /// Now, on the clock that the engine measures with.
@@ -275,6 +276,22 @@ fn a_time_that_has_passed_means_at_once_and_is_told(transport: TransportChoice) 
     });
     let begun = part.workers[&1].begun;
     assert!(begun.late_ns() > Some(1_000 * MS), "{begun:?}");
+    assert_eq!(part.length_ns(), 300 * MS);
+}
+
+fn a_time_that_is_told_before_the_load_holds(transport: TransportChoice) {
+    let (server, _) = noting();
+    let job = waiting(server.address, transport);
+    let (sender, commands) = mpsc::channel();
+    let at_ns = monotonic_ns() + 1;
+    sender.send(Command::MeasureAt { at_ns }).expect("a receiver");
+    let part = within(Duration::from_mins(1), move || {
+        prony_engine::run_part(&job, &mut |_| {}, &commands).expect("a part")
+    });
+    let begun = part.workers[&1].begun;
+    assert_eq!(begun.asked_ns, Some(at_ns));
+    // Nobody said that the warm-up of 30 s ends but the time.
+    assert!(begun.at_ns < at_ns + 20_000 * MS, "{begun:?}");
     assert_eq!(part.length_ns(), 300 * MS);
 }
 

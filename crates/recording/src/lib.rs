@@ -16,7 +16,7 @@ mod part;
 mod tally;
 
 pub use assemble::assemble;
-pub use live::Live;
+pub use live::{Live, merge_intervals};
 pub use part::{
     AddressPart, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals, WorkerPart,
     WrongSample,

@@ -65,6 +65,14 @@ impl Live {
     }
 }
 
+/// What several workers recorded in the same interval; `None` of none.
+pub fn merge_intervals<'a>(parts: impl IntoIterator<Item = &'a IntervalPart>) -> Option<IntervalPart> {
+    let mut parts = parts.into_iter();
+    let mut sum = parts.next()?.clone();
+    parts.for_each(|part| sum.merge(part));
+    Some(sum)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +118,16 @@ mod tests {
         // Of all four, not of two medians.
         assert_eq!(interval.response_time_ns_p50, Some(10));
         assert_eq!(interval.response_time_ns_p99, Some(500));
+    }
+
+    #[test]
+    fn intervals_are_merged_in_any_order() {
+        let parts = [part(3, &[1, 2]), part(3, &[900]), part(3, &[2, 40])];
+        let forth = merge_intervals(&parts).expect("an interval");
+        assert_eq!(merge_intervals(parts.iter().rev()), Some(forth.clone()));
+        assert_eq!((forth.completed, forth.errors, forth.index), (5, 3, 3));
+        assert_eq!(forth.times, part(3, &[1, 2, 900, 2, 40]).times);
+        assert_eq!(merge_intervals([]), None);
     }
 
     #[test]

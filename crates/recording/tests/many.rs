@@ -59,7 +59,7 @@ fn sixty_four_parts_are_merged_in_bounds() {
     let jobs = shared(&job, &[1; WORKERS]);
     let kinds: Vec<CompactHistogram> = (0..97).map(|kind| times(1e6 + kind as f64 * 1e4, kind)).collect();
     let kind = |worker: usize, index: u64| (worker * 31 + index as usize * 7) % kinds.len();
-    let (mut took, mut reading, mut read) = (Duration::ZERO, Duration::ZERO, 0);
+    let (mut merging, mut reading, mut read) = (Duration::ZERO, Duration::ZERO, 0);
     let mut merger = Merger::new(&job);
     for (worker, own) in jobs.iter().enumerate() {
         let mut part = Part::new(own);
@@ -92,18 +92,18 @@ fn sixty_four_parts_are_merged_in_bounds() {
         reading += begin.elapsed();
         drop(text);
         merger.add(part).expect("parts of one job");
-        took += begin.elapsed();
+        merging += begin.elapsed();
     }
     let begin = Instant::now();
     let sum = merger.finish();
     let recording = assemble(&job, &sum, None);
-    took += begin.elapsed();
+    merging += begin.elapsed();
     let peak = PEAK.load(Ordering::Relaxed);
     println!(
         "{WORKERS} workers × {INTERVALS} intervals ({} MiB as text) read in {:.2} s and merged in {:.2} s, {} MiB at most",
         read >> 20,
         reading.as_secs_f64(),
-        (took - reading).as_secs_f64(),
+        merging.as_secs_f64(),
         peak >> 20
     );
     assert!(peak < MOST_BYTES, "{peak} bytes");

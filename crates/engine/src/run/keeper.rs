@@ -191,7 +191,9 @@ impl Keeper<'_> {
     fn obey(&mut self, command: Command) -> Result<(), EngineError> {
         let control = &self.run.control;
         let soon = now_ns() + AHEAD;
-        let measuring = control.measure.load(Ordering::Relaxed) <= soon;
+        // What is planned before all workers are ready is planned anew then.
+        let is_on = control.start.load(Ordering::Relaxed) != u64::MAX;
+        let measuring = is_on && control.measure.load(Ordering::Relaxed) <= soon;
         match command {
             Command::Measure if !measuring => self.plan_measurement(soon),
             Command::Measure => {}

@@ -1,9 +1,9 @@
 //! What each worker did, and whether the workers agree.
 
 use super::{per_second, suspicion::time};
-use crate::part::{Part, WorkerPart};
+use crate::part::{Part, ThreadPart, WorkerPart};
 use prony_load::{Job, Load};
-use prony_measurement::{CommonStart, Warning, WarningKind, WorkerRow};
+use prony_measurement::{CommonStart, CompactHistogram, Warning, WarningKind, WorkerRow};
 
 /// A worker whose rate differs by more than this share from that of the others does not agree with them.
 const RATE_BOUND: f64 = 0.10;
@@ -35,7 +35,7 @@ fn row(part: &Part, first: u32, worker: &WorkerPart, duration_s: f64) -> WorkerR
         part.threads.range(own).map(|(_, thread)| thread)
     };
     let quantiles = worker.response.quantiles([0.5, 0.99]);
-    let p99 = |times: &Option<prony_measurement::CompactHistogram>| times.as_ref()?.quantile(0.99);
+    let p99 = |times: &Option<CompactHistogram>| times.as_ref()?.quantile(0.99);
     WorkerRow {
         name: worker.name.clone(),
         threads: worker.threads,
@@ -48,7 +48,7 @@ fn row(part: &Part, first: u32, worker: &WorkerPart, duration_s: f64) -> WorkerR
         schedule_lag_ns_p99: p99(&worker.lag),
         own_lag_ns_p99: p99(&worker.own_lag),
         cpu_s: threads().map(|thread| thread.cpu_ns).sum::<u64>() as f64 / 1e9,
-        busiest_thread: threads().map(|thread| thread.busy()).fold(0.0, f64::max),
+        busiest_thread: threads().map(ThreadPart::busy).fold(0.0, f64::max),
         late_start_ns: worker.begun.late_ns(),
     }
 }
