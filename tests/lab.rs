@@ -208,11 +208,16 @@ impl Lab {
 
     /// The words of ssh in the controller's network, with this configuration.
     pub(crate) fn ssh_with(&self, config: &str) -> Vec<String> {
-        let net = format!("--net={}", self.switch.net());
+        let net = self.net();
         let config = self.path(config).display().to_string();
         ["nsenter", &net, "ssh", "-F", &config]
             .map(str::to_owned)
             .to_vec()
+    }
+
+    /// What makes `nsenter` run a program in the controller's network.
+    pub(crate) fn net(&self) -> String {
+        format!("--net={}", self.switch.net())
     }
 
     /// The words of ssh that reach every host.

@@ -5,7 +5,11 @@ mod common;
 mod doctor;
 mod draft;
 mod duet;
+#[path = "../lab.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod hosts;
 mod kills;
+mod lab;
 mod machine;
 mod new;
 mod resume;

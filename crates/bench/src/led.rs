@@ -106,7 +106,9 @@ impl Loading for Led {
         match self.events.recv_timeout(within) {
             Ok(event) => Heard::Event(event),
             Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Gone("the search for a rate ended without a word".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => {
+                Heard::Gone("the search for a rate ended without a word".to_owned())
+            }
         }
     }
 

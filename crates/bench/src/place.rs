@@ -27,7 +27,9 @@ pub fn machine() -> Machine {
 pub fn machine_of(lab: &Lab) -> Machine {
     let service = lab.service();
     let environment = service.host.environment();
-    let limits = lab.workers().map(|worker| worker.host.environment().open_files_limit);
+    let limits = lab
+        .workers()
+        .map(|worker| worker.host.environment().open_files_limit);
     let is_here = lab.workers().all(prony_lab::Member::is_here);
     Machine {
         cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),

@@ -71,7 +71,11 @@ impl Workbench {
     }
 
     /// The same on the hosts of a lab file, where one is given; `tell` hears what takes long.
-    pub fn in_lab(mut self, file: Option<&LabFile>, tell: &(dyn Fn(&str) + Sync)) -> Result<Self, BenchError> {
+    pub fn in_lab(
+        mut self,
+        file: Option<&LabFile>,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Self, BenchError> {
         let Some(file) = file else { return Ok(self) };
         let controller = Controller {
             host: local(&self.program),

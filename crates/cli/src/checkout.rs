@@ -51,7 +51,8 @@ impl LabArgs {
             (None, Some(checkout)) => checkout.lab()?,
             (None, None) => None,
         };
-        file.map(|file| LabFile::read(&file).map_err(bad_input)).transpose()
+        file.map(|file| LabFile::read(&file).map_err(bad_input))
+            .transpose()
     }
 }
 

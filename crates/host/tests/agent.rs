@@ -436,7 +436,7 @@ fn a_login_script_may_say_something_first() {
     let cache = folder();
     let script = format!("echo Welcome; echo -n 'no line end'; exec {TOY} agent");
     let mut pipe = Pipe::new(["sh", "-c", &script].map(Into::into).to_vec());
-    pipe.environment = vec![("PRONY_CACHE".into(), cache.path().into())];
+    pipe.environment = vec![("PRONY_AGENT_CACHE".into(), cache.path().into())];
     let remote = Remote::connect(&Connect::to("app", "a test"), &pipe, &|_| {}).expect("connected");
     remote.free_port().expect("a port");
 }

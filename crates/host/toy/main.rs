@@ -212,7 +212,7 @@ fn control(mark: &str, ssh: &[&str]) {
     } else {
         let mut pipe = prony_host::Pipe::new(vec![own.clone().into(), "agent".into()]);
         let cache = std::path::Path::new(mark).join("cache");
-        pipe.environment = vec![("PRONY_CACHE".into(), cache.into())];
+        pipe.environment = vec![("PRONY_AGENT_CACHE".into(), cache.into())];
         prony_host::Remote::connect(&connect, &pipe, &|_| {})
     };
     let remote = remote.expect("connected");

@@ -27,13 +27,21 @@ pub struct Claims {
 
 impl Lab {
     /// Reaches every host of a lab file, at the same time. `tell` hears what takes long.
-    pub fn connect(file: &LabFile, controller: &Controller, tell: &(dyn Fn(&str) + Sync)) -> Result<Self, HostError> {
+    pub fn connect(
+        file: &LabFile,
+        controller: &Controller,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Self, HostError> {
         let reached: Vec<Result<Member, HostError>> = std::thread::scope(|scope| {
-            let each = file.hosts.iter().map(|entry| scope.spawn(|| reach(entry, controller, tell)));
+            let each = file
+                .hosts
+                .iter()
+                .map(|entry| scope.spawn(|| reach(entry, controller, tell)));
             // All begin before the first is waited for.
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(|one| one.join());
-            ends.map(|end| end.expect("invariant: reaching a host does not panic")).collect()
+            ends.map(|end| end.expect("invariant: reaching a host does not panic"))
+                .collect()
         });
         let members: Vec<Member> = reached.into_iter().collect::<Result<_, _>>()?;
         let place = |name: &str| {
@@ -74,12 +82,25 @@ impl Lab {
         let mut claims = Vec::new();
         for member in self.members().iter().filter(|member| member.is_here()) {
             let name = hostname();
-            claimed.extend(member.topology.cpus().as_slice().iter().map(|&cpu| (name.clone(), cpu)));
+            claimed.extend(
+                member
+                    .topology
+                    .cpus()
+                    .as_slice()
+                    .iter()
+                    .map(|&cpu| (name.clone(), cpu)),
+            );
         }
-        for (member, remote) in self.members().iter().filter_map(|member| Some((member, member.remote.as_ref()?))) {
+        for (member, remote) in self
+            .members()
+            .iter()
+            .filter_map(|member| Some((member, member.remote.as_ref()?)))
+        {
             let cpus = member.topology.cpus();
             let new = cpus.as_slice().iter().copied();
-            let new: Cpus = new.filter(|&cpu| claimed.insert((remote.hello().hostname.clone(), cpu))).collect();
+            let new: Cpus = new
+                .filter(|&cpu| claimed.insert((remote.hello().hostname.clone(), cpu)))
+                .collect();
             if !new.is_empty() {
                 claims.push(remote.claim(&new)?);
             }
@@ -90,7 +111,8 @@ impl Lab {
     /// The CPUs of the controller's own machine that are used.
     pub fn cpus_here(&self) -> Cpus {
         let here = self.members().iter().filter(|member| member.is_here());
-        here.flat_map(|member| member.topology.cpus().as_slice().to_vec()).collect()
+        here.flat_map(|member| member.topology.cpus().as_slice().to_vec())
+            .collect()
     }
 
     /// Why a host is lost, if one is.
@@ -100,7 +122,11 @@ impl Lab {
     }
 }
 
-fn reach(entry: &HostEntry, controller: &Controller, tell: &(dyn Fn(&str) + Sync)) -> Result<Member, HostError> {
+fn reach(
+    entry: &HostEntry,
+    controller: &Controller,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Member, HostError> {
     let binary = entry.program.clone();
     let transport: Box<dyn Transport> = match &entry.way {
         Way::Here => return here(entry, controller),
@@ -125,10 +151,19 @@ fn reach(entry: &HostEntry, controller: &Controller, tell: &(dyn Fn(&str) + Sync
             tell(&format!("{}: bringing prony there ({mib} MiB)", entry.name));
         });
     })?;
-    let program = remote.hello().binary.clone().unwrap_or_else(|| PathBuf::from("prony"));
+    let program = remote
+        .hello()
+        .binary
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("prony"));
     let member = Member {
         remote: Some(remote.clone()),
-        ..Member::new(&entry.name, Arc::new(remote), vec![text(&program)], PathBuf::from("logs"))
+        ..Member::new(
+            &entry.name,
+            Arc::new(remote),
+            vec![text(&program)],
+            PathBuf::from("logs"),
+        )
     };
     confined(member, &entry.cpus)
 }
@@ -160,7 +195,9 @@ fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
     if let Some(missing) = cpus.as_slice().iter().find(|cpu| !has.as_slice().contains(cpu)) {
         return Err(HostError::There {
             host: member.name.clone(),
-            text: format!("it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the lab file"),
+            text: format!(
+                "it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the lab file"
+            ),
         });
     }
     if !cpus.is_empty() {
@@ -171,9 +208,20 @@ fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
 
 fn only(topology: &Topology, cpus: &Cpus) -> Topology {
     let part = |core: &prony_host::Core| prony_host::Core {
-        cpus: core.cpus.iter().copied().filter(|cpu| cpus.as_slice().contains(cpu)).collect(),
+        cpus: core
+            .cpus
+            .iter()
+            .copied()
+            .filter(|cpu| cpus.as_slice().contains(cpu))
+            .collect(),
         ..core.clone()
     };
-    let cores = topology.cores.iter().map(part).filter(|core| !core.cpus.is_empty());
-    Topology { cores: cores.collect() }
+    let cores = topology
+        .cores
+        .iter()
+        .map(part)
+        .filter(|core| !core.cpus.is_empty());
+    Topology {
+        cores: cores.collect(),
+    }
 }

@@ -160,12 +160,17 @@ impl LabFile {
         let ssh = match written.ssh {
             None => vec!["ssh".to_owned()],
             Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
-                return Err(text.wrong(command.span().start, "command: give at least one word, as [\"ssh\"]"));
+                return Err(text.wrong(
+                    command.span().start,
+                    "command: give at least one word, as [\"ssh\"]",
+                ));
             }
             Some(WrittenSsh { command }) => command.into_inner(),
         };
         let hosts = written.host.into_iter();
-        let hosts: Vec<HostEntry> = hosts.map(|(name, host)| text.host(&name, host, &ssh)).collect::<Result<_, _>>()?;
+        let hosts: Vec<HostEntry> = hosts
+            .map(|(name, host)| text.host(&name, host, &ssh))
+            .collect::<Result<_, _>>()?;
         let roles = text.roles(written.roles.into_inner(), &hosts)?;
         Ok(Self {
             path: path.to_owned(),
@@ -205,7 +210,12 @@ impl Text<'_> {
         }
     }
 
-    fn host(&self, name: &Spanned<String>, written: WrittenHost, ssh: &[String]) -> Result<HostEntry, FileError> {
+    fn host(
+        &self,
+        name: &Spanned<String>,
+        written: WrittenHost,
+        ssh: &[String],
+    ) -> Result<HostEntry, FileError> {
         let at = name.span().start;
         let name = name.get_ref();
         let way = match (&written.ssh, written.local, written.pipe) {
@@ -325,7 +335,10 @@ command = ["ssh", "-F", "config"]
         assert_eq!(app.cpus.to_string(), "2-15");
         let load2 = lab.host("load2").expect("there");
         assert_eq!((&load2.way, load2.build), (&Way::Here, Building::Here));
-        assert_eq!(lab.host("load1").expect("there").address.as_deref(), Some("10.0.0.7"));
+        assert_eq!(
+            lab.host("load1").expect("there").address.as_deref(),
+            Some("10.0.0.7")
+        );
         assert_eq!(lab.roles.load, ["load1", "load2"]);
         assert_eq!(lab.roles.companion, "load2");
         assert_eq!(lab.host("db"), None);
@@ -334,26 +347,62 @@ command = ["ssh", "-F", "config"]
     #[test]
     fn one_worker_may_be_written_alone_and_has_the_companion() {
         let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
-        assert_eq!((lab.roles.load, lab.roles.companion), (vec!["a".to_owned()], "a".to_owned()));
+        assert_eq!(
+            (lab.roles.load, lab.roles.companion),
+            (vec!["a".to_owned()], "a".to_owned())
+        );
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err("wrong");
         for (from, to, line, part) in [
-            ("service = \"app\"", "service = \"ap\"", 12, "no host `ap`: there are app, load1, load2"),
-            ("[\"load1\", \"load2\"]", "[\"load1\", \"load1\"]", 13, "`load1` is there twice"),
+            (
+                "service = \"app\"",
+                "service = \"ap\"",
+                12,
+                "no host `ap`: there are app, load1, load2",
+            ),
+            (
+                "[\"load1\", \"load2\"]",
+                "[\"load1\", \"load1\"]",
+                13,
+                "`load1` is there twice",
+            ),
             ("[\"load1\", \"load2\"]", "[]", 13, "at least one"),
-            ("companion = \"load2\"", "companions = \"load2\"", 14, "companions"),
+            (
+                "companion = \"load2\"",
+                "companions = \"load2\"",
+                14,
+                "companions",
+            ),
             ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
-            ("address = \"10.0.0.7\"", "address = \"http://a\"", 7, "host.load1.address"),
-            ("local = true", "local = true\nssh = \"b\"", 8, "host.load2: say how it is reached"),
-            ("ssh = \"app01\"", "ssh = \"-oProxyCommand=x\"", 3, "no name of a host"),
+            (
+                "address = \"10.0.0.7\"",
+                "address = \"http://a\"",
+                7,
+                "host.load1.address",
+            ),
+            (
+                "local = true",
+                "local = true\nssh = \"b\"",
+                8,
+                "host.load2: say how it is reached",
+            ),
+            (
+                "ssh = \"app01\"",
+                "ssh = \"-oProxyCommand=x\"",
+                3,
+                "no name of a host",
+            ),
             ("[\"ssh\", \"-F\", \"config\"]", "[]", 16, "at least one word"),
             ("build = \"here\"", "build = \"anywhere\"", 10, "anywhere"),
         ] {
             let error = changed(from, to);
-            assert!(error.contains(&format!("lab.toml:{line}: ")) && error.contains(part), "{to}: {error}");
+            assert!(
+                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                "{to}: {error}"
+            );
         }
         let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
         assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));

@@ -82,7 +82,12 @@ impl Lab {
     /// Where a role is given to nobody, or nobody makes load.
     pub fn of(members: Vec<Member>, service: usize, companion: usize, workers: Vec<usize>) -> Self {
         assert!(!workers.is_empty(), "somebody makes the load");
-        assert!(workers.iter().chain([&service, &companion]).all(|&place| place < members.len()));
+        assert!(
+            workers
+                .iter()
+                .chain([&service, &companion])
+                .all(|&place| place < members.len())
+        );
         Self {
             members,
             service,

@@ -25,7 +25,10 @@ pub struct LinkSpeed {
 
 /// Serves one measurement on a port that `tell` hears: small messages come back, until a large one begins; its length is told
 /// at its end.
-pub fn serve_link<E: From<io::Error>>(address: IpAddr, tell: impl FnOnce(u16) -> Result<(), E>) -> Result<(), E> {
+pub fn serve_link<E: From<io::Error>>(
+    address: IpAddr,
+    tell: impl FnOnce(u16) -> Result<(), E>,
+) -> Result<(), E> {
     let listener = TcpListener::bind((address, 0))?;
     tell(listener.local_addr()?.port())?;
     let (mut stream, _) = listener.accept()?;

@@ -42,7 +42,10 @@ pub(crate) fn across(
     };
     Placement {
         service: place(service, &shares[service].service),
-        workers: workers.iter().map(|&host| place(host, &shares[host].load)).collect(),
+        workers: workers
+            .iter()
+            .map(|&host| place(host, &shares[host].load))
+            .collect(),
         companion: companion.map(|host| place(host, &shares[host].companion)),
         warnings: shares.iter().flat_map(|share| share.warnings.clone()).collect(),
     }
@@ -68,7 +71,11 @@ struct Share {
 
 fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     let topology = host.topology;
-    if let OnHost { service: true, load, companion } = roles
+    if let OnHost {
+        service: true,
+        load,
+        companion,
+    } = roles
         && (load || companion)
     {
         // What is the generator's on one machine is the companion's where the generator is elsewhere.
@@ -84,7 +91,12 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
             warnings: split.warnings,
         };
     }
-    if let OnHost { companion: true, load: true, .. } = roles {
+    if let OnHost {
+        companion: true,
+        load: true,
+        ..
+    } = roles
+    {
         let split = topology.split(Wants {
             backend: false,
             service_cpus: None,
@@ -152,14 +164,32 @@ mod tests {
     #[test]
     fn a_host_with_one_role_gives_it_all() {
         let (small, large) = (machine(2), machine(8));
-        let hosts = [site("app", &large), site("load1", &small), site("load2", &small), site("db", &small)];
+        let hosts = [
+            site("app", &large),
+            site("load1", &small),
+            site("load2", &small),
+            site("db", &small),
+        ];
         let placement = across(&hosts, (0, 3, &[1, 2]), BACKEND);
         assert_eq!(placement.service.cpus.to_string(), "0-7");
-        assert_eq!((placement.service.host.as_str(), placement.service.address.as_str()), ("app", "app"));
-        let workers: Vec<&str> = placement.workers.iter().map(|worker| worker.host.as_str()).collect();
+        assert_eq!(
+            (
+                placement.service.host.as_str(),
+                placement.service.address.as_str()
+            ),
+            ("app", "app")
+        );
+        let workers: Vec<&str> = placement
+            .workers
+            .iter()
+            .map(|worker| worker.host.as_str())
+            .collect();
         assert_eq!(workers, ["load1", "load2"]);
         let companion = placement.companion.expect("wanted");
-        assert_eq!((companion.host.as_str(), companion.cpus.to_string().as_str()), ("db", "0-1"));
+        assert_eq!(
+            (companion.host.as_str(), companion.cpus.to_string().as_str()),
+            ("db", "0-1")
+        );
         assert!(placement.warnings.is_empty());
     }
 
@@ -173,7 +203,10 @@ mod tests {
         let placement = across(&[app, site("load", &part)], (0, 1, &[1]), Wants::default());
         assert_eq!(placement.service.cpus.to_string(), "0-1");
         assert_eq!(placement.service.keepers.to_string(), "2");
-        assert!(placement.generator().keepers.is_empty(), "all are the generator's");
+        assert!(
+            placement.generator().keepers.is_empty(),
+            "all are the generator's"
+        );
     }
 
     #[test]

@@ -89,10 +89,14 @@ impl Preflight {
     /// Looks at every host at the same time, then at the links one after the other.
     pub fn of(lab: &Lab) -> Result<Self, HostError> {
         let looked: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
-            let each = lab.members().iter().map(|member| scope.spawn(|| look(lab, member)));
+            let each = lab
+                .members()
+                .iter()
+                .map(|member| scope.spawn(|| look(lab, member)));
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(|one| one.join());
-            ends.map(|end| end.expect("invariant: looking does not panic")).collect()
+            ends.map(|end| end.expect("invariant: looking does not panic"))
+                .collect()
         });
         let mut hosts = BTreeMap::new();
         let mut findings = Vec::new();
@@ -112,7 +116,11 @@ impl Preflight {
                 }),
                 Err(reason) => findings.push(Finding {
                     host: from.name.clone(),
-                    text: format!("{} ({}) is not reached from there: {reason}", to.name, to.host.address()),
+                    text: format!(
+                        "{} ({}) is not reached from there: {reason}",
+                        to.name,
+                        to.host.address()
+                    ),
                     remedy: format!(
                         "open the ports between both in their firewalls, or mend `address` under [host.{}]",
                         to.name
@@ -143,7 +151,8 @@ fn ways(lab: &Lab) -> Vec<(&Member, &Member)> {
 fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
     let environment = member.host.environment();
     let usage = member.host.watch(WATCHED);
-    let others = usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
+    let others =
+        usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
     let free = match &member.remote {
         Some(remote) => remote.hello().free_bytes,
         None => free_bytes(&member.logs),
@@ -172,20 +181,42 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
     let environment = &found.host.environment;
     if let Some(others) = found.others.filter(|others| *others > OTHERS) {
         let text = format!("others use {:.0} % of its CPU time", 100.0 * others);
-        findings.push(finding(Severity::Costs, text, "end what runs there, or use `prony run --turns`"));
+        findings.push(finding(
+            Severity::Costs,
+            text,
+            "end what runs there, or use `prony run --turns`",
+        ));
     }
     if let Some(free) = found.free_bytes.filter(|free| *free < ROOM) {
         let text = format!("{} MiB are free where it works", free >> 20);
-        findings.push(finding(Severity::Blocks, text, "make room there: a run needs a GiB"));
+        findings.push(finding(
+            Severity::Blocks,
+            text,
+            "make room there: a run needs a GiB",
+        ));
     }
     let is_worker = found.host.roles.iter().any(|role| role == "load");
-    if let Some(files) = environment.open_files_limit.filter(|files| is_worker && *files < FILES) {
+    if let Some(files) = environment
+        .open_files_limit
+        .filter(|files| is_worker && *files < FILES)
+    {
         let text = format!("a process there may have {files} files open");
-        findings.push(finding(Severity::Costs, text, "raise it (`ulimit -n 65536`) for loads of many connections"));
+        findings.push(finding(
+            Severity::Costs,
+            text,
+            "raise it (`ulimit -n 65536`) for loads of many connections",
+        ));
     }
     if found.clock_error_ns > CLOCK_NS {
-        let text = format!("its clock is known to {:.1} ms only", found.clock_error_ns as f64 / 1e6);
-        findings.push(finding(Severity::Costs, text, "use a host that is nearer, or a longer measurement"));
+        let text = format!(
+            "its clock is known to {:.1} ms only",
+            found.clock_error_ns as f64 / 1e6
+        );
+        findings.push(finding(
+            Severity::Costs,
+            text,
+            "use a host that is nearer, or a longer measurement",
+        ));
     }
     let costs = environment.findings.iter();
     findings.extend(costs.map(|cost| finding(Severity::Costs, cost.text.clone(), &cost.remedy)));
@@ -195,7 +226,8 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
 /// Measures the way between two hosts with a prony on each.
 fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
     let address = to.host.address();
-    let (mut server, output) = start(to, &["link", "--listen", address]).map_err(|error| error.to_string())?;
+    let (mut server, output) =
+        start(to, &["link", "--listen", address]).map_err(|error| error.to_string())?;
     let Some(port) = first_line(output) else {
         return Err(said(&mut *server, &to.name));
     };
@@ -248,5 +280,9 @@ fn said(process: &mut dyn Process, host: &str) -> String {
         std::thread::sleep(Duration::from_millis(10));
     }
     let last = process.log_tail(2).join(" | ");
-    if last.is_empty() { format!("nothing came within {} s on {host}", LINK.as_secs()) } else { last }
+    if last.is_empty() {
+        format!("nothing came within {} s on {host}", LINK.as_secs())
+    } else {
+        last
+    }
 }

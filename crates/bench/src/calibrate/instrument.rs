@@ -243,10 +243,7 @@ impl Instrument<'_> {
             share: None,
         };
         let log = PathBuf::from(format!("prony-generator-{port}.log"));
-        let begun = self
-            .workbench
-            .generator
-            .begin(&job, placement, &log);
+        let begun = self.workbench.generator.begin(&job, placement, &log);
         let mut loading = begun?;
         loop {
             if self.workbench.cancel.is_asked() {

@@ -40,7 +40,10 @@ mod tests {
         let lab = Lab::here(Member::new("", host, Vec::new(), PathBuf::new()));
         let rounds = places(&lab, false);
         assert_eq!(rounds.iter().filter(|places| places.reversed).count(), 2);
-        assert_eq!(rounds[0].placement.service.cpus, rounds[2].placement.generator().cpus);
+        assert_eq!(
+            rounds[0].placement.service.cpus,
+            rounds[2].placement.generator().cpus
+        );
         for half in [&rounds[..2], &rounds[2..]] {
             assert_eq!(half.iter().filter(|places| places.reversed).count(), 1);
         }

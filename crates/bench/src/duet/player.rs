@@ -1,7 +1,7 @@
 //! One of the two of a duet: its service, its load, and what was heard of them.
 
-use prony_measurement::{Command, Event, Interval, Measurement, Phase, Recording};
 use prony_lab::Heard;
+use prony_measurement::{Command, Event, Interval, Measurement, Phase, Recording};
 use prony_trial::{Began, Entered, Window, steady};
 use std::time::Duration;
 

@@ -28,7 +28,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
-    let patterns = if args.services.is_empty() { vec!["*/*".to_owned()] } else { args.services.clone() };
+    let patterns = if args.services.is_empty() {
+        vec!["*/*".to_owned()]
+    } else {
+        args.services.clone()
+    };
     let mut services: Vec<&Service> = Vec::new();
     for pattern in &patterns {
         for service in catalogue.select(pattern).map_err(bad_input)? {
@@ -57,7 +61,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
     }
     drop(built);
-    Ok(if failed == 0 { Exit::Fine } else { Exit::ObjectiveFailed })
+    Ok(if failed == 0 {
+        Exit::Fine
+    } else {
+        Exit::ObjectiveFailed
+    })
 }
 
 /// Says how a build goes: people at once; who reads JSON hears of the end of each with what came of it.
@@ -71,7 +79,11 @@ fn tell(json: bool, progress: &Progress) {
         }
         _ if json => {}
         Progress::Building(service) => eprintln!("building {service}"),
-        Progress::Built { service, cached, took } => {
+        Progress::Built {
+            service,
+            cached,
+            took,
+        } => {
             let how = if *cached { "was built already" } else { "built" };
             eprintln!("{service}: {how} ({:.0} s)", took.as_secs_f64());
         }

@@ -35,7 +35,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Command::Check(args) = &args.command;
     let checkout = Checkout::find().ok();
     let Some(file) = args.lab.read(checkout.as_ref())? else {
-        return Err(bad_input(anyhow!("which lab? give its file with --lab, or `lab = \"lab.toml\"` in prony.toml")));
+        return Err(bad_input(anyhow!(
+            "which lab? give its file with --lab, or `lab = \"lab.toml\"` in prony.toml"
+        )));
     };
     let logs = std::env::temp_dir().join(format!("prony-lab-{}", std::process::id()));
     let cancel = signals::listen()?;
@@ -47,7 +49,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         print(text(&preflight).trim_end())?;
     }
     let worst = preflight.findings.iter().map(|finding| finding.severity).max();
-    Ok(if worst == Some(Severity::Blocks) { Exit::ObjectiveFailed } else { Exit::Fine })
+    Ok(if worst == Some(Severity::Blocks) {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Fine
+    })
 }
 
 fn text(preflight: &Preflight) -> String {
@@ -80,10 +86,17 @@ fn text(preflight: &Preflight) -> String {
         text.push_str("nothing stands against a run\n");
     }
     for Finding {
-        host, text: what, remedy, severity,
+        host,
+        text: what,
+        remedy,
+        severity,
     } in &preflight.findings
     {
-        let mark = if *severity == Severity::Blocks { "✗" } else { "⚠" };
+        let mark = if *severity == Severity::Blocks {
+            "✗"
+        } else {
+            "⚠"
+        };
         let _ = writeln!(text, "{mark} {host}: {what}: {remedy}");
     }
     text

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Names another folder for the cache.
-const VARIABLE: &str = "PRONY_CACHE";
+const VARIABLE: &str = "PRONY_AGENT_CACHE";
 
 /// The folders of an agent. Dropping it removes its own.
 #[derive(Debug)]

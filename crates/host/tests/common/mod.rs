@@ -87,7 +87,7 @@ fn local() -> Local {
 pub(crate) fn pipe(cache: &std::path::Path) -> Pipe {
     let mut pipe = Pipe::new(vec![TOY.into(), "agent".into()]);
     pipe.environment = vec![
-        ("PRONY_CACHE".into(), cache.into()),
+        ("PRONY_AGENT_CACHE".into(), cache.into()),
         ("PRONY_LOCKS".into(), cache.join("locks").into()),
     ];
     pipe

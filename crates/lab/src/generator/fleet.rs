@@ -95,7 +95,9 @@ impl Fleet {
             }
             Event::Interval { .. } | Event::Recording { .. } => {
                 let worker = who(&self.workers[number].name);
-                return Err(Heard::Gone(format!("{worker} does not know that it has a share of a load")));
+                return Err(Heard::Gone(format!(
+                    "{worker} does not know that it has a share of a load"
+                )));
             }
         }
         Ok(())
@@ -140,7 +142,9 @@ impl Fleet {
 
     fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
         let worker = who(&self.workers[number].name);
-        let gone = |error: &dyn std::fmt::Display| Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"));
+        let gone = |error: &dyn std::fmt::Display| {
+            Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"))
+        };
         let part = Part::decode(text).map_err(|error| gone(&error))?;
         self.workers[number].is_done = true;
         if let Some(merger) = &mut self.merger {
@@ -190,7 +194,10 @@ impl Fleet {
         let late = self.workers.iter().filter(|worker| worker.begun == least);
         let names: Vec<&str> = late.map(|worker| worker.name.as_str()).collect();
         let waited = since.elapsed().as_secs();
-        Some(format!("{} came not as far as the other workers within {waited} s", names.join(", ")))
+        Some(format!(
+            "{} came not as far as the other workers within {waited} s",
+            names.join(", ")
+        ))
     }
 }
 

@@ -51,8 +51,8 @@ mod tests {
     use super::*;
     use prony_host::Cpus;
     use prony_load::{
-        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target, Template,
-        TransportChoice, Workload,
+        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
+        Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
 

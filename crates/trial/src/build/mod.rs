@@ -140,7 +140,9 @@ impl<'a> Builder<'a> {
     pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
         if let Some(there) = self.there() {
             let mut built = there.build_all(&[service], &|_| {});
-            return built.remove(&id_of(service)).expect("invariant: each has its result");
+            return built
+                .remove(&id_of(service))
+                .expect("invariant: each has its result");
         }
         let began = Instant::now();
         let tools = self

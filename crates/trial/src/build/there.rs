@@ -76,7 +76,12 @@ impl There<'_> {
         let failed = self.try_all(services, watch, &mut results).err();
         for service in services {
             results.entry(super::id_of(service)).or_insert_with(|| {
-                let lost = || Failure::lab(Stage::Build, format!("{} ended before it was built", self.member.name));
+                let lost = || {
+                    Failure::lab(
+                        Stage::Build,
+                        format!("{} ended before it was built", self.member.name),
+                    )
+                };
                 Err(failed.clone().unwrap_or_else(lost).with_log(Vec::new()))
             });
         }
@@ -92,7 +97,8 @@ impl There<'_> {
         let project = self.send(services)?;
         let mut process = self.start(&project, services)?;
         let pipes = process.take_pipes();
-        let (input, output) = pipes.ok_or_else(|| Failure::lab(Stage::Build, "the build there has no pipes"))?;
+        let (input, output) =
+            pipes.ok_or_else(|| Failure::lab(Stage::Build, "the build there has no pipes"))?;
         let lines = listen(output);
         let mut built = Vec::new();
         loop {
@@ -124,7 +130,10 @@ impl There<'_> {
                 }
                 Ok(BuildEvent::Done) => break,
                 Err(_) => {
-                    let text = format!("prony on {} said `{line}`, which tells of no build", self.member.name);
+                    let text = format!(
+                        "prony on {} said `{line}`, which tells of no build",
+                        self.member.name
+                    );
                     return Err(Failure::lab(Stage::Build, text));
                 }
             }
@@ -143,7 +152,9 @@ impl There<'_> {
     /// A prony there that builds, and then keeps what it built until its input ends.
     fn start(self, project: &Path, services: &[&Service]) -> Result<Box<dyn Process>, Failure> {
         let folder = project.to_string_lossy();
-        let mut command = self.member.prony(&["-C", &folder, "build", "--json", "--hold", "--"]);
+        let mut command = self
+            .member
+            .prony(&["-C", &folder, "build", "--json", "--hold", "--"]);
         command.extend(services.iter().map(|service| service.label()));
         let spec = ProcessSpec {
             name: "the builds".to_owned(),
@@ -169,17 +180,28 @@ impl There<'_> {
             .stop()
             .map_or_else(|error| error.to_string(), |ending| ending.to_string());
         let last = process.log_tail(3).join(" | ");
-        Failure::lab(Stage::Build, format!("prony on {}, which builds, {ended}: {last}", self.member.name))
+        Failure::lab(
+            Stage::Build,
+            format!("prony on {}, which builds, {ended}: {last}", self.member.name),
+        )
     }
 
     /// Sends what the builds of these services need, to a project that stays there between runs.
     fn send(self, services: &[&Service]) -> Result<PathBuf, Failure> {
         let root = self.folders.services.parent().unwrap_or(Path::new("/"));
-        let local = |error: io::Error| Failure::lab(Stage::Build, format!("cannot collect the sources of services: {error}"));
+        let local = |error: io::Error| {
+            Failure::lab(
+                Stage::Build,
+                format!("cannot collect the sources of services: {error}"),
+            )
+        };
         let fresh = tempfile::tempdir().map_err(local)?;
         collect(root, services, fresh.path()).map_err(local)?;
         let project = self.remote.hello().cache.join("projects").join(name_of(root));
-        let put = |part: &str| self.remote.put(&fresh.path().join(part), &project.join(part), &|_| {});
+        let put = |part: &str| {
+            self.remote
+                .put(&fresh.path().join(part), &project.join(part), &|_| {})
+        };
         for entry in fs::read_dir(fresh.path()).map_err(local)?.flatten() {
             put(&entry.file_name().to_string_lossy()).map_err(|error| failed(&error))?;
         }
@@ -198,7 +220,12 @@ fn name_of(root: &Path) -> String {
     let machine = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
     hash.update(&machine);
     let name = root.file_name().unwrap_or_default().to_string_lossy();
-    let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let digits: String = hash
+        .finalize()
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("{name}-{digits}")
 }
 

@@ -121,7 +121,8 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         thorough: args.thorough,
     };
     let lab = args.lab.read(Some(&checkout))?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?.in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+    let workbench =
+        Workbench::of(&checkout, &signals::listen()?)?.in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let rows = check_services(&asked, &checkout, &workbench, &|text| {
         eprintln!("{text}");

@@ -24,5 +24,11 @@ pub(super) fn load(
 ) -> anyhow::Result<Recording> {
     let placement = workbench.lab.place_load();
     let log = Path::new("generator.log");
-    Ok(load_on(&workbench.generator, &placement, (job, log), on_event, commands)?)
+    Ok(load_on(
+        &workbench.generator,
+        &placement,
+        (job, log),
+        on_event,
+        commands,
+    )?)
 }

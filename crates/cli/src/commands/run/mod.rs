@@ -11,7 +11,9 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
 use crate::{signals, variation};
-use prony_bench::{Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, machine_of, strictly};
+use prony_bench::{
+    Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
+};
 use prony_host::{Isolation, writable};
 use prony_lab::LabFile;
 use prony_measurement::RunRecord;
@@ -36,7 +38,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
         _ => None,
     };
-    let machine = workbench.as_ref().map_or_else(machine, |bench| machine_of(&bench.lab));
+    let machine = workbench
+        .as_ref()
+        .map_or_else(machine, |bench| machine_of(&bench.lab));
     let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
     if !args.dry_run && lab.is_none() {
         is_free(&plan.address)?;

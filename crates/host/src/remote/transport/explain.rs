@@ -86,7 +86,7 @@ const THERE: &[Hint] = &[
     ),
     (
         &["Read-only file system", "Permission denied", "head: not found"],
-        "prony's binary cannot be kept or started there: set PRONY_CACHE there to a folder that may be written and run from",
+        "prony's binary cannot be kept or started there: set PRONY_AGENT_CACHE there to a folder that may be written and run from",
     ),
 ];
 
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_refusal_of_a_file_is_none_of_the_key() {
         let text = explain("sh: 1: /x/agent: Permission denied", true);
-        assert!(text.contains("PRONY_CACHE"), "{text}");
+        assert!(text.contains("PRONY_AGENT_CACHE"), "{text}");
         let text = explain("/x/agent: /lib/libc.so.6: version `GLIBC_2.38' not found", true);
         assert!(text.contains("static"), "{text}");
     }

@@ -11,8 +11,8 @@ pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(super) use tls::TlsArgs;
 
-use crate::checkout::LabArgs;
 use super::metrics::MetricsAddress;
+use crate::checkout::LabArgs;
 use clap::{ArgGroup, ValueEnum};
 use log::{LogFile, log_share};
 use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
