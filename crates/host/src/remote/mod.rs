@@ -3,6 +3,7 @@
 mod connection;
 mod files;
 mod process;
+mod shared;
 mod transport;
 
 use crate::wire::{Hello, Reply, Request};

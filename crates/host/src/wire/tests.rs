@@ -292,7 +292,7 @@ fn hello() -> Hello {
         address: Some("10.0.0.7".to_owned()),
         monotonic_ns: 1,
         wall_ns: 2,
-        work: "/home/bench/.cache/prony/work/1".into(),
+        work: "/home/bench/.cache/prony/w/1".into(),
         cache: "/home/bench/.cache/prony".into(),
         free_bytes: Some(1 << 30),
     }

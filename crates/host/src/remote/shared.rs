@@ -1,0 +1,184 @@
+//! What the threads of a connection share: who waits for what, what was said unasked, and why nothing comes any more.
+
+use super::transport::Conduit;
+use crate::wire::{Answer, Inbox, Item, Link, Notice, Request};
+use crate::{Ending, HostError};
+use prony_measurement::Warning;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two beats.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// An answer, and when it came.
+pub(super) type Arrived = (Instant, Answer);
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) host: String,
+    pub(super) lease: Duration,
+    pub(super) link: Arc<Link>,
+    /// Numbers of requests, streams, processes and claims.
+    pub(super) number: AtomicU32,
+    pub(super) state: Mutex<State>,
+    pub(super) conduit: Mutex<Box<dyn Conduit>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) waiting: HashMap<u32, Sender<Arrived>>,
+    pub(super) news: HashMap<u32, News>,
+    pub(super) heard: Instant,
+    pub(super) lost: Option<String>,
+    /// Whether the agent said that it ends.
+    pub(super) leaving: bool,
+}
+
+/// What an agent said unasked of a process.
+#[derive(Debug, Clone, Default)]
+pub(super) struct News {
+    pub(super) ended: Option<Ending>,
+    pub(super) warnings: Option<Vec<Warning>>,
+}
+
+impl Shared {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lost(&self) -> HostError {
+        let reason = self.state().lost.clone();
+        HostError::Lost {
+            host: self.host.clone(),
+            reason: reason.unwrap_or_else(|| "it ended".to_owned()),
+        }
+    }
+
+    /// Everything that waits fails, and everything later too.
+    pub(super) fn give_up(&self, reason: &str) {
+        {
+            let mut state = self.state();
+            state.lost.get_or_insert_with(|| reason.to_owned());
+            state.waiting.clear();
+        }
+        self.link.end(reason);
+    }
+
+    /// The same, and the way there is closed.
+    pub(super) fn lose(&self, reason: &str) {
+        self.give_up(reason);
+        self.conduit.lock().unwrap_or_else(PoisonError::into_inner).end();
+    }
+
+    /// Until the agent ends. The first message goes elsewhere.
+    pub(super) fn read(&self, mut input: File, rest: &[u8], first: &Sender<Vec<u8>>) {
+        let mut inbox = Inbox::default();
+        inbox.push(rest);
+        let mut buffer = vec![0; 128 << 10];
+        let mut greeted = false;
+        loop {
+            loop {
+                let item = match inbox.pop() {
+                    Ok(Some(item)) => item,
+                    Ok(None) => break,
+                    Err(error) => return self.lose(&format!("its agent speaks in another way: {error}")),
+                };
+                let taken = match item {
+                    Item::Message { json, .. } if !greeted => {
+                        greeted = true;
+                        let _ = first.send(json);
+                        Ok(())
+                    }
+                    Item::Message { id, json } => self.hear(id, &json),
+                    item => self.link.take(item),
+                };
+                if let Err(error) = taken {
+                    return self.lose(&format!("its agent speaks in another way: {error}"));
+                }
+            }
+            let length = match input.read(&mut buffer) {
+                Ok(0) if self.state().leaving => return self.lose("its agent ended"),
+                Ok(0) => return self.lose(&self.why_it_ended()),
+                Ok(length) => length,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return self.lose(&error.to_string()),
+            };
+            self.state().heard = Instant::now();
+            inbox.push(&buffer[..length]);
+        }
+    }
+
+    fn why_it_ended(&self) -> String {
+        let mut conduit = self.conduit.lock().unwrap_or_else(PoisonError::into_inner);
+        match conduit.said() {
+            Some(said) => format!("its agent ended: {said}"),
+            None => "its agent ended without a word; was it killed, or the host switched off?".to_owned(),
+        }
+    }
+
+    fn hear(&self, id: u32, json: &[u8]) -> Result<(), String> {
+        let arrived = Instant::now();
+        let wrong = |error: serde_json::Error| error.to_string();
+        if id != 0 {
+            let answer: Answer = serde_json::from_slice(json).map_err(wrong)?;
+            if let Some(waiting) = self.state().waiting.remove(&id) {
+                let _ = waiting.send((arrived, answer));
+            }
+            return Ok(());
+        }
+        let mut state = self.state();
+        match serde_json::from_slice(json).map_err(wrong)? {
+            Notice::Process {
+                process,
+                ended,
+                warnings,
+            } => {
+                if let Some(news) = state.news.get_mut(&process) {
+                    news.ended = ended.or_else(|| news.ended.take());
+                    news.warnings = Some(warnings);
+                }
+            }
+            Notice::Leaving { reason } => {
+                state.leaving = true;
+                drop(state);
+                // It clears up and ends by itself.
+                self.give_up(&format!("its agent ended: {reason}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Beats, and listens whether the agent does, until the connection is dropped or lost.
+    pub(super) fn beat(&self, ended: &Receiver<()>) {
+        let beat = serde_json::to_vec(&Request::Beat).expect("invariant: a beat is plain data");
+        loop {
+            // The number is nobody's: the answer shows that the agent lives, and says no more.
+            self.link.outbox.send_first(u32::MAX, &beat);
+            let left = self.lease.saturating_sub(self.state().heard.elapsed());
+            // A moment later it is over, or is not.
+            let sleep = BEAT.min(self.lease / 4).min(left + Duration::from_millis(1));
+            match ended.recv_timeout(sleep) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return,
+            }
+            let (silent, lost) = {
+                let state = self.state();
+                (state.heard.elapsed(), state.lost.is_some())
+            };
+            if lost {
+                return;
+            }
+            if silent > self.lease {
+                return self.lose(&format!(
+                    "nothing came from it for {} s; is it switched off, or the network in between cut?",
+                    self.lease.as_secs()
+                ));
+            }
+        }
+    }
+}
