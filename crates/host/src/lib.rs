@@ -6,6 +6,7 @@
 //! know what a service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] none at all.
 
 mod cgroup;
+mod container;
 mod cpus;
 mod environment;
 mod error;
@@ -21,6 +22,7 @@ mod supervisor;
 mod topology;
 mod tree;
 
+pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpus::{Cpus, CpusError};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};

@@ -201,6 +201,7 @@ fn drive(mark: &str, groups: bool) {
         let spec = prony_host::ProcessSpec {
             name: "tree".to_owned(),
             command: vec![own.display().to_string(), "tree".to_owned()],
+            container: None,
             folder: mark.into(),
             environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),
             cpus: prony_host::Cpus::default(),

@@ -76,6 +76,7 @@ impl Generator for ProcessGenerator {
         let spec = ProcessSpec {
             name: "the generator".to_owned(),
             command: self.command.clone(),
+            container: None,
             folder: self.folder.clone(),
             environment: BTreeMap::new(),
             cpus: cpus.clone(),

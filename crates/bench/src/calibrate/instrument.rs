@@ -165,6 +165,7 @@ impl Instrument<'_> {
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
             command: command.into_iter().map(str::to_owned).collect(),
+            container: None,
             folder: self.workbench.options.logs.clone(),
             environment: BTreeMap::from([
                 ("HOST".to_owned(), self.workbench.host.address().to_owned()),

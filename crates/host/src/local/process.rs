@@ -2,6 +2,7 @@
 
 use super::pipes::Pipes;
 use super::{Local, orphans};
+use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, First, Notice, Order, Start};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 const ANSWER: Duration = Duration::from_secs(20);
 /// Time that ending a tree may take on top of the grace time.
 const ENDING: Duration = Duration::from_secs(20);
+/// Making and starting a container takes longer than starting a process, and removing it longer than ending one.
+const ENGINE: Duration = Duration::from_secs(120);
 
 pub(super) struct LocalProcess {
     name: String,
@@ -30,6 +33,8 @@ pub(super) struct LocalProcess {
     log: PathBuf,
     /// Why the log is not whole.
     log_lost: Option<String>,
+    /// What runs its container, where it is in one.
+    engine: Option<Engine>,
     grace: Duration,
     pid: u32,
     started: Instant,
@@ -67,6 +72,8 @@ impl LocalProcess {
         let mut process = Self::supervised(host, &spec.name, pipes, first)?;
         process.log.clone_from(&spec.log);
         process.grace = spec.grace;
+        process.engine = spec.container.as_ref().map(|container| container.engine.clone());
+        process.engine.iter().for_each(container::sweep_once);
         process.await_start()?;
         Ok(process)
     }
@@ -109,6 +116,7 @@ impl LocalProcess {
             tree,
             log: PathBuf::new(),
             log_lost: None,
+            engine: None,
             grace: Duration::ZERO,
             pid: 0,
             started: Instant::now(),
@@ -125,7 +133,7 @@ impl LocalProcess {
     }
 
     fn await_start(&mut self) -> Result<(), HostError> {
-        match self.next(ANSWER)? {
+        match self.next(ANSWER + self.engine_time())? {
             Notice::Started {
                 pid,
                 age_ns,
@@ -155,6 +163,11 @@ impl LocalProcess {
             }),
             other => Err(lost(&self.name, &format!("said {other:?} first"))),
         }
+    }
+
+    /// Time that an engine takes besides.
+    fn engine_time(&self) -> Duration {
+        self.engine.as_ref().map_or(Duration::ZERO, |_| ENGINE)
     }
 
     fn say(&mut self, order: Order) -> Result<(), HostError> {
@@ -201,7 +214,7 @@ impl LocalProcess {
     }
 
     fn await_stop(&mut self) -> Result<Ending, HostError> {
-        let within = self.grace + ENDING;
+        let within = self.grace + ENDING + self.engine_time();
         loop {
             // A window that was asked for and not fetched may come first.
             if let Notice::Stopped(ending) = self.next(within)? {
@@ -296,6 +309,9 @@ impl Process for LocalProcess {
         if ending.is_err() {
             crate::cgroup::clear(self.tree);
             orphans::clear();
+            self.engine
+                .iter()
+                .for_each(|engine| container::remove(engine, &self.tree.to_string()));
         }
         let ending = ending?;
         self.stopped = Some(ending.clone());
