@@ -91,7 +91,9 @@ fn with_images(mut infos: Vec<ServiceInfo>, built: &AllBuilt) -> Vec<ServiceInfo
             service: info.service.clone(),
             variant: info.variant.clone(),
         };
-        let container = built.get(&id).and_then(|built| built.as_ref().ok()?.container.as_ref());
+        let container = built
+            .get(&id)
+            .and_then(|built| built.as_ref().ok()?.container.as_ref());
         info.image = container.map(|container| container.image.to_string());
     }
     infos

@@ -9,12 +9,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The variable that names an engine instead.
+/// The variable that names an engine instead, with options that stand before its commands: `podman --runtime runc`.
 const OVERRIDE: &str = "PRONY_CONTAINER_ENGINE";
 /// An engine that answers a question answers it within this time.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Most processes that podman asks for: its own limit, below that of this process where that is higher.
 const MOST_PROCESSES: u64 = 32_768;
+
+/// Where the names of images begin that prony builds.
+const BUILT: &str = "localhost/prony";
 
 /// Which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,38 +36,51 @@ pub struct Engine {
     pub kind: EngineKind,
     /// The program.
     pub program: PathBuf,
+    /// Options of the program itself, which stand before each of its commands.
+    pub options: Vec<String>,
 }
 
 impl Engine {
     /// The engine of this machine: what `PRONY_CONTAINER_ENGINE` names, else podman, else docker. The error says what to do.
     pub fn find() -> Result<Self, String> {
-        if let Some(wanted) = std::env::var_os(OVERRIDE).filter(|wanted| !wanted.is_empty()) {
-            let found = on_path(&wanted).ok_or_else(|| {
-                format!(
-                    "{OVERRIDE} is `{}`, and there is no such program: name podman or docker, or leave it out",
-                    wanted.to_string_lossy()
-                )
-            });
-            return found.map(Self::of);
+        let wanted = std::env::var(OVERRIDE).unwrap_or_default();
+        let mut words = wanted.split_whitespace().map(str::to_owned);
+        if let Some(name) = words.next() {
+            let program = on_path(OsStr::new(&name)).ok_or_else(|| {
+                format!("{OVERRIDE} is `{wanted}`, and there is no such program: name podman or docker, or leave it out")
+            })?;
+            return Ok(Self::of(program, words.collect()));
         }
         let found = ["podman", "docker"]
             .iter()
             .find_map(|name| on_path(OsStr::new(name)));
-        found.map(Self::of).ok_or_else(|| {
+        found.map(|program| Self::of(program, Vec::new())).ok_or_else(|| {
             format!(
                 "neither podman nor docker is on this machine: install one (Debian: apt-get install podman), or name it in {OVERRIDE}"
             )
         })
     }
 
-    fn of(program: PathBuf) -> Self {
+    fn of(program: PathBuf, options: Vec<String>) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         let kind = if name.contains("docker") {
             EngineKind::Docker
         } else {
             EngineKind::Podman
         };
-        Self { kind, program }
+        Self {
+            kind,
+            program,
+            options,
+        }
+    }
+
+    /// Program and arguments of one of its commands.
+    pub(crate) fn line(&self, arguments: &[&str]) -> Vec<String> {
+        let program = self.program.display().to_string();
+        let options = self.options.iter().cloned();
+        let arguments = arguments.iter().map(|&word| word.to_owned());
+        std::iter::once(program).chain(options).chain(arguments).collect()
     }
 
     /// `podman` or `docker`.
@@ -105,7 +121,7 @@ impl Engine {
 
     /// The command that builds an image in the current folder from one of its files, under these names.
     pub fn build_line(&self, containerfile: &Path, names: &[&str]) -> Vec<String> {
-        let mut line = vec![self.program.display().to_string(), "build".to_owned()];
+        let mut line = self.line(&["build"]);
         if self.kind == EngineKind::Podman {
             line.extend(["--network", "host"].map(str::to_owned));
             line.extend(self.process_limits(None));
@@ -136,9 +152,44 @@ impl Engine {
         limits
     }
 
+    /// Removes the images that prony built under names with this tag, or with one that begins with it and a `-`.
+    pub fn forget_builds(&self, tag: &str) {
+        let format = "{{.Repository}}:{{.Tag}}";
+        let filter = format!("reference={BUILT}/*");
+        let Ok(listed) = self.ask(&["images", "--filter", &filter, "--format", format]) else {
+            return;
+        };
+        for name in listed
+            .out
+            .split_whitespace()
+            .filter(|name| name.starts_with(BUILT))
+        {
+            let rest = name.rsplit_once(':').and_then(|(_, own)| own.strip_prefix(tag));
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
+                // One that a container still uses stays.
+                let _ = self.ask(&["rmi", name]);
+            }
+        }
+    }
+
+    /// The name of an image that prony builds. No registry is asked for `localhost`, and names of images have no capitals.
+    pub fn built_name(label: &str, tag: &str) -> String {
+        let letter = |letter: char| match letter.to_ascii_lowercase() {
+            plain if plain.is_ascii_alphanumeric() => plain,
+            _ => '-',
+        };
+        format!("{BUILT}/{}:{tag}", label.chars().map(letter).collect::<String>())
+    }
+
     /// Asks it something short.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Answer, String> {
-        ask(&self.program, arguments, ANSWER)
+        self.ask_within(arguments, ANSWER)
+    }
+
+    /// Asks it something that may take this long.
+    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<Answer, String> {
+        let line = self.line(arguments);
+        ask(&self.program, &line[1..], within)
     }
 }
 
@@ -166,7 +217,7 @@ mod tests {
 
     #[test]
     fn an_engine_is_known_by_its_name() {
-        let kind = |path: &str| Engine::of(PathBuf::from(path)).kind;
+        let kind = |path: &str| Engine::of(PathBuf::from(path), Vec::new()).kind;
         assert_eq!(kind("/usr/bin/podman"), EngineKind::Podman);
         assert_eq!(kind("/opt/my-docker"), EngineKind::Docker);
         assert!(on_path(OsStr::new("sh")).is_some_and(|path| path.is_absolute()));
@@ -175,16 +226,18 @@ mod tests {
 
     #[test]
     fn a_build_says_from_what_and_how_it_is_called() {
-        let docker = Engine::of(PathBuf::from("/usr/bin/docker"));
+        let docker = Engine::of(PathBuf::from("/usr/bin/docker"), Vec::new());
         let line = docker.build_line(Path::new("Containerfile"), &["a:1", "b:2"]);
         assert_eq!(
             line.join(" "),
             "/usr/bin/docker build --file Containerfile --tag a:1 --tag b:2 ."
         );
-        let podman = Engine::of(PathBuf::from("/usr/bin/podman"));
+        let options = vec!["--runtime".to_owned(), "runc".to_owned()];
+        let podman = Engine::of(PathBuf::from("/usr/bin/podman"), options);
         let line = podman.build_line(Path::new("Containerfile"), &["a:1"]).join(" ");
         assert!(
-            line.contains("--network host --ulimit nofile=") && line.ends_with("--tag a:1 ."),
+            line.starts_with("/usr/bin/podman --runtime runc build --network host --ulimit nofile=")
+                && line.ends_with("--tag a:1 ."),
             "{line}"
         );
     }

@@ -10,7 +10,7 @@ pub use engine::{Engine, EngineKind};
 pub use image::Image;
 pub use leftovers::sweep;
 
-pub(crate) use ask::{ask, last_words};
+pub(crate) use ask::last_words;
 pub(crate) use leftovers::{LABEL, remove, sweep_once};
 
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// Time that ending a tree may take on top of the grace time.
 const ENDING: Duration = Duration::from_secs(20);
 /// Making and starting a container takes longer than starting a process, and removing it longer than ending one.
-const ENGINE: Duration = Duration::from_secs(120);
+const ENGINE: Duration = Duration::from_mins(2);
 
 pub(super) struct LocalProcess {
     name: String,

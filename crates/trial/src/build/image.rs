@@ -36,6 +36,12 @@ pub(super) fn found(
     Ok(Some(Container { engine, image }))
 }
 
+/// What is missing for a service that is a container image, in a sentence; `None`: nothing, as far as can be seen without a build.
+pub fn lacks_image(service: &Service) -> Option<String> {
+    let found = found(service, &mut BTreeMap::new());
+    found.err().map(|failure| failure.reason)
+}
+
 /// The container of a service whose image is built in its build folder, unless that of this digest is still there; `None`: it has
 /// none.
 pub(super) fn built(
@@ -55,7 +61,8 @@ pub(super) fn built(
     let number = builder
         .repetition
         .map(|repetition| format!("-{}", repetition.number));
-    let own = format!("{}:{digest}{}", own_name(service), number.unwrap_or_default());
+    let label = format!("{}-{}", service.name, service.variant);
+    let own = Engine::built_name(&label, &format!("{digest}{}", number.unwrap_or_default()));
     let afresh = builder.repetition.is_some_and(|repetition| repetition.fresh);
     let there = image(&engine, &own).map_err(without_log)?.filter(|_| !afresh);
     let image = if let Some(image) = there {
@@ -93,19 +100,6 @@ fn image(engine: &Engine, name: &str) -> Result<Option<Image>, Failure> {
     engine
         .image(name)
         .map_err(|text| Failure::new(Stage::Build, text))
-}
-
-/// What images are called that prony builds: names of images have no capitals, and no registry is asked for `localhost`.
-fn own_name(service: &Service) -> String {
-    let letter = |letter: char| match letter.to_ascii_lowercase() {
-        plain if plain.is_ascii_alphanumeric() => plain,
-        _ => '-',
-    };
-    let label = format!("{}-{}", service.name, service.variant);
-    format!(
-        "localhost/prony/{}",
-        label.chars().map(letter).collect::<String>()
-    )
 }
 
 /// A word of a shell's command line.

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use queue::Queue;
 
 pub use cache::InUse;
+pub use image::lacks_image;
 pub use room::{builds_at_once, room_for};
 pub use toolchain::{Found, probe, system};
 

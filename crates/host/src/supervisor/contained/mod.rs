@@ -13,7 +13,7 @@ use super::child::{Child, Refusal, affinity, cable, judge, spawn};
 use super::protocol::Start;
 use super::usage::Probe;
 use crate::cgroup::{Group, Problem};
-use crate::container::{Engine, EngineKind, ask, last_words, remove};
+use crate::container::{Engine, EngineKind, last_words, remove};
 use crate::tree::{descendants, lives};
 use crate::{Container, Cpus, Ending, Isolation, Limits, ProcessSpec};
 use nix::errno::Errno;
@@ -27,7 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Making a container may copy its files.
-const MAKING: Duration = Duration::from_secs(60);
+const MAKING: Duration = Duration::from_mins(1);
 /// Longest time from the order to start until its first process is there.
 const STARTING: Duration = Duration::from_secs(30);
 /// Time between two looks for it in a file.
@@ -70,7 +70,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let _ = fs::remove_file(&pid_file);
     let powers = powers(engine);
     let line = create_line(spec, container, &name, (&powers, &pid_file));
-    let mut contained = Contained {
+    let mut made = Contained {
         engine: engine.clone(),
         name,
         pid_file,
@@ -83,14 +83,16 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
             .map_or(Signal::SIGTERM, signal_of),
         killed: false,
     };
-    let made = ask(&engine.program, &line, MAKING).map_err(|reason| refused(&reason, false))?;
-    if !made.ok {
-        let text = format!("{} cannot make its container: {}", engine.name(), made.words());
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let said = engine.ask_within(&line, MAKING);
+    let said = said.map_err(|reason| refused(&reason, false))?;
+    if !said.ok {
+        let text = format!("{} cannot make its container: {}", engine.name(), said.words());
         return Err(refused(&text, false));
     }
     let cable = cable(spec)?;
     let client = Start {
-        spec: contained.client(spec),
+        spec: made.client(spec),
         ..start.clone()
     };
     let spawned = spawn(&client, Vec::new(), None, cable.as_ref());
@@ -100,7 +102,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
             false,
         )
     })?;
-    contained.first = contained.wait(pid, &output)?;
+    made.first = made.wait(pid, &output)?;
     let mut child = Child {
         pid,
         started,
@@ -109,16 +111,16 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         warnings: Vec::new(),
         address: cable.map(|cable| cable.address.to_string()),
     };
-    if let Some(first) = contained.first {
-        contained.end = end_of(first);
+    if let Some(first) = made.first {
+        made.end = end_of(first);
         child.started = began(first).unwrap_or(started);
         child.group = Group::of_container(first);
         let mut problems = Problem::in_container(first, &spec.limits, &powers.remedy(engine));
         problems.extend(on_its_cpus(first, &spec.cpus, engine));
         child.warnings = judge(problems, spec.isolation)?;
-        contained.pin_others(&spec.supervisor_cpus, child.group.as_ref());
+        made.pin_others(&spec.supervisor_cpus, child.group.as_ref());
     }
-    Ok((child, contained))
+    Ok((child, made))
 }
 
 fn refused(reason: &str, isolation: bool) -> Refusal {
@@ -161,14 +163,8 @@ pub(super) fn as_ending(client: Ending) -> Ending {
 impl Contained {
     /// The engine's client, which starts the container and ends with it. What is asked of the container is not asked of it.
     fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
-        let program = self.engine.program.display().to_string();
         ProcessSpec {
-            command: vec![
-                program,
-                "start".to_owned(),
-                "--attach".to_owned(),
-                self.name.clone(),
-            ],
+            command: self.engine.line(&["start", "--attach", &self.name]),
             environment: std::collections::BTreeMap::new(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
@@ -294,9 +290,10 @@ impl Contained {
 
     /// Tells the engine, and does not wait; who waits for all children waits for this one, too.
     fn order(&self, arguments: &[&str]) {
-        let mut command = std::process::Command::new(&self.engine.program);
+        let line = self.engine.line(arguments);
+        let mut command = std::process::Command::new(&line[0]);
         command
-            .args(arguments)
+            .args(&line[1..])
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null());
