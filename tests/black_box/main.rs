@@ -5,6 +5,7 @@ mod common;
 mod doctor;
 mod draft;
 mod duet;
+mod images;
 mod kills;
 mod machine;
 mod new;

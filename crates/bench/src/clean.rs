@@ -128,9 +128,17 @@ pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
 fn forget_image(engine: Option<&Engine>, folder: &str) {
     let whole = folder.split_once('~').map_or(folder, |(whole, _)| whole);
     let is_digest =
-        |part: &&str| part.len() == DIGITS && part.chars().all(|letter| letter.is_ascii_hexdigit());
-    if let (Some(engine), Some(digest)) = (engine, whole.rsplit('-').find(is_digest)) {
-        engine.forget_builds(digest);
+        |part: &str| part.len() == DIGITS && part.chars().all(|letter| letter.is_ascii_hexdigit());
+    let mut parts = whole
+        .rmatch_indices('-')
+        .map(|(at, _)| (&whole[..at], &whole[at + 1..]));
+    // A repeated build has its number behind the digest.
+    let found = parts.find_map(|(service, rest)| {
+        let digest = rest.split('-').next().unwrap_or_default();
+        is_digest(digest).then_some((service, digest))
+    });
+    if let (Some(engine), Some((service, digest))) = (engine, found) {
+        engine.forget_builds(service, digest);
     }
 }
 

@@ -152,19 +152,21 @@ impl Engine {
         limits
     }
 
-    /// Removes the images that prony built under names with this tag, or with one that begins with it and a `-`.
-    pub fn forget_builds(&self, tag: &str) {
-        let format = "{{.Repository}}:{{.Tag}}";
+    /// Removes the images that prony built of a service with this tag, or with one that begins with it and a `-`.
+    pub fn forget_builds(&self, service: &str, tag: &str) {
+        let own = Self::built_name(service, "");
+        let own = format!("{}-", own.trim_end_matches(':'));
         let filter = format!("reference={BUILT}/*");
+        let format = "{{.Repository}}:{{.Tag}}";
         let Ok(listed) = self.ask(&["images", "--filter", &filter, "--format", format]) else {
             return;
         };
         for name in listed
             .out
             .split_whitespace()
-            .filter(|name| name.starts_with(BUILT))
+            .filter(|name| name.starts_with(&own))
         {
-            let rest = name.rsplit_once(':').and_then(|(_, own)| own.strip_prefix(tag));
+            let rest = name.rsplit_once(':').and_then(|(_, has)| has.strip_prefix(tag));
             if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
                 // One that a container still uses stays.
                 let _ = self.ask(&["rmi", name]);
@@ -222,6 +224,12 @@ mod tests {
         assert_eq!(kind("/opt/my-docker"), EngineKind::Docker);
         assert!(on_path(OsStr::new("sh")).is_some_and(|path| path.is_absolute()));
         assert_eq!(on_path(OsStr::new("no-such-engine")), None);
+    }
+
+    #[test]
+    fn what_is_built_has_a_name_that_every_engine_takes() {
+        let name = Engine::built_name("My_Service-current", "0a1b");
+        assert_eq!(name, "localhost/prony/my-service-current:0a1b");
     }
 
     #[test]
