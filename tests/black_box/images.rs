@@ -136,6 +136,13 @@ fn with_images(engine: &Engine, rounds: u32, services: &[(&str, &str, &str)]) ->
     checkout
 }
 
+/// Puts these lines before the group of the suite.
+fn limited(checkout: &Checkout, lines: &str) {
+    let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
+    let suite = suite.replace("[[group]]", &format!("{lines}\n\n[[group]]"));
+    checkout.write("suites/toys.toml", &suite);
+}
+
 const BUILT: &str = "containerfile = \"Containerfile\"";
 
 fn command(checkout: &Checkout, engine: &str, arguments: &[&str]) -> Command {
@@ -254,6 +261,22 @@ fn images_take_turns_and_rest() {
 }
 
 #[test]
+fn a_container_gets_a_network_of_its_own() {
+    let Some(engine) = engine() else { return };
+    let checkout = with_images(engine, 1, &[("apart", BUILT, "server")]);
+    limited(&checkout, "[network]\ndelay = \"0ms\"");
+    let report = prony(&checkout, &engine.words, &RUN).json();
+    let row = row(&report, "apart");
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    // What a process lacks here, a container lacks, too.
+    if reason.contains("network of its own") {
+        skipped(reason);
+        return;
+    }
+    assert!(row["excluded"].is_null(), "{row}");
+}
+
+#[test]
 fn what_goes_wrong_in_a_container_is_told() {
     let Some(engine) = engine() else { return };
     let absent = "image = \"localhost/prony/no-such-image:1\"";
@@ -265,14 +288,7 @@ fn what_goes_wrong_in_a_container_is_told() {
         ("right", BUILT, "server"),
     ];
     let checkout = with_images(engine, 1, &services);
-    let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
-    checkout.write(
-        "suites/toys.toml",
-        &suite.replace(
-            "[[group]]",
-            "[limits]\nmemory = \"32MiB\"\ncpus = 0.5\n\n[[group]]",
-        ),
-    );
+    limited(&checkout, "[limits]\nmemory = \"32MiB\"\ncpus = 0.5");
     let report = prony(&checkout, &engine.words, &RUN).json();
     let reason = |service: &str| {
         let reason = row(&report, service)["excluded"]["reason"].as_str();
@@ -419,6 +435,14 @@ fn docker_is_told_the_same() {
         "{told}"
     );
     assert!(!told.lines().any(|line| line.starts_with("pull")), "{told}");
+    // Its daemon is in another network than prony.
+    limited(&checkout, "[network]\ndelay = \"0ms\"");
+    let report = prony(&checkout, &docker.display().to_string(), &RUN).json();
+    let reason = row(&report, "boxed")["excluded"]["reason"].as_str();
+    assert!(
+        reason.is_some_and(|reason| reason.contains("use podman, or leave `[network]` out")),
+        "{report}"
+    );
 }
 
 #[test]

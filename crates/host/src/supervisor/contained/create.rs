@@ -121,3 +121,99 @@ pub(super) fn signal_of(written: &str) -> Signal {
         .or_else(|| named.parse().ok())
         .unwrap_or(Signal::SIGTERM)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cpus, Image, Isolation, Limits, Stdio};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn container(kind: EngineKind) -> Container {
+        Container {
+            engine: Engine {
+                kind,
+                program: PathBuf::from("/usr/bin/engine"),
+                options: Vec::new(),
+            },
+            image: Image {
+                name: "mine:1".to_owned(),
+                id: "sha256:0a1b".to_owned(),
+                digest: None,
+                stop_signal: None,
+            },
+        }
+    }
+
+    fn line(kind: EngineKind, powers: &Powers) -> String {
+        let container = container(kind);
+        let spec = ProcessSpec {
+            name: "mine".to_owned(),
+            command: vec!["--fast".to_owned()],
+            container: Some(container.clone()),
+            folder: PathBuf::from("/"),
+            environment: BTreeMap::from([("PORT".to_owned(), "80".to_owned())]),
+            cpus: Cpus::from_iter([1]),
+            supervisor_cpus: Cpus::default(),
+            limits: Limits {
+                cpus: Some(0.5),
+                memory_bytes: Some(64 << 20),
+                files: Some(100),
+                disk_bytes: Some(4096),
+            },
+            isolation: Isolation::WherePossible,
+            network: None,
+            stdio: Stdio::Logged,
+            log: PathBuf::from("/log"),
+            log_bytes: 1,
+            grace: Duration::ZERO,
+            sample_every: None,
+        };
+        create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
+    }
+
+    #[test]
+    fn a_container_has_what_a_process_has() {
+        let all = Powers::default();
+        let docker = line(EngineKind::Docker, &all);
+        for part in [
+            "create --pull never --network host",
+            "--name prony-1 --label prony.tree=prony-1",
+            "--cpuset-cpus 1 --cpus 0.5",
+            "--memory 67108864b --memory-swap 67108864b",
+            "--ulimit fsize=4096:4096",
+            "--env PORT=80",
+            "--ulimit nofile=100:100",
+        ] {
+            assert!(docker.contains(part), "no `{part}`: {docker}");
+        }
+        assert!(docker.ends_with(" sha256:0a1b --fast"), "{docker}");
+        let podman = line(EngineKind::Podman, &all);
+        assert!(podman.contains("--pidfile /log.pid") && podman.contains("--ulimit nproc="));
+        assert!(!docker.contains("--pidfile") && !docker.contains("nproc"));
+    }
+
+    #[test]
+    fn what_may_not_be_limited_is_not_asked_for_and_told() {
+        let some = Powers {
+            controllers: Some(vec!["memory".to_owned()]),
+        };
+        let podman = line(EngineKind::Podman, &some);
+        assert!(podman.contains("--memory 67108864b"), "{podman}");
+        assert!(
+            !podman.contains("--cpus ") && !podman.contains("--cpuset-cpus"),
+            "{podman}"
+        );
+        let engine = container(EngineKind::Podman).engine;
+        assert!(some.remedy(&engine).contains("controllers memory alone"));
+    }
+
+    #[test]
+    fn a_signal_is_a_name_or_a_number() {
+        assert_eq!(signal_of("SIGQUIT"), Signal::SIGQUIT);
+        assert_eq!(signal_of("INT"), Signal::SIGINT);
+        assert_eq!(signal_of("10"), Signal::SIGUSR1);
+        assert_eq!(signal_of("what"), Signal::SIGTERM);
+    }
+}
