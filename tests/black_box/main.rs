@@ -8,6 +8,7 @@ mod duet;
 #[path = "../lab.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
+mod images;
 mod kills;
 mod lab;
 mod machine;

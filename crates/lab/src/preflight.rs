@@ -241,6 +241,7 @@ fn start(member: &Member, words: &[&str]) -> Result<(Box<dyn Process>, Box<dyn R
     let spec = ProcessSpec {
         name: "the measurement of a link".to_owned(),
         command: member.prony(words),
+        container: None,
         folder: member.logs.clone(),
         environment: BTreeMap::new(),
         cpus: Cpus::default(),

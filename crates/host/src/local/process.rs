@@ -2,6 +2,7 @@
 
 use super::pipes::Pipes;
 use super::{Local, orphans};
+use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, First, Notice, Order, Start};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 const ANSWER: Duration = Duration::from_secs(20);
 /// Time that ending a tree may take on top of the grace time.
 const ENDING: Duration = Duration::from_secs(20);
+/// Making and starting a container takes longer than starting a process, and removing it longer than ending one.
+const ENGINE: Duration = Duration::from_mins(2);
 
 /// Who is told that something was said unasked.
 type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
@@ -34,6 +37,8 @@ pub(super) struct LocalProcess {
     log: PathBuf,
     /// Why the log is not whole.
     log_lost: Option<String>,
+    /// What runs its container, where it is in one.
+    engine: Option<Engine>,
     grace: Duration,
     pid: u32,
     started: Instant,
@@ -72,6 +77,8 @@ impl LocalProcess {
         let mut process = Self::supervised(host, &spec.name, pipes, first)?;
         process.log.clone_from(&spec.log);
         process.grace = spec.grace;
+        process.engine = spec.container.as_ref().map(|container| container.engine.clone());
+        process.engine.iter().for_each(container::sweep_once);
         process.await_start()?;
         Ok(process)
     }
@@ -116,6 +123,7 @@ impl LocalProcess {
             tree,
             log: PathBuf::new(),
             log_lost: None,
+            engine: None,
             grace: Duration::ZERO,
             pid: 0,
             started: Instant::now(),
@@ -133,7 +141,7 @@ impl LocalProcess {
     }
 
     fn await_start(&mut self) -> Result<(), HostError> {
-        match self.next(ANSWER)? {
+        match self.next(ANSWER + self.engine_time())? {
             Notice::Started {
                 pid,
                 age_ns,
@@ -163,6 +171,11 @@ impl LocalProcess {
             }),
             other => Err(lost(&self.name, &format!("said {other:?} first"))),
         }
+    }
+
+    /// Time that an engine takes besides.
+    fn engine_time(&self) -> Duration {
+        self.engine.as_ref().map_or(Duration::ZERO, |_| ENGINE)
     }
 
     fn say(&mut self, order: Order) -> Result<(), HostError> {
@@ -209,7 +222,7 @@ impl LocalProcess {
     }
 
     fn await_stop(&mut self) -> Result<Ending, HostError> {
-        let within = self.grace + ENDING;
+        let within = self.grace + ENDING + self.engine_time();
         loop {
             // A window that was asked for and not fetched may come first.
             if let Notice::Stopped(ending) = self.next(within)? {
@@ -309,6 +322,9 @@ impl Process for LocalProcess {
         if ending.is_err() {
             crate::cgroup::clear(self.tree);
             orphans::clear();
+            self.engine
+                .iter()
+                .for_each(|engine| container::remove(engine, &self.tree.to_string()));
         }
         let ending = ending?;
         self.stopped = Some(ending.clone());

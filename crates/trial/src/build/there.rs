@@ -159,6 +159,7 @@ impl There<'_> {
         let spec = ProcessSpec {
             name: "the builds".to_owned(),
             command,
+            container: None,
             folder: project.to_owned(),
             environment: BTreeMap::new(),
             cpus: prony_host::Cpus::default(),
