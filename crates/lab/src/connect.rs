@@ -1,5 +1,6 @@
 //! From a lab file to hosts that answer.
 
+use crate::machine::hostname;
 use crate::{HostEntry, Lab, LabFile, Member, Way};
 use prony_host::{Connect, Cpus, HostError, Local, Pipe, Remote, RemoteClaim, Ssh, Topology, Transport};
 use std::collections::BTreeSet;
@@ -177,12 +178,6 @@ fn here(entry: &HostEntry, controller: &Controller) -> Result<Member, HostError>
     let program = vec![controller.program.clone()];
     let member = Member::new(&entry.name, Arc::new(host), program, controller.logs.clone());
     confined(member, &entry.cpus)
-}
-
-/// The name that this machine gives itself.
-pub(crate) fn hostname() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned())
 }
 
 fn text(path: &Path) -> String {

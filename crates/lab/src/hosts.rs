@@ -1,6 +1,6 @@
 //! The hosts of a run, and what each is for.
 
-use crate::connect::hostname;
+use crate::machine::hostname;
 use crate::placement;
 use prony_host::{Host, Place, Placement, Remote, Topology, Wants};
 use prony_measurement::LabHost;

@@ -9,6 +9,7 @@ mod file;
 mod generator;
 mod hosts;
 mod link;
+mod machine;
 mod placement;
 mod preflight;
 
