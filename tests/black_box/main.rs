@@ -10,6 +10,7 @@ mod duet;
 mod hosts;
 mod kills;
 mod lab;
+mod lab_page;
 mod machine;
 mod new;
 mod resume;

@@ -407,4 +407,39 @@ command = ["ssh", "-F", "config"]
         let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
         assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
     }
+
+    /// Those that are shipped name hosts that nobody has; what they must be is sound.
+    #[test]
+    fn the_labs_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+            let path = entry.expect("an entry").path();
+            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            assert!(
+                !lab.roles.load.contains(&lab.roles.service),
+                "{}: service and load are apart",
+                path.display()
+            );
+            // Each is for a suite of its name.
+            let number = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+                .to_owned();
+            let suites = std::fs::read_dir(folder.join("..")).expect("suites").flatten();
+            let of = |name: String| name.starts_with(&format!("{number}-")) && name.ends_with(".toml");
+            assert!(
+                suites
+                    .into_iter()
+                    .any(|suite| of(suite.file_name().to_string_lossy().into_owned())),
+                "{}: of which suite?",
+                path.display()
+            );
+            names.push(number);
+        }
+        names.sort();
+        assert_eq!(names, ["002", "003"]);
+    }
 }
