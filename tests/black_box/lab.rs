@@ -104,15 +104,7 @@ fn a_load_of_many_workers_sends_what_was_asked_for() {
     let checkout = with_pipes(1, &["right"]);
     let mut toy = Toy::start(&checkout);
     let arguments = [
-        "load",
-        &toy.url,
-        "--lab",
-        "lab.toml",
-        "-c",
-        "6",
-        "-n",
-        "600",
-        "--json",
+        "load", &toy.url, "--lab", "lab.toml", "-c", "6", "-n", "600", "--json",
     ];
     let ended = prony(&checkout, &arguments);
     assert_eq!(ended.code, Some(0), "{ended:?}");

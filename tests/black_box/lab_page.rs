@@ -13,7 +13,10 @@ use tempfile::TempDir;
 fn blocks() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/LABS.md");
     let page = fs::read_to_string(page).expect("docs/LABS.md");
-    let walk = page.split_once("\n## Three machines, one report\n").expect("the heading").1;
+    let walk = page
+        .split_once("\n## Three machines, one report\n")
+        .expect("the heading")
+        .1;
     let walk = walk.split_once("\n## ").expect("the next heading").0;
     // Outside, inside, outside, …: every second part is a block.
     let blocks = walk.split("\n```").skip(1).step_by(2);
@@ -111,7 +114,9 @@ fn the_page_takes_three_machines_to_a_report() {
     let service = &report["groups"][0]["services"][0];
     assert_eq!(service["trials"], 5, "{service}");
     assert!(
-        service["goodput_per_s"]["point"].as_f64().is_some_and(|goodput| goodput > 0.0),
+        service["goodput_per_s"]["point"]
+            .as_f64()
+            .is_some_and(|goodput| goodput > 0.0),
         "{service}"
     );
     let there = &report["environment"]["hosts"];
