@@ -51,7 +51,7 @@ pub struct HostEntry {
     pub cpus: Cpus,
     /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
     pub address: Option<String>,
-    /// A prony that is there already; `None`: the controller's own is brought along.
+    /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
     pub program: Option<PathBuf>,
     /// Where services are built that run there.
     pub build: Building,
