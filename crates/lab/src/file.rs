@@ -51,7 +51,7 @@ pub struct HostEntry {
     pub cpus: Cpus,
     /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
     pub address: Option<String>,
-    /// A prony that is there already; `None`: the controller's own is brought along.
+    /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
     pub program: Option<PathBuf>,
     /// Where services are built that run there.
     pub build: Building,
@@ -406,5 +406,40 @@ command = ["ssh", "-F", "config"]
         }
         let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
         assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+    }
+
+    /// Those that are shipped name hosts that nobody has; what they must be is sound.
+    #[test]
+    fn the_labs_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+            let path = entry.expect("an entry").path();
+            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            assert!(
+                !lab.roles.load.contains(&lab.roles.service),
+                "{}: service and load are apart",
+                path.display()
+            );
+            // Each is for a suite of its name.
+            let number = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+                .to_owned();
+            let suites = std::fs::read_dir(folder.join("..")).expect("suites").flatten();
+            let of = |name: String| name.starts_with(&format!("{number}-")) && name.ends_with(".toml");
+            assert!(
+                suites
+                    .into_iter()
+                    .any(|suite| of(suite.file_name().to_string_lossy().into_owned())),
+                "{}: of which suite?",
+                path.display()
+            );
+            names.push(number);
+        }
+        names.sort();
+        assert_eq!(names, ["002", "003"]);
     }
 }
