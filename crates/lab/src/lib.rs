@@ -14,7 +14,7 @@ mod placement;
 mod preflight;
 
 pub use connect::{Claims, Controller};
-pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
+pub use file::{FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};
