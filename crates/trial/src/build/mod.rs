@@ -10,8 +10,8 @@ mod there;
 mod toolchain;
 
 use crate::{Cancel, Failure, Progress};
-use prony_host::{Host, Remote};
-use prony_lab::{Lab, Member};
+use prony_host::Host;
+use prony_lab::{Lab, Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::{Service, Toolchain};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub use toolchain::{Found, probe, system};
 pub struct Builder<'a> {
     host: &'a dyn Host,
     /// The host of the services, where that is not this machine.
-    there: Option<(&'a Member, &'a Remote)>,
+    there: Option<(&'a Member, &'a Reached)>,
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
     cancel: &'a Cancel,
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
         let member = lab.service();
         Self {
             host: &*member.host,
-            there: member.remote.as_ref().map(|remote| (member, remote)),
+            there: member.remote.as_deref().map(|remote| (member, remote)),
             toolchains,
             folders,
             cancel,
@@ -194,6 +194,17 @@ impl<'a> Builder<'a> {
     pub fn digest(&self, service: &Service) -> Option<String> {
         let tools = self.tools(service).ok()?;
         Some(digest::of(service, &tools, &self.folders))
+    }
+
+    /// The same of several services, where they would be built. It fails where that is another host that does not tell.
+    pub fn digests(&self, services: &[&Service]) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
+        if let Some(there) = self.there() {
+            return there.digests(services);
+        }
+        let each = services
+            .iter()
+            .map(|service| (id_of(service), self.digest(service)));
+        Ok(each.collect())
     }
 
     /// Builds several, `at_once` at a time. Variants that build the same share one build.
