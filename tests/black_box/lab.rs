@@ -66,6 +66,21 @@ fn a_lab_measures_as_one_machine_does() {
     assert_eq!(hosts["one"]["roles"], serde_json::json!(["load", "companion"]));
     assert_eq!(hosts["two"]["roles"], serde_json::json!(["load"]));
     assert!(hosts["two"]["environment"]["kernel"].is_string(), "{hosts}");
+    let points = row["details"]["points"].as_array().expect("trials");
+    for point in points {
+        let workers = point["workers"].as_array().expect("a row for each worker");
+        let names: Vec<&Value> = workers.iter().map(|worker| &worker["name"]).collect();
+        assert_eq!(names, ["one", "two"], "{point}");
+        assert!(point["workers_start"]["spread_ns"].is_u64(), "{point}");
+    }
+    let shown = |format: &str| prony(&checkout, &["report", "--format", format]);
+    let line = "3 hosts: app (service), one (load and companion), two (load)";
+    assert!(shown("terminal").out.contains(line), "{:?}", shown("terminal"));
+    let markdown = shown("md").out;
+    assert!(
+        markdown.contains("| one | load, companion | 127.0.0.1 |"),
+        "{markdown}"
+    );
     until("nothing is left behind", || checkout.processes().is_empty());
     let works = fs::read_dir(checkout.path("agents/work")).map_or(0, Iterator::count);
     assert_eq!(works, 0, "the folders of agents go with them");
@@ -187,6 +202,53 @@ fn a_lab_is_looked_at() {
             .as_u64()
             .is_some_and(|error| error > 0)
     );
+}
+
+#[test]
+fn a_run_of_a_lab_goes_on_in_the_same_lab() {
+    let checkout = with_pipes(4, &["right"]);
+    let mut command = checkout.command(&["run", "toys", "--lab", "lab.toml", "--keep-disturbed"]);
+    command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
+    let child = command.spawn().expect("the binary starts");
+    let stored = || {
+        let listed = checkout.prony(&["list", "runs", "--json"]);
+        let known = (listed.code == Some(0)).then(|| listed.json()["runs"][0]["trials"].as_u64());
+        known.flatten().unwrap_or(0)
+    };
+    until("a trial is stored", || stored() >= 1);
+    signal(&child, "INT");
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    let resume = |more: &[&str]| {
+        let arguments = [&["run", "--resume", "--json", "--keep-disturbed"], more].concat();
+        prony(&checkout, &arguments)
+    };
+    let refused = resume(&[]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for part in ["began in a lab of the hosts app, one, two", "--lab lab.toml"] {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
+    checkout.write("other.toml", &PIPES.replace("[\"one\", \"two\"]", "\"one\""));
+    let refused = resume(&["--lab", "other.toml"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for part in ["hosts: app (service)", "--force"] {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
+    let toy = "services/toy-right/toy.py";
+    let text = fs::read_to_string(checkout.path(toy)).expect("the toy");
+    checkout.write(toy, &format!("{text}# changed\n"));
+    let refused = resume(&["--lab", "lab.toml"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.err.contains("build of toy-right/current: "),
+        "{refused:?}"
+    );
+    assert!(!refused.err.contains("hosts: "), "{refused:?}");
+    checkout.write(toy, &text);
+    let done = resume(&["--lab", "lab.toml"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(stored(), 4);
+    until("nothing is left behind", || checkout.processes().is_empty());
 }
 
 #[test]
@@ -390,6 +452,39 @@ fn three_hosts_measure_over_ssh() {
         report["environment"]["hosts"]["app"]["address"],
         hosts::address(1)
     );
+    let links = report["environment"]["links"].as_array().expect("links");
+    let ways: Vec<String> = links
+        .iter()
+        .map(|link| format!("{} {}", link["from"], link["to"]))
+        .collect();
+    for way in ["\"one\" \"app\"", "\"two\" \"app\""] {
+        assert!(ways.iter().any(|known| known == way), "{ways:?}");
+    }
+    assert!(
+        links
+            .iter()
+            .all(|link| link["bits_per_s"].as_f64().is_some_and(|speed| speed > 1e6))
+    );
+    away.nothing_is_left(&["h1", "h2", "h3"]);
+}
+
+#[test]
+fn a_lab_that_is_not_fit_is_refused_before_anything_is_built() {
+    let Some(away) = Away::new(1, "300ms") else { return };
+    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
+    let elsewhere = lab.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
+    away.checkout.write("lab.toml", &elsewhere);
+    let ended = Away::ended(away.run());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for part in [
+        "the lab is not fit for a run",
+        "one: app (10.79.0.99) is not reached from there",
+        "two: app (10.79.0.99) is not reached from there",
+        "mend `address` under [host.app]",
+    ] {
+        assert!(ended.err.contains(part), "{part}: {ended:?}");
+    }
+    assert!(!ended.err.contains("building"), "{ended:?}");
     away.nothing_is_left(&["h1", "h2", "h3"]);
 }
 
@@ -411,8 +506,32 @@ fn a_killed_worker_voids_the_trial_which_is_done_again() {
 }
 
 #[test]
+fn a_worker_that_stands_still_is_named_in_time() {
+    let Some(away) = Away::new(1, "4s") else { return };
+    let child = away.run();
+    let late = away.generator("h3");
+    send("STOP", late);
+    let began = Instant::now();
+    let ended = Away::ended(child);
+    println!(
+        "a worker that stands still: the run ended after {:?}",
+        began.elapsed()
+    );
+    assert!(began.elapsed() < PATIENCE * 2, "{ended:?}");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .err
+            .contains("the bench failed, not the service: two came not as far as the other workers"),
+        "{ended:?}"
+    );
+    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
+    away.nothing_is_left(&["h1", "h2", "h3"]);
+}
+
+#[test]
 fn a_host_without_power_ends_the_run_and_is_named() {
-    let Some(mut away) = Away::new(1, "20s") else {
+    let Some(mut away) = Away::new(4, "20s") else {
         return;
     };
     let child = away.run();
@@ -426,7 +545,37 @@ fn a_host_without_power_ends_the_run_and_is_named() {
     let excluded = &service(&report)["excluded"];
     let reason = excluded["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("app"), "{excluded}");
+    assert!(
+        ended
+            .err
+            .contains("ended early, since a host of the lab is lost: cannot reach app"),
+        "{ended:?}"
+    );
+    assert!(report["ended_at"].is_null(), "it can go on: {report}");
     away.nothing_is_left(&["h2", "h3"]);
+}
+
+#[test]
+fn a_host_that_comes_back_is_used_again() {
+    let Some(away) = Away::new(1, "6s") else { return };
+    let child = away.run();
+    away.generator("h3");
+    away.hosts.cut("h3");
+    // Longer than the lease, after which both sides give the connection up.
+    std::thread::sleep(Duration::from_secs(8));
+    away.hosts.mend("h3");
+    let ended = Away::ended(child);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .err
+            .contains("the bench failed, not the service: lost the connection to two"),
+        "{ended:?}"
+    );
+    let report = ended.json();
+    assert_eq!(service(&report)["trials"], 1, "{report}");
+    assert_eq!(report["state"], "ended", "{report}");
+    away.nothing_is_left(&["h1", "h2", "h3"]);
 }
 
 #[test]
@@ -484,8 +633,12 @@ fn a_cut_of_three_seconds_is_survived() {
 }
 
 fn kill(pid: i32) {
+    send("KILL", pid);
+}
+
+fn send(signal: &str, pid: i32) {
     let sent = Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
+        .args([&format!("-{signal}"), &pid.to_string()])
         .status()
         .expect("kill");
     assert!(sent.success());

@@ -80,6 +80,8 @@ export interface TrialPoint {
   response_time_ns_p99: number | null;
   cpu_ns_per_request: number | null;
   memory_bytes_peak: number | null;
+  /** What each worker did; absent where one machine made the load. */
+  workers?: WorkerRow[];
   excluded: string | null;
 }
 
@@ -192,6 +194,30 @@ export interface Environment {
   load_average?: number | null;
   runtimes?: Record<string, string>;
   findings?: { text: string; remedy: string }[];
+  /** The hosts of a lab, by name; absent where one machine did everything. */
+  hosts?: Record<string, LabHost>;
+  /** What the network between hosts carried before the run. */
+  links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
+}
+
+/** A host of a lab. */
+export interface LabHost {
+  /** `service`, `load`, `companion`. */
+  roles: string[];
+  address: string;
+  cpus: number[];
+  environment: Environment;
+}
+
+/** What one of several workers did in a trial. */
+export interface WorkerRow {
+  name: string;
+  throughput_per_s: number;
+  response_time_ns_p50?: number | null;
+  response_time_ns_p99?: number | null;
+  own_lag_ns_p99?: number | null;
+  cpu_s: number;
+  busiest_thread: number;
 }
 
 export interface ServiceCheck {

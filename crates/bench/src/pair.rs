@@ -100,6 +100,12 @@ pub fn compare_side_by_side(
             record.id
         )));
     }
+    if let RunEnd::HostLost(reason) = end {
+        return Err(BenchError::Failed(format!(
+            "a host is lost, so nothing is compared: {reason}; `prony report {}` shows what was measured",
+            record.id
+        )));
+    }
     let trials = store.trials(&record.id)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
     Ok((change, record.id))

@@ -1,8 +1,9 @@
 //! From a lab file to hosts that answer.
 
 use crate::machine::hostname;
+use crate::reached::Reached;
 use crate::{HostEntry, Lab, LabFile, Member, Way};
-use prony_host::{Connect, Cpus, HostError, Local, Pipe, Remote, RemoteClaim, Ssh, Topology, Transport};
+use prony_host::{Connect, Cpus, HostError, Local, Pipe, Ssh, Topology, Transport};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,15 @@ pub struct Controller {
 }
 
 /// CPUs of hosts that are claimed until this is dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Claims {
-    _claims: Vec<RemoteClaim>,
+    hosts: Vec<Arc<Reached>>,
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        self.hosts.iter().for_each(|host| host.release());
+    }
 }
 
 impl Lab {
@@ -80,7 +87,7 @@ impl Lab {
     /// are the same machine share a CPU and its claim.
     pub fn claim(&self) -> Result<Claims, HostError> {
         let mut claimed: BTreeSet<(Option<String>, usize)> = BTreeSet::new();
-        let mut claims = Vec::new();
+        let mut claims = Claims::default();
         for member in self.members().iter().filter(|member| member.is_here()) {
             let name = hostname();
             claimed.extend(
@@ -97,16 +104,17 @@ impl Lab {
             .iter()
             .filter_map(|member| Some((member, member.remote.as_ref()?)))
         {
-            let cpus = member.topology.cpus();
+            let (cpus, hostname) = (member.topology.cpus(), remote.hostname());
             let new = cpus.as_slice().iter().copied();
             let new: Cpus = new
-                .filter(|&cpu| claimed.insert((remote.hello().hostname.clone(), cpu)))
+                .filter(|&cpu| claimed.insert((hostname.clone(), cpu)))
                 .collect();
             if !new.is_empty() {
-                claims.push(remote.claim(&new)?);
+                remote.claim(&new)?;
+                claims.hosts.push(Arc::clone(remote));
             }
         }
-        Ok(Claims { _claims: claims })
+        Ok(claims)
     }
 
     /// The CPUs of the controller's own machine that are used.
@@ -119,7 +127,15 @@ impl Lab {
     /// Why a host is lost, if one is.
     pub fn lost(&self) -> Option<HostError> {
         let mut remotes = self.members().iter().filter_map(|member| member.remote.as_ref());
-        remotes.find_map(Remote::lost)
+        remotes.find_map(|remote| remote.lost())
+    }
+
+    /// Reaches every lost host again, with the CPUs that were claimed there; tries each for a while, as long as `goes_on` says
+    /// so. The error names the host that does not answer, which stays lost.
+    pub fn mend(&self, goes_on: &dyn Fn() -> bool) -> Result<(), HostError> {
+        let remotes = self.members().iter().filter_map(|member| member.remote.as_ref());
+        let mut lost = remotes.filter(|remote| remote.lost().is_some());
+        lost.try_for_each(|remote| remote.again(goes_on))
     }
 }
 
@@ -146,25 +162,18 @@ fn reach(
         ..Connect::to(&entry.name, &controller.what)
     };
     let told = std::sync::Once::new();
-    let remote = Remote::connect(&connect, &*transport, &|progress| {
+    let remote = Reached::first(connect, transport, &|progress| {
         told.call_once(|| {
             let mib = progress.total >> 20;
             tell(&format!("{}: bringing prony there ({mib} MiB)", entry.name));
         });
     })?;
-    let program = remote
-        .hello()
-        .binary
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("prony"));
+    let remote = Arc::new(remote);
+    let program = remote.program();
+    let program = program.unwrap_or_else(|| PathBuf::from("prony"));
     let member = Member {
-        remote: Some(remote.clone()),
-        ..Member::new(
-            &entry.name,
-            Arc::new(remote),
-            vec![text(&program)],
-            PathBuf::from("logs"),
-        )
+        remote: Some(Arc::clone(&remote)),
+        ..Member::new(&entry.name, remote, vec![text(&program)], PathBuf::from("logs"))
     };
     confined(member, &entry.cpus)
 }

@@ -2,7 +2,8 @@
 
 use crate::machine::hostname;
 use crate::placement;
-use prony_host::{Host, Place, Placement, Remote, Topology, Wants};
+use crate::reached::Reached;
+use prony_host::{Host, Place, Placement, Topology, Wants};
 use prony_measurement::LabHost;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub struct Member {
     /// Folder of the logs of what runs there; a relative one is below the folder of the connection.
     pub logs: PathBuf,
     /// The connection to it; `None`: it is the machine of the controller.
-    pub remote: Option<Remote>,
+    pub remote: Option<Arc<Reached>>,
 }
 
 impl Member {
@@ -45,8 +46,8 @@ impl Member {
 
     /// Whether it is this machine, be it through an agent.
     pub fn is_on_this_machine(&self) -> bool {
-        let there = self.remote.as_ref().map(|remote| &remote.hello().hostname);
-        there.is_none_or(|there| *there == hostname())
+        let there = self.remote.as_ref().map(|remote| remote.hostname());
+        there.is_none_or(|there| there == hostname())
     }
 
     /// Its prony with further arguments.

@@ -4,6 +4,7 @@
 //! Without a lab file all roles are on this machine, and nothing here differs from it: [`Lab::here`]. This crate knows no
 //! service, no contract and no trial. Start at [`Lab`]; [`LabFile`] is what people write, [`Generator`] what makes load.
 
+mod bound;
 mod connect;
 mod file;
 mod generator;
@@ -12,10 +13,13 @@ mod link;
 mod machine;
 mod placement;
 mod preflight;
+mod reached;
 
+pub use bound::network_bound;
 pub use connect::{Claims, Controller};
 pub use file::{FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};
 pub use preflight::{Finding, HostFound, Link, Preflight, Severity};
+pub use reached::Reached;

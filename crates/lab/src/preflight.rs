@@ -4,6 +4,7 @@ use crate::generator::clock_error_ns;
 use crate::{Lab, LinkSpeed, Member};
 use prony_host::{Cpus, HostError, Isolation, Limits, Process, ProcessSpec, Stdio, free_bytes};
 use prony_measurement::LabHost;
+pub use prony_measurement::LabLink as Link;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read};
@@ -34,19 +35,6 @@ pub struct HostFound {
     pub others: Option<f64>,
     /// Free bytes where it works.
     pub free_bytes: Option<u64>,
-}
-
-/// The network between two hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Link {
-    /// The host that begins connections.
-    pub from: String,
-    /// The host that they go to.
-    pub to: String,
-    /// Median time of a small message there and back, ns.
-    pub round_trip_ns: u64,
-    /// Bits per second of one TCP connection.
-    pub bits_per_s: f64,
 }
 
 /// How much a finding weighs.
@@ -86,6 +74,17 @@ const CLOCK_NS: u64 = 5_000_000;
 const LINK: Duration = Duration::from_secs(20);
 
 impl Preflight {
+    /// What blocks a run, each with what to do.
+    pub fn blocks(&self) -> Vec<String> {
+        let blocks = self
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Blocks);
+        blocks
+            .map(|finding| format!("{}: {}: {}", finding.host, finding.text, finding.remedy))
+            .collect()
+    }
+
     /// Looks at every host at the same time, then at the links one after the other.
     pub fn of(lab: &Lab) -> Result<Self, HostError> {
         let looked: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
@@ -154,7 +153,7 @@ fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
     let others =
         usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
     let free = match &member.remote {
-        Some(remote) => remote.hello().free_bytes,
+        Some(remote) => remote.free_bytes(),
         None => free_bytes(&member.logs),
     };
     Ok(HostFound {

@@ -40,6 +40,22 @@ pub struct Environment {
     /// The hosts of the lab, by name, where there were several; all else here is then said of the service's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, LabHost>,
+    /// What the network between different hosts of the lab carried before the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LabLink>,
+}
+
+/// The network between two hosts of a lab.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabLink {
+    /// The host that begins connections.
+    pub from: String,
+    /// The host that they go to.
+    pub to: String,
+    /// Median time of a small message there and back, ns.
+    pub round_trip_ns: u64,
+    /// Bits per second of one TCP connection.
+    pub bits_per_s: f64,
 }
 
 /// A host of a lab.

@@ -20,7 +20,7 @@ mod turns;
 mod warning;
 
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use environment::{Cpu, Environment, Finding, LabHost};
+pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
     Address, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies, Generator,

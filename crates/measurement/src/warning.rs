@@ -27,6 +27,8 @@ impl Warning {
 pub enum WarningKind {
     /// The generator, not the service, was the limit.
     GeneratorSaturated,
+    /// The network between the hosts, not the service, was the limit.
+    NetworkBound,
     /// Requests were sent too long after they were due.
     ScheduleLag,
     /// The offered rate was not reached.

@@ -67,6 +67,7 @@ export function RowDetails(props: { row: Row; services: Services }) {
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
+      <Workers row={row} />
       {row.excluded?.log_tail && row.excluded.log_tail.length > 0 && (
         <figure class="log">
           <figcaption>Last lines of its log</figcaption>
@@ -74,6 +75,34 @@ export function RowDetails(props: { row: Row; services: Services }) {
         </figure>
       )}
     </div>
+  );
+}
+
+/** What each worker did, where several hosts made the load. */
+function Workers(props: { row: Row }) {
+  const trials = props.row.details?.points.filter((point) => (point.workers?.length ?? 0) > 0) ?? [];
+  if (trials.length === 0) return null;
+  const time = (ns: number | null | undefined) => (ns == null ? "–" : human(ns, "time"));
+  return (
+    <table class="plain">
+      <caption>Each worker</caption>
+      <Heads of={["Round", "Worker", "Throughput", "p50", "p99", "Sent late, p99", "CPU"]} />
+      <tbody>
+        {trials.flatMap((point, index) =>
+          point.workers!.map((worker) => (
+            <tr key={`${index} ${worker.name}`}>
+              <th scope="row">{point.round + 1}</th>
+              <td>{worker.name}</td>
+              <td>{human(worker.throughput_per_s, "rate")}</td>
+              <td>{time(worker.response_time_ns_p50)}</td>
+              <td>{time(worker.response_time_ns_p99)}</td>
+              <td>{time(worker.own_lag_ns_p99)}</td>
+              <td>{human(worker.cpu_s * 1e9, "time")}</td>
+            </tr>
+          )),
+        )}
+      </tbody>
+    </table>
   );
 }
 

@@ -24,6 +24,7 @@ export function Warnings(props: { warnings: Warning[] }) {
 export function Masthead(props: { report: Report }) {
   const { report } = props;
   const cpu = report.environment.cpu;
+  const hosts = Object.entries(report.environment.hosts ?? {});
   const services = new Set(report.groups.flatMap((group) => group.services.map((row) => `${row.service}/${row.variant}`)));
   const took = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
   const facts = [
@@ -31,6 +32,7 @@ export function Masthead(props: { report: Report }) {
     plural(services.size, "service"),
     `${report.trials} of ${plural(report.planned_trials, "trial")}`,
     `${cpu.model ?? "unknown CPU"}, ${plural(cpu.online, "CPU")}`,
+    ...(hosts.length > 0 ? [`${plural(hosts.length, "host")}: ${hosts.map(([name, host]) => `${name} (${host.roles.join(" and ")})`).join(", ")}`] : []),
   ];
   return (
     <header class="masthead">

@@ -1,6 +1,6 @@
 // Where and how it was measured, in plain words.
 
-import type { Environment, Report } from "../data.ts";
+import type { Environment, LabHost, Report } from "../data.ts";
 import { human, plural, when } from "../format.ts";
 
 function facts(environment: Environment): [string, string][] {
@@ -20,6 +20,44 @@ function facts(environment: Environment): [string, string][] {
     ...Object.entries(environment.runtimes ?? {}),
   ];
   return found.filter((fact): fact is [string, string] => Boolean(fact[1]));
+}
+
+/** The hosts of a lab, each with what it is for and what it is like. */
+function Hosts(props: { environment: Environment }) {
+  const hosts = Object.entries(props.environment.hosts ?? {});
+  const links = props.environment.links ?? [];
+  if (hosts.length === 0) return null;
+  const told = ({ roles, address, cpus, environment }: LabHost) =>
+    [
+      `${roles.join(" and ")} at ${address}`,
+      plural(cpus.length, "CPU") + (environment.cpu.model ? ` of ${environment.cpu.model}` : ""),
+      environment.kernel && `Linux ${environment.kernel}`,
+    ]
+      .filter(Boolean)
+      .join(", ");
+  return (
+    <>
+      <h3>Hosts</h3>
+      <dl class="pairs-list">
+        {hosts.map(([name, host]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{told(host)}</dd>
+          </div>
+        ))}
+        {links.map((link) => (
+          <div key={`${link.from} ${link.to}`}>
+            <dt>
+              {link.from} to {link.to}
+            </dt>
+            <dd>
+              {(link.bits_per_s / 1e9).toFixed(2)} Gbit/s, there and back in {human(link.round_trip_ns, "time")}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
 }
 
 export function Method(props: { report: Report }) {
@@ -59,6 +97,7 @@ export function Method(props: { report: Report }) {
               </div>
             ))}
           </dl>
+          <Hosts environment={report.environment} />
         </div>
       </div>
       <p class="quiet">

@@ -43,6 +43,9 @@ pub(super) fn measure(
             "ended early: nothing was calibrated".to_owned(),
         ));
     }
+    if let RunEnd::HostLost(reason) = end {
+        return Err(BenchError::Failed(reason));
+    }
     let trials = store.trials(&record.id)?;
     let failed = trials.iter().find_map(|trial| trial.result.as_ref().err());
     match failed {

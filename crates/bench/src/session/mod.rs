@@ -17,7 +17,8 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
 use checks::Checks;
-use prony_measurement::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
+use prony_lab::{Link, Member, Preflight};
+use prony_measurement::{Exclusion, Fault, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service};
 use prony_store::{RunLock, Store};
 use prony_trial::{Builder, Built, Folders, Noise, Progress, Run, RunEnd, builds_at_once, run_plan};
@@ -65,7 +66,8 @@ pub trait Shows: Sync {
 }
 
 impl Session<'_> {
-    /// Measures a plan, or what a run left of it. A run that the user ended early has no end: it can be continued.
+    /// Measures a plan, or what a run left of it. A run that the user ended early, or that
+    /// lost a host, has no end: it can be continued.
     pub fn measure(
         &self,
         plan: &Plan,
@@ -81,6 +83,7 @@ impl Session<'_> {
         let names = plan.entries.iter().map(|entry| entry.service.as_str());
         self.checkout.has_room(names)?;
         bench.hold(&|text| shows.says(text))?;
+        let links = self.preflight()?;
         let built = self.build(plan, builder, shows, resumed.is_none())?;
         // As long as this function goes on nobody else adds to the run.
         let (record, _lock) = if let Some(resumed) = resumed {
@@ -100,7 +103,7 @@ impl Session<'_> {
                 .into_iter()
                 .chain(hint)
                 .chain(tokens);
-            self.begin_with(plan, &built[0], warnings.collect())?
+            self.begin_with(plan, &built[0], warnings.collect(), links)?
         };
         let trials = self.store.trials(&record.id)?;
         shows.knows(&trials);
@@ -109,7 +112,7 @@ impl Session<'_> {
             catalogue: self.catalogue,
             bench: self.workbench.bench(),
             built: &built,
-            done: &trials.iter().map(|trial| trial.place).collect(),
+            done: &places_done(&trials),
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
@@ -119,6 +122,23 @@ impl Session<'_> {
         let warnings = watch.warnings()?;
         self.finish(&record, &end, warnings)?;
         Ok((record, end))
+    }
+
+    /// The network between hosts that are apart; refuses what would give no numbers before anything is built.
+    fn preflight(&self) -> Result<Vec<Link>, BenchError> {
+        let lab = &self.workbench.lab;
+        if lab.members().iter().all(Member::is_on_this_machine) {
+            return Ok(Vec::new());
+        }
+        let found = Preflight::of(lab)?;
+        let blocks = found.blocks();
+        if blocks.is_empty() {
+            return Ok(found.links);
+        }
+        Err(BenchError::Input(format!(
+            "the lab is not fit for a run:\n  {}\n`prony lab check` looks at it again",
+            blocks.join("\n  ")
+        )))
     }
 
     /// Builds each service as often as the plan says; several builds are made anew where the run is.
@@ -166,7 +186,7 @@ impl Session<'_> {
     pub fn begin(&self, plan: &Plan, built: &AllBuilt) -> Result<(RunRecord, RunLock), BenchError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
-        self.begin_with(plan, built, warning.into_iter().collect())
+        self.begin_with(plan, built, warning.into_iter().collect(), Vec::new())
     }
 
     fn begin_with(
@@ -174,12 +194,14 @@ impl Session<'_> {
         plan: &Plan,
         built: &AllBuilt,
         warnings: Vec<Warning>,
+        links: Vec<Link>,
     ) -> Result<(RunRecord, RunLock), BenchError> {
         let host = self.workbench.host();
         let started_at = now();
         let mut environment = host.environment();
         environment.prony = String::from(env!("CARGO_PKG_VERSION"));
         environment.hosts = self.workbench.lab.hosts();
+        environment.links = links;
         environment.commit = self.checkout.commit();
         environment.runtimes = built
             .values()
@@ -209,7 +231,7 @@ impl Session<'_> {
 
     fn finish(&self, record: &RunRecord, end: &RunEnd, mut warnings: Vec<Warning>) -> Result<(), BenchError> {
         let warning = match end {
-            RunEnd::Interrupted => return Ok(()),
+            RunEnd::Interrupted | RunEnd::HostLost(_) => return Ok(()),
             RunEnd::BudgetSpent => Some(Warning::new(
                 WarningKind::BudgetSpent,
                 "the budget of time was spent before all rounds were done or every interval was as tight as wished",
@@ -219,6 +241,16 @@ impl Session<'_> {
         warnings.extend(warning);
         Ok(self.store.finish_run(&record.id, &now(), &warnings)?)
     }
+}
+
+/// The places that need no trial any more: what the bench spoilt says nothing, so a run that goes on does it again.
+fn places_done(trials: &[TrialRecord]) -> BTreeSet<u32> {
+    let is_void = |trial: &&TrialRecord| {
+        let failed = trial.result.as_ref().err();
+        failed.is_some_and(|excluded| excluded.fault == Fault::Lab)
+    };
+    let done = trials.iter().filter(|trial| !is_void(trial));
+    done.map(|trial| trial.place).collect()
 }
 
 /// The services with the versions that their builds told.

@@ -56,8 +56,10 @@ impl Resumed {
         let mut here = session.workbench.host().environment();
         env!("CARGO_PKG_VERSION").clone_into(&mut here.prony);
         here.commit = session.checkout.commit();
+        here.hosts = session.workbench.lab.hosts();
+        self.is_in_a_lab_again(&here)?;
         let mut differs = circumstances(&self.record, &here);
-        differs.extend(self.builds(session, plan, builder));
+        differs.extend(self.builds(session, plan, builder)?);
         differs.extend(self.contracts(session));
         if differs.is_empty() {
             return Ok(());
@@ -89,6 +91,22 @@ impl Resumed {
         Ok(())
     }
 
+    /// What began on several hosts is not continued on this one alone.
+    fn is_in_a_lab_again(&self, here: &Environment) -> Result<(), BenchError> {
+        let then = &self.record.environment.hosts;
+        if then.is_empty() || !here.hosts.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = then.keys().map(String::as_str).collect();
+        Err(BenchError::Input(format!(
+            "the run {} began in a lab of the hosts {}, and this machine alone measures otherwise: give the file of that lab, as \
+             in `prony run --resume {} --lab lab.toml`, or begin a new run",
+            self.record.id,
+            names.join(", "),
+            self.record.id
+        )))
+    }
+
     /// What was measured is to be measured again: services of a git revision, or that are gone, are not there.
     fn has_its_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), BenchError> {
         let known = &session.catalogue.services;
@@ -107,19 +125,24 @@ impl Resumed {
     }
 
     /// Builds that are other ones than those that the run began with. A run of an earlier version kept none.
-    fn builds(&self, session: &Session<'_>, plan: &Plan, builder: &Builder<'_>) -> Vec<Mismatch> {
+    fn builds(
+        &self,
+        session: &Session<'_>,
+        plan: &Plan,
+        builder: &Builder<'_>,
+    ) -> Result<Vec<Mismatch>, BenchError> {
         let kept = builds_of(&self.record.plan);
-        let services = session.services_of(plan).into_iter();
-        let differs = services.filter_map(|service| {
-            let then = kept.get(&service.label())?;
-            let here = builder.digest(service);
+        let digests = builder.digests(&session.services_of(plan));
+        let digests = digests.failed(|| "cannot tell which builds the services have now".to_owned())?;
+        let differs = digests.into_iter().filter_map(|(service, here)| {
+            let then = kept.get(&service.to_string())?;
             (here.as_ref() != Some(then)).then(|| Mismatch {
-                what: format!("build of {}", service.label()),
+                what: format!("build of {service}"),
                 base: then.clone(),
                 new: here.unwrap_or_else(|| "none, since a toolchain is missing".to_owned()),
             })
         });
-        differs.collect()
+        Ok(differs.collect())
     }
 
     /// Contracts that ask for something else than those that the run began with. A run of an earlier version kept none.

@@ -3,6 +3,7 @@
 use super::checks::Checks;
 use super::{Shows, hint, summary};
 use crate::BenchError;
+use prony_lab::network_bound;
 use prony_measurement::{RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::Plan;
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
@@ -114,6 +115,19 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// A trial with the warning that the network was its limit, where it was.
+    fn with_network(&self, record: &TrialRecord) -> TrialRecord {
+        let mut record = record.clone();
+        let environment = &self.record.environment;
+        let mut hosts = environment.hosts.iter();
+        let service = hosts.find(|(_, host)| host.roles.iter().any(|role| role == "service"));
+        if let (Some((service, _)), Ok(measurement)) = (service, &mut record.result) {
+            let bound = network_bound(&measurement.recording, &environment.links, service);
+            measurement.warnings.extend(bound);
+        }
+        record
+    }
+
     /// What a reader must know of the run as a whole.
     pub(super) fn warnings(&self) -> Result<Vec<Warning>, BenchError> {
         let mut warnings = self.left_out()?;
@@ -217,7 +231,8 @@ impl Watcher for Watch<'_> {
     }
 
     fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
-        let kept = self.store.append_trial(&self.record.id, record);
+        let warned = self.with_network(record);
+        let kept = self.store.append_trial(&self.record.id, &warned);
         kept.map_err(|error| error.to_string())?;
         self.checks.ended(record);
         let Some(matrix) = self.checks.news() else {

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Keep what was built as it is until the standard input ends (prony does so on the hosts of a lab)
     #[arg(long, hide = true)]
     hold: bool,
+    /// Build nothing, and print what makes each build equal to another one (prony asks for it on the hosts of a lab)
+    #[arg(long, hide = true, requires = "json")]
+    digests: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -45,6 +48,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
     let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    if args.digests {
+        return digests(&builder, &services);
+    }
     let at_once = builds_at_once(workbench.host().environment().memory_available_bytes);
     let built = builder.build_all(&services, at_once, &|progress| tell(args.json, &progress));
     if workbench.cancel.is_asked() {
@@ -66,6 +72,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         Exit::ObjectiveFailed
     })
+}
+
+fn digests(builder: &Builder<'_>, services: &[&Service]) -> anyhow::Result<Exit> {
+    for (service, digest) in builder.digests(services)? {
+        say(&BuildEvent::Digest { service, digest })?;
+    }
+    say(&BuildEvent::Done)?;
+    Ok(Exit::Fine)
 }
 
 /// Says how a build goes: people at once; who reads JSON hears of the end of each with what came of it.

@@ -3,8 +3,8 @@
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    Classification, Histogram, Interval, Measurement, Outcomes, ResourceSample, SharedStart, TrialRecord,
-    TurnWindow, that_count,
+    Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample, SharedStart,
+    TrialRecord, TurnWindow, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -77,6 +77,12 @@ pub struct Point {
     pub other_cpu_ns: Option<u64>,
     /// CPU time of the generator in the measurement, s.
     pub generator_cpu_s: Option<f64>,
+    /// What each worker did, where several hosts made the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerRow>,
+    /// How far apart the workers began, where several hosts made the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers_start: Option<CommonStart>,
     /// Why it gave nothing.
     pub excluded: Option<String>,
 }
@@ -259,6 +265,8 @@ fn point(trial: &TrialRecord) -> Point {
         response_time_ns_p99: of(Metric::ResponseTimeNsP99),
         cpu_ns_per_request: of(Metric::CpuNsPerRequest),
         memory_bytes_peak: of(Metric::MemoryBytesPeak),
+        workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
+        workers_start: measured.and_then(|measured| measured.recording.start),
         excluded: trial
             .result
             .as_ref()

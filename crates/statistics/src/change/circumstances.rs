@@ -1,8 +1,8 @@
 //! Whether two runs can be compared at all.
 
-use prony_measurement::{Environment, TrialRecord};
+use prony_measurement::{Environment, LabHost, TrialRecord};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Under what a run happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,7 @@ pub fn generators(trials: &[TrialRecord]) -> BTreeSet<String> {
 /// the two does not know is no difference.
 pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mismatch> {
     let (old, now) = (base.environment, new.environment);
+    let mut differs = hosts(old, now);
     let text = |value: Option<&String>| value.cloned();
     let number = |value: u32| (value > 0).then(|| value.to_string());
     let memory = |environment: &Environment| environment.memory_bytes.map(gibibytes);
@@ -80,15 +81,59 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
             list(new.generators.as_ref()),
         ),
     ];
-    let differs = pairs.into_iter().filter_map(|(what, base, new)| {
-        let (base, new) = (base?, new?);
-        (base != new).then(|| Mismatch {
-            what: what.to_owned(),
-            base,
-            new,
-        })
-    });
-    differs.collect()
+    differs.extend(
+        pairs
+            .into_iter()
+            .filter_map(|(what, base, new)| mismatch(what, base, new)),
+    );
+    differs
+}
+
+fn mismatch(what: &str, base: Option<String>, new: Option<String>) -> Option<Mismatch> {
+    let (base, new) = (base?, new?);
+    (base != new).then(|| Mismatch {
+        what: what.to_owned(),
+        base,
+        new,
+    })
+}
+
+/// In what the hosts of two runs differ: which there are and what each does; and what each of the same name is like, but the
+/// service's, of which all else in an environment is said.
+fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
+    let described = |hosts: &BTreeMap<String, LabHost>| {
+        let one = |(name, host): (&String, &LabHost)| {
+            let cpus: Vec<String> = host.cpus.iter().map(ToString::to_string).collect();
+            let (roles, cpus) = (host.roles.join(" and "), cpus.join(","));
+            format!("{name} ({roles}) at {} on CPUs {cpus}", host.address)
+        };
+        let each: Vec<String> = hosts.iter().map(one).collect();
+        if each.is_empty() {
+            "this machine alone".to_owned()
+        } else {
+            each.join(", ")
+        }
+    };
+    let mut differs: Vec<Mismatch> =
+        mismatch("hosts", Some(described(&old.hosts)), Some(described(&now.hosts)))
+            .into_iter()
+            .collect();
+    let is_told = |host: &LabHost| host.roles.iter().any(|role| role == "service");
+    for (name, old) in old.hosts.iter().filter(|(_, host)| !is_told(host)) {
+        let Some(now) = now.hosts.get(name) else { continue };
+        let (old, now) = (&old.environment, &now.environment);
+        let pairs = [
+            ("CPU", &old.cpu.model, &now.cpu.model),
+            ("system", &old.os, &now.os),
+            ("kernel", &old.kernel, &now.kernel),
+            ("virtualisation", &old.virtualisation, &now.virtualisation),
+        ];
+        let found = pairs
+            .into_iter()
+            .filter_map(|(what, old, now)| mismatch(&format!("{what} of {name}"), old.clone(), now.clone()));
+        differs.extend(found);
+    }
+    differs
 }
 
 /// Rounded, since the kernel keeps a little for itself and not always as much.
@@ -99,6 +144,47 @@ fn gibibytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_hosts_are_named() {
+        let lab = |kernel: &str, cpus: &[usize]| {
+            let host = |role: &str, kernel: &str| LabHost {
+                roles: vec![role.to_owned()],
+                address: "10.0.0.1".to_owned(),
+                cpus: cpus.to_vec(),
+                environment: Environment {
+                    kernel: Some(kernel.to_owned()),
+                    ..Environment::default()
+                },
+            };
+            let hosts = [("app", host("service", "6.1")), ("one", host("load", kernel))];
+            Environment {
+                hosts: hosts.map(|(name, host)| (name.to_owned(), host)).into(),
+                ..Environment::default()
+            }
+        };
+        let of = |environment| Circumstances {
+            suite: "quick",
+            environment,
+            generators: None,
+        };
+        let base = lab("6.1", &[0, 1]);
+        assert!(mismatches(&of(&base), &of(&base)).is_empty());
+        let alone = Environment::default();
+        let found = mismatches(&of(&base), &of(&alone));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].what, "hosts");
+        assert_eq!(found[0].new, "this machine alone");
+        assert!(
+            found[0].base.contains("app (service) at 10.0.0.1 on CPUs 0,1"),
+            "{found:?}"
+        );
+        let other = lab("6.8", &[0, 1]);
+        let found = mismatches(&of(&base), &of(&other));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].to_string(), "kernel of one: 6.1 in the base, 6.8 now");
+        assert_eq!(mismatches(&of(&base), &of(&lab("6.1", &[0])))[0].what, "hosts");
+    }
 
     #[test]
     fn differences_are_named() {

@@ -11,8 +11,8 @@ mod there;
 mod toolchain;
 
 use crate::{Cancel, Failure, Progress};
-use prony_host::{Container, Host, Remote};
-use prony_lab::{Lab, Member};
+use prony_host::{Container, Host};
+use prony_lab::{Lab, Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::{Service, Toolchain};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub use toolchain::{Found, probe, system};
 pub struct Builder<'a> {
     host: &'a dyn Host,
     /// The host of the services, where that is not this machine.
-    there: Option<(&'a Member, &'a Remote)>,
+    there: Option<(&'a Member, &'a Reached)>,
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
     cancel: &'a Cancel,
@@ -116,7 +116,7 @@ impl<'a> Builder<'a> {
         let member = lab.service();
         Self {
             host: &*member.host,
-            there: member.remote.as_ref().map(|remote| (member, remote)),
+            there: member.remote.as_deref().map(|remote| (member, remote)),
             toolchains,
             folders,
             cancel,
@@ -203,6 +203,17 @@ impl<'a> Builder<'a> {
         let mut tools = self.tools(service).ok()?;
         let pulled = image::found(service, &mut tools.versions).ok()?;
         Some(digest::of(service, &tools, &self.folders, pulled.as_ref()))
+    }
+
+    /// The same of several services, where they would be built. It fails where that is another host that does not tell.
+    pub fn digests(&self, services: &[&Service]) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
+        if let Some(there) = self.there() {
+            return there.digests(services);
+        }
+        let each = services
+            .iter()
+            .map(|service| (id_of(service), self.digest(service)));
+        Ok(each.collect())
     }
 
     /// Builds several, `at_once` at a time. Variants that build the same share one build.

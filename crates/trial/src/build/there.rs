@@ -2,8 +2,8 @@
 
 use super::{Built, Folders, InUse, copy};
 use crate::{Cancel, Failure, Progress};
-use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Remote, Stdio};
-use prony_lab::Member;
+use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Stdio};
+use prony_lab::{Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::Service;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,13 @@ pub enum BuildEvent {
         /// Why.
         excluded: Exclusion,
     },
+    /// What makes the build of a service equal to another one, where only that was asked for.
+    Digest {
+        /// Of this service.
+        service: ServiceId,
+        /// `None`: the machine lacks a toolchain.
+        digest: Option<String>,
+    },
     /// All that was asked for is built, or could not be.
     Done,
 }
@@ -56,11 +63,18 @@ struct Keeper {
     _input: Box<dyn Write + Send>,
 }
 
+/// A prony there that tells of builds, a line each.
+struct Teller {
+    process: Box<dyn Process>,
+    input: Box<dyn Write + Send>,
+    lines: Receiver<String>,
+}
+
 /// A host on which services are built.
 #[derive(Clone, Copy)]
 pub(super) struct There<'a> {
     pub(super) member: &'a Member,
-    pub(super) remote: &'a Remote,
+    pub(super) remote: &'a Reached,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
 }
@@ -94,25 +108,12 @@ impl There<'_> {
         watch: &(dyn Fn(Progress) + Sync),
         results: &mut BTreeMap<ServiceId, Result<Built, Exclusion>>,
     ) -> Result<(), Failure> {
-        let project = self.send(services)?;
-        let mut process = self.start(&project, services)?;
-        let pipes = process.take_pipes();
-        let (input, output) =
-            pipes.ok_or_else(|| Failure::lab(Stage::Build, "the build there has no pipes"))?;
-        let lines = listen(output);
+        let mut teller = self.start(services, "--hold")?;
         let mut built = Vec::new();
         loop {
-            let line = match lines.recv_timeout(LOOK) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) if self.cancel.is_asked() => {
-                    return Err(Failure::interrupted(Stage::Build));
-                }
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return Err(self.gone(&mut *process)),
-            };
-            match serde_json::from_str(&line) {
-                Ok(BuildEvent::Building { service }) => watch(Progress::Building(service)),
-                Ok(BuildEvent::NotBuilt { service, excluded }) => {
+            match self.next(&mut teller)? {
+                BuildEvent::Building { service } => watch(Progress::Building(service)),
+                BuildEvent::NotBuilt { service, excluded } => {
                     let reason = excluded.reason.clone();
                     watch(Progress::NotBuilt {
                         service: service.clone(),
@@ -120,7 +121,7 @@ impl There<'_> {
                     });
                     results.insert(service, Err(excluded));
                 }
-                Ok(BuildEvent::Built { service, built: one }) => {
+                BuildEvent::Built { service, built: one } => {
                     watch(Progress::Built {
                         service: service.clone(),
                         cached: one.cached,
@@ -128,19 +129,13 @@ impl There<'_> {
                     });
                     built.push((service, *one));
                 }
-                Ok(BuildEvent::Done) => break,
-                Err(_) => {
-                    let text = format!(
-                        "prony on {} said `{line}`, which tells of no build",
-                        self.member.name
-                    );
-                    return Err(Failure::lab(Stage::Build, text));
-                }
+                BuildEvent::Digest { .. } => {}
+                BuildEvent::Done => break,
             }
         }
         let in_use = InUse::kept_by(Mutex::new(Keeper {
-            _process: process,
-            _input: input,
+            _process: teller.process,
+            _input: teller.input,
         }));
         results.extend(built.into_iter().map(|(service, one)| {
             let in_use = in_use.clone();
@@ -149,18 +144,53 @@ impl There<'_> {
         Ok(())
     }
 
-    /// A prony there that builds, and then keeps what it built until its input ends.
-    fn start(self, project: &Path, services: &[&Service]) -> Result<Box<dyn Process>, Failure> {
+    /// What makes the builds of services equal to others there, without building them.
+    pub(super) fn digests(
+        self,
+        services: &[&Service],
+    ) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
+        let mut teller = self.start(services, "--digests")?;
+        let mut digests = BTreeMap::new();
+        loop {
+            match self.next(&mut teller)? {
+                BuildEvent::Digest { service, digest } => digests.insert(service, digest),
+                BuildEvent::Done => return Ok(digests),
+                _ => None,
+            };
+        }
+    }
+
+    /// The next that a prony there tells.
+    fn next(self, teller: &mut Teller) -> Result<BuildEvent, Failure> {
+        loop {
+            let line = match teller.lines.recv_timeout(LOOK) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) if self.cancel.is_asked() => {
+                    return Err(Failure::interrupted(Stage::Build));
+                }
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Err(self.gone(&mut *teller.process)),
+            };
+            return serde_json::from_str(&line).map_err(|_| {
+                let name = &self.member.name;
+                let text = format!("prony on {name} said `{line}`, which tells of no build");
+                Failure::lab(Stage::Build, text)
+            });
+        }
+    }
+
+    /// A prony there that has the sources and tells of builds: `--hold` builds them, and keeps what it built until its input
+    /// ends; `--digests` builds nothing.
+    fn start(self, services: &[&Service], how: &str) -> Result<Teller, Failure> {
+        let project = self.send(services)?;
         let folder = project.to_string_lossy();
-        let mut command = self
-            .member
-            .prony(&["-C", &folder, "build", "--json", "--hold", "--"]);
+        let mut command = self.member.prony(&["-C", &folder, "build", "--json", how, "--"]);
         command.extend(services.iter().map(|service| service.label()));
         let spec = ProcessSpec {
             name: "the builds".to_owned(),
             command,
             container: None,
-            folder: project.to_owned(),
+            folder: project.clone(),
             environment: BTreeMap::new(),
             cpus: prony_host::Cpus::default(),
             supervisor_cpus: prony_host::Cpus::default(),
@@ -173,7 +203,15 @@ impl There<'_> {
             grace: GRACE,
             sample_every: None,
         };
-        self.member.host.start(&spec).map_err(|error| failed(&error))
+        let mut process = self.member.host.start(&spec).map_err(|error| failed(&error))?;
+        let pipes = process.take_pipes();
+        let (input, output) =
+            pipes.ok_or_else(|| Failure::lab(Stage::Build, "the build there has no pipes"))?;
+        Ok(Teller {
+            lines: listen(output),
+            process,
+            input,
+        })
     }
 
     fn gone(self, process: &mut dyn Process) -> Failure {
@@ -198,11 +236,9 @@ impl There<'_> {
         };
         let fresh = tempfile::tempdir().map_err(local)?;
         collect(root, services, fresh.path()).map_err(local)?;
-        let project = self.remote.hello().cache.join("projects").join(name_of(root));
-        let put = |part: &str| {
-            self.remote
-                .put(&fresh.path().join(part), &project.join(part), &|_| {})
-        };
+        let remote = self.remote.remote();
+        let project = remote.hello().cache.join("projects").join(name_of(root));
+        let put = |part: &str| remote.put(&fresh.path().join(part), &project.join(part), &|_| {});
         for entry in fs::read_dir(fresh.path()).map_err(local)?.flatten() {
             put(&entry.file_name().to_string_lossy()).map_err(|error| failed(&error))?;
         }

@@ -62,6 +62,8 @@ pub enum RunEnd {
     BudgetSpent,
     /// The user asked to end.
     Interrupted,
+    /// A host of the lab is lost and did not come back, for this reason, which names it.
+    HostLost(String),
 }
 
 /// Repeats of a trial in which the bench failed.
@@ -103,7 +105,7 @@ fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String
             }
         };
         if !goes_on {
-            return Ok(RunEnd::Interrupted);
+            return Ok(state.lost.map_or(RunEnd::Interrupted, RunEnd::HostLost));
         }
         watcher.saw(Progress::Round { round });
         if round + 1 < run.plan.rounds {
@@ -129,6 +131,8 @@ struct State<'a> {
     only: Option<BTreeSet<usize>>,
     /// Places in a row whose trials were all void.
     void_places: u32,
+    /// Why a host is lost that did not come back.
+    lost: Option<String>,
 }
 
 impl<'a> State<'a> {
@@ -142,6 +146,7 @@ impl<'a> State<'a> {
             shared: None,
             only: None,
             void_places: 0,
+            lost: None,
         }
     }
 
@@ -199,6 +204,12 @@ impl<'a> State<'a> {
             return Ok(false);
         };
         self.remember(planned.entry, &record);
+        if let Some(excluded) = void(&record)
+            && self.run.bench.lab.lost().is_some()
+        {
+            self.lost = Some(excluded.reason.clone());
+            return Ok(false);
+        }
         let Some(reason) = self
             .repeats
             .wants(&record, self.run.bench.host().topology().cpus().len())

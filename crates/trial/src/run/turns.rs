@@ -1,8 +1,9 @@
 //! A round whose services take turns, group by group.
 
-use super::{State, Watcher};
+use super::{State, VOID_REPEATS, Watcher, void};
 use crate::Progress;
 use crate::trial::{TurnsOf, run_turns};
+use prony_measurement::{Exclusion, Stage};
 use prony_plan::PlannedTrial;
 
 impl State<'_> {
@@ -32,12 +33,38 @@ impl State<'_> {
         Ok(true)
     }
 
+    /// A group that lost a host is done again as a whole, a few times: windows of one cycle belong together.
     fn group_in_turns(
         &mut self,
         all: &[PlannedTrial],
         turns: TurnsOf,
         watcher: &mut dyn Watcher,
     ) -> Result<bool, String> {
+        let mut repeats = 0;
+        loop {
+            let (goes_on, fault) = self.group_once(all, turns, watcher)?;
+            let Some(fault) = fault.filter(|_| goes_on && !self.run.bench.lab.is_one_host()) else {
+                return Ok(goes_on);
+            };
+            if repeats == VOID_REPEATS || self.run.bench.cancel.is_asked() {
+                let is_lost = self.run.bench.lab.lost().is_some();
+                self.lost = is_lost.then_some(fault);
+                return Ok(!is_lost);
+            }
+            repeats += 1;
+            watcher.saw(Progress::Repeats {
+                reason: format!("the bench failed, not the services: {fault}"),
+            });
+        }
+    }
+
+    /// The group once; says whether to go on, and how the bench failed where it did.
+    fn group_once(
+        &mut self,
+        all: &[PlannedTrial],
+        turns: TurnsOf,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(bool, Option<String>), String> {
         let (mut trials, mut records) = (Vec::new(), Vec::new());
         for &planned in all {
             let entry = &self.run.plan.entries[planned.entry];
@@ -57,13 +84,17 @@ impl State<'_> {
         });
         let interrupted = done.is_none();
         records.extend(done.unwrap_or_default());
+        let mut fault = None;
         for record in records {
+            let is_built = |excluded: &&Exclusion| !matches!(excluded.stage, Stage::Toolchain | Stage::Build);
+            let failed = void(&record).filter(is_built);
+            fault = fault.or_else(|| failed.map(|excluded| excluded.reason.clone()));
             watcher.append(&record)?;
             if let Some(planned) = all.iter().find(|planned| planned.place == record.place) {
                 self.remember(planned.entry, &record);
             }
             watcher.saw(Progress::Ended(Box::new(record)));
         }
-        Ok(!interrupted)
+        Ok((!interrupted, fault))
     }
 }

@@ -88,6 +88,7 @@ impl<'a> Course<'a> {
         watch: &mut dyn FnMut(Progress),
         mut go: impl FnMut(Entered, &mut dyn FnMut(Progress)) -> Result<T, Broken>,
     ) -> Result<T, (Failure, Vec<String>)> {
+        self.mend().map_err(|failure| (failure, Vec::new()))?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -102,6 +103,16 @@ impl<'a> Course<'a> {
                 Err((failure, log, _)) => return Err((failure, log)),
             }
         }
+    }
+
+    /// A host that was lost is reached again first.
+    fn mend(self) -> Result<(), Failure> {
+        let cancel = self.bench.cancel;
+        let mended = self.bench.lab.mend(&|| !cancel.is_asked());
+        mended.map_err(|error| match cancel.is_now() {
+            true => Failure::interrupted(Stage::Start),
+            false => Failure::host(Stage::Start, &error),
+        })
     }
 
     /// The service with the backend that it needs.

@@ -67,6 +67,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             record.id
         );
     }
+    if let RunEnd::HostLost(reason) = &end {
+        eprintln!(
+            "prony: ended early, since a host of the lab is lost: {reason}; when it is back, `prony run --resume {}` in the same \
+             lab continues the run",
+            record.id
+        );
+    }
     conclude(args, &checkout, &store, (&record, &end), &catalogue)
 }
 
@@ -160,6 +167,9 @@ fn conclude(
     eprintln!("\nreport: {}", page.display());
     if *end == RunEnd::Interrupted {
         return Ok(Exit::Interrupted);
+    }
+    if matches!(end, RunEnd::HostLost(_)) {
+        return Ok(Exit::ObjectiveFailed);
     }
     let trials = store.trials(&record.id)?;
     if !args.strict {

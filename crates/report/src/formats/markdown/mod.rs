@@ -1,10 +1,11 @@
 //! Markdown for a README or a pull request, with a bar chart made of text.
 
+mod machine;
 mod published;
 
 use super::columns::{Columns, unit_of};
 use super::{group_title, head_of, one_line, own_warnings};
-use crate::number::{FARTHEST, bytes, percent, plural, ratio};
+use crate::number::{FARTHEST, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
 use prony_statistics::Verdict;
@@ -41,7 +42,7 @@ pub(super) fn render(report: &Report) -> String {
     for sentence in &report.method {
         out += &format!("- {}\n", safe(sentence));
     }
-    out += &environment(report);
+    out += &machine::section(report);
     out
 }
 
@@ -296,46 +297,6 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
             out += &format!(" {cell} |");
         }
         out.push('\n');
-    }
-    out
-}
-
-fn environment(report: &Report) -> String {
-    let environment = &report.environment;
-    let mut facts = vec![format!("prony {}", environment.prony)];
-    facts.extend(
-        [&environment.os, &environment.kernel]
-            .into_iter()
-            .flatten()
-            .cloned(),
-    );
-    facts.extend(
-        environment
-            .memory_bytes
-            .map(|count| format!("{} of memory", bytes(count as f64))),
-    );
-    facts.extend(
-        environment
-            .virtualisation
-            .iter()
-            .map(|kind| format!("virtualisation {kind}")),
-    );
-    facts.extend(
-        environment
-            .runtimes
-            .iter()
-            .map(|(name, version)| format!("{name} {version}")),
-    );
-    let mut out = format!(
-        "\nMachine: {}.\n",
-        facts.iter().map(|fact| safe(fact)).collect::<Vec<_>>().join(", ")
-    );
-    for finding in &environment.findings {
-        out += &format!(
-            "\n> {}. To mend it: {}.\n",
-            safe(finding.text.trim_end_matches('.')),
-            safe(finding.remedy.trim_end_matches('.'))
-        );
     }
     out
 }

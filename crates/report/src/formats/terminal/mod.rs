@@ -6,6 +6,7 @@ use super::columns::{Column, Columns};
 use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
+use prony_measurement::{Environment, LabHost};
 use prony_statistics::Group;
 pub(super) use text::named;
 use text::{left, right, wrapped};
@@ -69,6 +70,9 @@ pub(super) fn render(report: &Report, look: Look) -> String {
         plural(report.planned_trials as usize, "trial"),
         plural(cpu.online as usize, "CPU")
     );
+    if let Some(hosts) = hosts_line(&report.environment) {
+        out += &wrapped(&one_line(&hosts), look.columns, "");
+    }
     match report.state {
         State::Ended => {}
         State::Running => out += "The run still goes on; these are its numbers so far.\n",
@@ -95,6 +99,14 @@ pub(super) fn render(report: &Report, look: Look) -> String {
         }
     }
     out
+}
+
+/// The hosts of a lab and what each is for.
+fn hosts_line(environment: &Environment) -> Option<String> {
+    let hosts = &environment.hosts;
+    let one = |(name, host): (&String, &LabHost)| format!("{name} ({})", host.roles.join(" and "));
+    let each: Vec<String> = hosts.iter().map(one).collect();
+    (!each.is_empty()).then(|| format!("{}: {}", plural(hosts.len(), "host"), each.join(", ")))
 }
 
 fn table(report: &Report, group: &GroupReport, look: Look) -> String {

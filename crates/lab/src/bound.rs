@@ -1,0 +1,162 @@
+//! Whether the network was the limit of a load.
+
+use prony_measurement::{LabLink as Link, Recording, Warning, WarningKind};
+
+/// From this share of what a link was measured to carry on, it may be the limit.
+const NEAR: f64 = 0.8;
+/// Above this share of the fastest single link, the port of the service has proven to be faster than that link.
+const BEYOND: f64 = 1.15;
+
+/// Whether a load went at nearly the speed that was measured for the network to the host of the service: over the link of one
+/// worker, or over all together where the port of the service is as fast as its fastest link. `links` are those of the run.
+pub fn network_bound(recording: &Recording, links: &[Link], service: &str) -> Option<Warning> {
+    let links: Vec<&Link> = links.iter().filter(|link| link.to == service).collect();
+    let moved = recording.bytes.sent.max(recording.bytes.received) as f64 * 8.0;
+    let all = (recording.duration_s > 0.0).then(|| moved / recording.duration_s)?;
+    let used: Vec<(&Link, f64)> = shares(recording, &links)
+        .into_iter()
+        .map(|(link, share)| (link, share * all))
+        .collect();
+    let of = |used: f64, link: &Link| used / link.bits_per_s.max(1.0);
+    let busiest = used
+        .iter()
+        .max_by(|(one, mine), (other, theirs)| of(*mine, one).total_cmp(&of(*theirs, other)))?;
+    if of(busiest.1, busiest.0) >= NEAR {
+        let (link, used) = busiest;
+        return Some(warning(
+            *used,
+            link.bits_per_s,
+            &format!("{} to {service}", link.from),
+        ));
+    }
+    let fastest = used
+        .iter()
+        .map(|(link, _)| link)
+        .max_by(|one, other| one.bits_per_s.total_cmp(&other.bits_per_s))?;
+    let together: f64 = used.iter().map(|(_, used)| used).sum();
+    let is_near = (NEAR..=BEYOND).contains(&of(together, fastest));
+    (is_near && used.len() > 1).then(|| {
+        let way = format!("a single worker to {service}, and all workers used it together");
+        warning(together, fastest.bits_per_s, &way)
+    })
+}
+
+/// The part of the load that went over each link: bytes go as replies do, which each worker counts.
+fn shares<'a>(recording: &Recording, links: &[&'a Link]) -> Vec<(&'a Link, f64)> {
+    if recording.workers.is_empty() {
+        // One worker made all of it: where several could have, nobody knows which.
+        return match links {
+            [link] => vec![(*link, 1.0)],
+            _ => Vec::new(),
+        };
+    }
+    let all: f64 = recording
+        .workers
+        .iter()
+        .map(|worker| worker.throughput_per_s)
+        .sum();
+    let of = |link: &&'a Link| {
+        let worker = recording.workers.iter().find(|worker| worker.name == link.from)?;
+        (all > 0.0).then(|| (*link, worker.throughput_per_s / all))
+    };
+    links.iter().filter_map(of).collect()
+}
+
+fn warning(used: f64, measured: f64, way: &str) -> Warning {
+    let text = format!(
+        "the network was the limit: {} of the {} Gbit/s that were measured before the run from {way}: use a faster network, \
+         smaller replies, or fewer services at once",
+        gigabits(used),
+        gigabits(measured)
+    );
+    Warning::new(WarningKind::NetworkBound, text)
+}
+
+fn gigabits(bits: f64) -> String {
+    format!("{:.3}", bits / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_measurement::WorkerRow;
+    use serde_json::json;
+
+    fn link(from: &str, to: &str, gigabits: f64) -> Link {
+        Link {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            round_trip_ns: 100_000,
+            bits_per_s: gigabits * 1e9,
+        }
+    }
+
+    fn worker(name: &str, throughput_per_s: f64) -> WorkerRow {
+        let row = json!({
+            "name": name, "threads": 1, "connections": 1, "throughput_per_s": throughput_per_s,
+            "goodput_per_s": throughput_per_s, "errors": 0, "cpu_s": 1.0, "busiest_thread": 0.5,
+        });
+        serde_json::from_value(row).expect("a row")
+    }
+
+    /// A load of ten seconds that received so many gigabits a second.
+    fn recording(gigabits: f64, workers: &[(&str, f64)]) -> Recording {
+        let latency = serde_json::Value::Null;
+        let recording = json!({
+            "schema": 1, "target": "http://a/", "protocol": "http1", "load": {}, "duration_s": 10.0,
+            "requests": { "offered": 1, "sent": 1, "completed": 1, "valid": 1 },
+            "throughput_per_s": 1.0, "goodput_per_s": 1.0, "outcomes": prony_measurement::Outcomes::default(),
+            "status_codes": {}, "bytes": { "sent": 1, "received": (gigabits * 1e9 * 10.0 / 8.0) as u64 },
+            "response_time_ns": latency, "service_time_ns": latency, "schedule_lag_ns": latency,
+            "connections": { "asked": 1, "established": 1, "reconnects": 0 },
+            "generator": { "threads": 1, "cpu_s": 1.0, "busiest_thread": 0.5, "transport": "epoll", "saturated": false }, "intervals": [], "histogram": "", "warnings": [],
+        });
+        let mut recording: Recording = serde_json::from_value(recording).expect("a recording");
+        recording.workers = workers.iter().map(|(name, rate)| worker(name, *rate)).collect();
+        recording
+    }
+
+    fn says(recording: &Recording, links: &[Link]) -> Option<String> {
+        let warning = network_bound(recording, links, "app")?;
+        assert_eq!(warning.kind, WarningKind::NetworkBound);
+        Some(warning.text)
+    }
+
+    #[test]
+    fn a_link_that_is_nearly_full_is_named() {
+        let links = [link("one", "app", 1.0), link("app", "db", 0.1)];
+        let text = says(&recording(0.94, &[]), &links).expect("it is the limit");
+        assert!(text.contains("0.940 of the 1.000 Gbit/s"), "{text}");
+        assert!(text.contains("from one to app"), "{text}");
+        assert_eq!(says(&recording(0.7, &[]), &links), None);
+        assert_eq!(says(&recording(0.94, &[]), &[]), None, "nothing was measured");
+    }
+
+    #[test]
+    fn each_worker_has_its_own_link() {
+        let links = [link("one", "app", 1.0), link("two", "app", 10.0)];
+        let even = [("one", 50.0), ("two", 50.0)];
+        let text = says(&recording(1.8, &even), &links).expect("that of one is full");
+        assert!(text.contains("0.900 of the 1.000 Gbit/s"), "{text}");
+        let uneven = [("one", 10.0), ("two", 90.0)];
+        assert_eq!(says(&recording(1.8, &uneven), &links), None);
+    }
+
+    #[test]
+    fn workers_share_the_port_of_the_service() {
+        let links = [link("one", "app", 1.0), link("two", "app", 1.0)];
+        let even = [("one", 50.0), ("two", 50.0)];
+        let text = says(&recording(0.95, &even), &links).expect("the port is full");
+        assert!(text.contains("all workers used it together"), "{text}");
+        assert_eq!(says(&recording(0.5, &even), &links), None);
+        // More than one link carries: the port is faster than a link, so it is not known to be full.
+        assert_eq!(says(&recording(1.5, &even), &links), None);
+    }
+
+    #[test]
+    fn a_worker_beside_the_service_uses_no_network() {
+        let links = [link("one", "app", 1.0)];
+        let shared = [("one", 10.0), ("app", 90.0)];
+        assert_eq!(says(&recording(5.0, &shared), &links), None);
+    }
+}
