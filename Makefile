@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise fuzz clean studies study
+.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -35,6 +35,9 @@ bench-engine: build ## prony beside wrk, h2load and ghz on the same servers
 
 bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet (about an hour, on a machine of its own)
 	@scripts/bench-noise
+
+bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
+	@scripts/bench-lab
 
 # Develop
 

@@ -8,8 +8,10 @@ mod duet;
 #[path = "../lab.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
+mod images;
 mod kills;
 mod lab;
+mod lab_page;
 mod machine;
 mod new;
 mod resume;

@@ -170,6 +170,8 @@ export interface ServiceInfo {
   workers: string | null;
   note: string | null;
   era: boolean;
+  /** The container image that ran, with its digest. */
+  image?: string | null;
 }
 
 export interface Environment {

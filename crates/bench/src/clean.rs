@@ -3,6 +3,7 @@
 
 use crate::BenchError;
 use crate::error::Told as _;
+use prony_host::{Engine, sweep_containers};
 use serde::Serialize;
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io;
@@ -12,6 +13,8 @@ use std::time::{Duration, SystemTime};
 
 /// Bytes of a block in the count of a file's blocks, whatever the file system.
 const BLOCK: u64 = 512;
+/// Hexadecimal digits that the name of a build's folder ends with.
+const DIGITS: usize = 12;
 /// What the kernel calls a running prony.
 const NAME: &str = "prony";
 
@@ -81,6 +84,7 @@ pub struct Entry {
 pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
     let users = users(state)?;
     let mut entries = Vec::new();
+    let engine = Engine::find().ok();
     for &kind in wish.kinds {
         for path in paths(state, kind)? {
             let Ok(data) = fs::symlink_metadata(&path) else {
@@ -91,6 +95,9 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
             }
             let bytes = size(&path, &data);
             let fate = forget(kind, &path, &users, wish.dry);
+            if kind == Kind::Builds && fate == Fate::Removed && !wish.dry {
+                forget_image(engine.as_ref(), name(&path));
+            }
             entries.push(Entry {
                 kind,
                 path,
@@ -100,6 +107,39 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
         }
     }
     Ok(entries)
+}
+
+/// Removes the containers that a killed prony left on this machine, where that is wished; they stand in no folder.
+pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
+    let engine = Engine::find().ok();
+    let engine = engine.filter(|_| wish.kinds.contains(&Kind::Leftovers));
+    let left = engine.map(|engine| sweep_containers(&engine, wish.dry));
+    let left = left.unwrap_or_default().into_iter();
+    left.map(|container| Entry {
+        kind: Kind::Leftovers,
+        path: container.into(),
+        bytes: 0,
+        fate: Fate::Removed,
+    })
+    .collect()
+}
+
+/// Forgets the image that was built in the folder of a build, `<service>-<digest>`, where one was.
+fn forget_image(engine: Option<&Engine>, folder: &str) {
+    let whole = folder.split_once('~').map_or(folder, |(whole, _)| whole);
+    let is_digest =
+        |part: &str| part.len() == DIGITS && part.chars().all(|letter| letter.is_ascii_hexdigit());
+    let mut parts = whole
+        .rmatch_indices('-')
+        .map(|(at, _)| (&whole[..at], &whole[at + 1..]));
+    // A repeated build has its number behind the digest.
+    let found = parts.find_map(|(service, rest)| {
+        let digest = rest.split('-').next().unwrap_or_default();
+        is_digest(digest).then_some((service, digest))
+    });
+    if let (Some(engine), Some((service, digest))) = (engine, found) {
+        engine.forget_builds(service, digest);
+    }
 }
 
 /// The entries of a kind, in the order of their names.

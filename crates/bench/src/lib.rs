@@ -9,13 +9,11 @@ pub mod calibrate;
 pub mod capacity;
 pub mod check;
 mod checkout;
-mod claim;
 pub mod clean;
 mod clock;
 pub mod duet;
 mod error;
 mod judge;
-mod led;
 mod objective;
 mod pair;
 mod place;
@@ -24,15 +22,14 @@ pub mod replies;
 mod session;
 mod workbench;
 
+pub use capacity::{LabGenerator, load_on};
 pub use checkout::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, shipped, shipped_contracts};
-pub use claim::{Claim, who_measures};
 pub use error::BenchError;
 pub use judge::{Verdict, is_measured, strictly};
-pub use led::{LabGenerator, load_on};
 pub use objective::{duration, missed_by};
 pub use pair::{Pair, compare_side_by_side};
 pub use place::{is_free, machine, machine_of};
 pub use session::{
     AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, service_infos, summary, wished_precision,
 };
-pub use workbench::Workbench;
+pub use workbench::{Claim, Workbench, who_measures};

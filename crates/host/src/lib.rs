@@ -8,6 +8,7 @@
 mod agent;
 mod cgroup;
 mod claim;
+mod container;
 mod cpus;
 mod environment;
 mod error;
@@ -27,6 +28,7 @@ pub mod wire;
 
 pub use agent::agent;
 pub use claim::{Held, Locks, NotLocked};
+pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpus::{Cpus, CpusError};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};

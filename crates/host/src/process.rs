@@ -1,6 +1,7 @@
 //! What is asked of a process and said about it.
 
 use crate::Cpus;
+use crate::container::Container;
 use prony_measurement::{ResourceSample, Resources};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,8 +14,11 @@ use std::time::Duration;
 pub struct ProcessSpec {
     /// What to call it, in messages and in the names of control groups.
     pub name: String,
-    /// Program and arguments.
+    /// Program and arguments; of a container, what stands after its image: empty where the image says all.
     pub command: Vec<String>,
+    /// The container that it runs in, with its limits, CPUs and environment; `None`: it is a process of this machine.
+    #[serde(default)]
+    pub container: Option<Container>,
     /// Where it runs.
     pub folder: PathBuf,
     /// Added to the environment of this process.

@@ -225,6 +225,7 @@ fn control(mark: &str, ssh: &[&str]) {
 fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
     prony_host::ProcessSpec {
         name: "tree".to_owned(),
+        container: None,
         command: vec![own.display().to_string(), "tree".to_owned()],
         folder: mark.into(),
         environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),

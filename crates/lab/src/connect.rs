@@ -1,5 +1,6 @@
 //! From a lab file to hosts that answer.
 
+use crate::machine::hostname;
 use crate::reached::Reached;
 use crate::{HostEntry, Lab, LabFile, Member, Way};
 use prony_host::{Connect, Cpus, HostError, Local, Pipe, Ssh, Topology, Transport};
@@ -46,7 +47,7 @@ impl Lab {
                 .map(|entry| scope.spawn(|| reach(entry, controller, tell)));
             // All begin before the first is waited for.
             let all: Vec<_> = each.collect();
-            let ends = all.into_iter().map(|one| one.join());
+            let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: reaching a host does not panic"))
                 .collect()
         });
@@ -186,12 +187,6 @@ fn here(entry: &HostEntry, controller: &Controller) -> Result<Member, HostError>
     let program = vec![controller.program.clone()];
     let member = Member::new(&entry.name, Arc::new(host), program, controller.logs.clone());
     confined(member, &entry.cpus)
-}
-
-/// The name that this machine gives itself.
-pub(crate) fn hostname() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned())
 }
 
 fn text(path: &Path) -> String {

@@ -51,10 +51,8 @@ pub struct HostEntry {
     pub cpus: Cpus,
     /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
     pub address: Option<String>,
-    /// A prony that is there already; `None`: the controller's own is brought along.
+    /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
     pub program: Option<PathBuf>,
-    /// Where services are built that run there.
-    pub build: Building,
 }
 
 /// How a host is reached.
@@ -71,17 +69,6 @@ pub enum Way {
         /// The words of the command; usually `ssh`.
         command: Vec<String>,
     },
-}
-
-/// Where a service is built.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Building {
-    /// On the host where it will run.
-    #[default]
-    There,
-    /// On the controller's machine; what was built is sent.
-    Here,
 }
 
 /// What each host is for, by name.
@@ -121,8 +108,6 @@ struct WrittenHost {
     cpus: Option<Spanned<String>>,
     address: Option<Spanned<String>>,
     program: Option<PathBuf>,
-    #[serde(default)]
-    build: Building,
 }
 
 #[derive(Deserialize)]
@@ -249,7 +234,6 @@ impl Text<'_> {
             cpus,
             address: written.address.map(Spanned::into_inner),
             program: written.program,
-            build: written.build,
         })
     }
 
@@ -316,7 +300,6 @@ ssh = "bench@load01"
 address = "10.0.0.7"
 [host.load2]
 local = true
-build = "here"
 [roles]
 service = "app"
 load = ["load1", "load2"]
@@ -334,7 +317,7 @@ command = ["ssh", "-F", "config"]
         assert_eq!(app.way, Way::Ssh { destination, command });
         assert_eq!(app.cpus.to_string(), "2-15");
         let load2 = lab.host("load2").expect("there");
-        assert_eq!((&load2.way, load2.build), (&Way::Here, Building::Here));
+        assert_eq!(load2.way, Way::Here);
         assert_eq!(
             lab.host("load1").expect("there").address.as_deref(),
             Some("10.0.0.7")
@@ -360,20 +343,20 @@ command = ["ssh", "-F", "config"]
             (
                 "service = \"app\"",
                 "service = \"ap\"",
-                12,
+                11,
                 "no host `ap`: there are app, load1, load2",
             ),
             (
                 "[\"load1\", \"load2\"]",
                 "[\"load1\", \"load1\"]",
-                13,
+                12,
                 "`load1` is there twice",
             ),
-            ("[\"load1\", \"load2\"]", "[]", 13, "at least one"),
+            ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
             (
                 "companion = \"load2\"",
                 "companions = \"load2\"",
-                14,
+                13,
                 "companions",
             ),
             ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
@@ -395,8 +378,7 @@ command = ["ssh", "-F", "config"]
                 3,
                 "no name of a host",
             ),
-            ("[\"ssh\", \"-F\", \"config\"]", "[]", 16, "at least one word"),
-            ("build = \"here\"", "build = \"anywhere\"", 10, "anywhere"),
+            ("[\"ssh\", \"-F\", \"config\"]", "[]", 15, "at least one word"),
         ] {
             let error = changed(from, to);
             assert!(
@@ -406,5 +388,40 @@ command = ["ssh", "-F", "config"]
         }
         let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
         assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+    }
+
+    /// Those that are shipped name hosts that nobody has; what they must be is sound.
+    #[test]
+    fn the_labs_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+            let path = entry.expect("an entry").path();
+            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            assert!(
+                !lab.roles.load.contains(&lab.roles.service),
+                "{}: service and load are apart",
+                path.display()
+            );
+            // Each is for a suite of its name.
+            let number = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+                .to_owned();
+            let suites = std::fs::read_dir(folder.join("..")).expect("suites").flatten();
+            let of = |name: String| name.starts_with(&format!("{number}-")) && name.ends_with(".toml");
+            assert!(
+                suites
+                    .into_iter()
+                    .any(|suite| of(suite.file_name().to_string_lossy().into_owned())),
+                "{}: of which suite?",
+                path.display()
+            );
+            names.push(number);
+        }
+        names.sort();
+        assert_eq!(names, ["002", "003"]);
     }
 }

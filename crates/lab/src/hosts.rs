@@ -1,6 +1,6 @@
 //! The hosts of a run, and what each is for.
 
-use crate::connect::hostname;
+use crate::machine::hostname;
 use crate::placement;
 use crate::reached::Reached;
 use prony_host::{Host, Place, Placement, Topology, Wants};

@@ -10,13 +10,14 @@ mod file;
 mod generator;
 mod hosts;
 mod link;
+mod machine;
 mod placement;
 mod preflight;
 mod reached;
 
 pub use bound::network_bound;
 pub use connect::{Claims, Controller};
-pub use file::{Building, FileError, HostEntry, LabFile, Roles, Way};
+pub use file::{FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};

@@ -252,6 +252,9 @@ pub struct ServiceInfo {
     /// Whether the variant is that of a seed document.
     #[serde(default)]
     pub era: bool,
+    /// The container image that ran, with what tells it from every other: `name@sha256:…`. `None`: it ran in no container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 #[cfg(test)]

@@ -20,7 +20,9 @@ pub mod steady;
 mod trial;
 
 pub use began::Began;
-pub use build::{BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, probe, room_for, system};
+pub use build::{
+    BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
+};
 pub use cancel::Cancel;
 pub use failure::Failure;
 pub use noise::{Noise, NoiseLimits};

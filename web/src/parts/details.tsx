@@ -36,6 +36,7 @@ function aboutService(row: Row, services: Services): [string, string][] {
   const facts: [string, string][] = [["Service", idOf(row)]];
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
   if (info?.workers) facts.push(["CPUs used through", info.workers]);
+  if (info?.image) facts.push(["Container image", info.image]);
   if (info?.note) facts.push(["Note", info.note]);
   if (row.details && row.details.service_cpus.length > 0)
     facts.push(["CPUs", `service on ${row.details.service_cpus.join(", ")}; generator on ${row.details.generator_cpus.join(", ")}`]);

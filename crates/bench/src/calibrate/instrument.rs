@@ -168,6 +168,7 @@ impl Instrument<'_> {
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
             command,
+            container: None,
             folder: there.logs.clone(),
             environment: BTreeMap::from([
                 ("HOST".to_owned(), self.workbench.host().address().to_owned()),

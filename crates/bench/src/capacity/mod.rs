@@ -1,9 +1,11 @@
 //! The highest offered load that meets an objective: what to try next, and what a rate turned out to be.
 
 mod climb;
+mod led;
 mod search;
 mod within;
 
+pub use led::{LabGenerator, load_on};
 pub use search::{Next, Plan};
 pub use within::{Loads, search_and_measure};
 

@@ -121,15 +121,17 @@ fn seen(
         seed: 1,
         thorough: false,
     };
+    // An image is told its WORKERS by the seat alone.
+    let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
     with_service(&workbench.bench(), &request, |ready, process| {
         let target = &ready[0].target;
-        look((&target.host, target.port), process, service.workers.uses)
+        look((&target.host, target.port), process, uses)
             .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)
 }
 
-fn look(address: (&str, u16), process: &mut dyn Process, uses: WorkersUse) -> io::Result<Seen> {
+fn look(address: (&str, u16), process: &mut dyn Process, uses: Option<WorkersUse>) -> io::Result<Seen> {
     let mut line = wire::Line::open(address, PATH)?;
     let first = line.ask()?;
     if first.status != 200 {
@@ -148,7 +150,7 @@ fn look(address: (&str, u16), process: &mut dyn Process, uses: WorkersUse) -> io
     let mut faults = Vec::new();
     faults.extend(logs(&before, &counts(&log)));
     faults.extend(debugs(&log));
-    faults.extend(lacks_workers(uses, tree.unwrap_or_default()));
+    faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
     Ok(Seen {
         bytes: first.bytes,
         headers: first.headers,

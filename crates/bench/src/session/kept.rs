@@ -4,7 +4,7 @@ use super::AllBuilt;
 use crate::BenchError;
 use prony_contract::Contract;
 use prony_load::Load;
-use prony_measurement::{RunRecord, ServiceInfo, TrialRecord};
+use prony_measurement::{RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_plan::Service;
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
@@ -56,6 +56,7 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         workers: Some(service.workers.how.clone()),
         note: service.note.clone(),
         era: service.era,
+        image: None,
     };
     services.iter().map(info).collect()
 }
@@ -74,12 +75,28 @@ pub(super) fn plan_to_keep(
             .filter_map(|(id, built)| Some((id.to_string(), &built.as_ref().ok()?.digest)))
             .collect();
         object.insert(BUILDS.to_owned(), serde_json::json!(digests));
-        object.insert("services".to_owned(), serde_json::json!(service_infos(services)));
+        let infos = with_images(service_infos(services), built);
+        object.insert("services".to_owned(), serde_json::json!(infos));
         let digests = contract_digests(object.get("groups"), contracts);
         object.insert(CONTRACTS.to_owned(), serde_json::json!(digests));
     }
     add_ceilings(&mut plan, contracts);
     plan
+}
+
+/// With the images that ran.
+fn with_images(mut infos: Vec<ServiceInfo>, built: &AllBuilt) -> Vec<ServiceInfo> {
+    for info in &mut infos {
+        let id = ServiceId {
+            service: info.service.clone(),
+            variant: info.variant.clone(),
+        };
+        let container = built
+            .get(&id)
+            .and_then(|built| built.as_ref().ok()?.container.as_ref());
+        info.image = container.map(|container| container.image.to_string());
+    }
+    infos
 }
 
 /// The digests of the builds that a run began with, by the labels of their services; empty where it kept none.

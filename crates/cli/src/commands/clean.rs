@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::table;
 use anyhow::bail;
-use prony_bench::clean::{Entry, Fate, KINDS, Kind, Wish, clean};
+use prony_bench::clean::{Entry, Fate, KINDS, Kind, Wish, clean, clean_containers};
 use prony_load::WrittenDuration;
 use serde_json::json;
 use std::path::Path;
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         unchanged_for: args.older_than.map_or(Duration::ZERO, |time| time.0),
         dry: args.dry_run,
     };
-    let entries = clean(&state, &wish)?;
+    let mut entries = clean(&state, &wish)?;
+    entries.extend(clean_containers(&wish));
     if args.json {
         let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
         let told = json!({ "schema": 1, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });

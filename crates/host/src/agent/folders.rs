@@ -34,10 +34,14 @@ impl Folders {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
             private(&work)?;
-            let lock = File::open(&work)?;
+            // Another agent that starts may have swept it before it was locked.
+            let lock = match File::open(&work) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
             // A file system without locks is not worth failing for: then nobody's folder is swept.
             let _ = lock.try_lock();
-            // Another agent may have swept it in between.
+            // Or before it was seen to be locked.
             if fs::metadata(&work).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()))
             {
                 return Ok(Self {

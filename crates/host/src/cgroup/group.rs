@@ -18,14 +18,25 @@ const PERIOD_US: u64 = 100_000;
 /// A control group. One that prony made is removed when dropped; it must be empty by then.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Whether others made it: nothing in it is ever written.
-    pub(super) of_others: bool,
+    /// Who made it.
+    pub(super) maker: Maker,
     /// Its folder in the hierarchy of version 2.
     pub(super) unified: Option<PathBuf>,
     /// Whether that one has the `cpu` and `memory` controllers.
     pub(super) unified_rules: bool,
     /// Its folders of version 1, by controller.
     pub(super) v1: BTreeMap<String, PathBuf>,
+}
+
+/// Who made a control group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// prony: it is removed when dropped.
+    Prony,
+    /// A container engine, for one container of prony's: it removes it.
+    Engine,
+    /// Others, for themselves: nothing in it is ever written.
+    Others,
 }
 
 /// Something asked for that a control group could not give.
@@ -40,7 +51,7 @@ impl Group {
     /// no group could be made.
     pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
-            of_others: false,
+            maker: Maker::Prony,
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
@@ -80,7 +91,7 @@ impl Group {
             .iter()
             .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
         Self {
-            of_others: false,
+            maker: Maker::Prony,
             unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
             unified_rules: false,
             v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
@@ -115,7 +126,30 @@ impl Group {
             }
         }
         let group = Self {
-            of_others: true,
+            maker: Maker::Others,
+            unified_rules: unified
+                .as_ref()
+                .is_some_and(|folder| folder.join("memory.current").is_file()),
+            unified,
+            v1,
+        };
+        group.source().is_some().then_some(group)
+    }
+
+    /// The group that an engine made for the container of a process; `None` where it made none that counts CPU time and memory.
+    pub(crate) fn of_container(pid: i32) -> Option<Self> {
+        let (theirs, ours) = (Hierarchies::of_process(pid), Hierarchies::of_this_process());
+        // A group that this process is in as well is not the container's.
+        let is_own = |folder: &PathBuf, ours: Option<&PathBuf>| {
+            folder.is_dir() && ours.is_none_or(|ours| !ours.starts_with(folder))
+        };
+        let mut v1 = theirs.v1;
+        v1.retain(|controller, folder| is_own(folder, ours.v1.get(controller)));
+        let ours = ours.unified.map(|unified| unified.own);
+        let unified = theirs.unified.map(|unified| unified.own);
+        let unified = unified.filter(|folder| is_own(folder, ours.as_ref()));
+        let group = Self {
+            maker: Maker::Engine,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -223,7 +257,7 @@ impl Group {
 
     /// The processes in the group.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        if self.of_others {
+        if self.maker != Maker::Prony {
             // Which hierarchy its maker moved the processes in is not known. Groups below count in a group, too.
             let counting = self.v1.get("memory").or(self.unified.as_ref());
             return counting.map_or_else(Vec::new, |folder| processes_below(folder));
@@ -255,7 +289,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if !self.of_others {
+        if self.maker == Maker::Prony {
             self.remove();
         }
     }
@@ -277,6 +311,25 @@ fn processes_below(folder: &Path) -> Vec<i32> {
 }
 
 impl Problem {
+    /// What the container of a process was to have and has not. `remedy`: what to do.
+    pub(crate) fn in_container(pid: i32, limits: &Limits, remedy: &str) -> Vec<Self> {
+        let hierarchies = Hierarchies::of_process(pid);
+        let problem = |what: String| Self {
+            text: format!("{what} is not in force in its container; {remedy}"),
+        };
+        let cpus = limits.cpus.filter(|share| {
+            // Engines round to a whole microsecond of a period.
+            super::quota::cpus_of(&hierarchies).is_none_or(|allowed| allowed > share * 1.01)
+        });
+        let memory = limits
+            .memory_bytes
+            .filter(|bytes| super::quota::memory_of(&hierarchies).is_none_or(|allowed| allowed > *bytes));
+        let cpus = cpus.map(|share| problem(format!("the limit of {share} CPUs")));
+        let memory =
+            memory.map(|bytes| problem(format!("the limit of {} of memory", crate::process::Size(bytes))));
+        cpus.into_iter().chain(memory).collect()
+    }
+
     fn new(what: &str, error: &io::Error) -> Self {
         let text = format!("{what} is not in force: {error}; {}", super::REMEDY);
         Self { text }

@@ -1,4 +1,4 @@
-//! How much CPU time the groups that we are in allow, whoever made them: a container, a job of CI.
+//! How much CPU time and memory groups and those above them allow, whoever made them: a container, a job of CI.
 
 use super::discover::Hierarchies;
 use std::fs;
@@ -6,10 +6,11 @@ use std::path::Path;
 
 /// The least quota of the groups of this process and those above it, in CPUs; `None`: there is none.
 pub(crate) fn quota() -> Option<f64> {
-    of(&Hierarchies::of_this_process())
+    cpus_of(&Hierarchies::of_this_process())
 }
 
-fn of(hierarchies: &Hierarchies) -> Option<f64> {
+/// The same of the groups of another process.
+pub(super) fn cpus_of(hierarchies: &Hierarchies) -> Option<f64> {
     let v1 = hierarchies.v1.get("cpu");
     let v1 = v1.into_iter().flat_map(|own| own.ancestors()).filter_map(of_v1);
     let v2 = hierarchies.unified.iter().flat_map(|unified| {
@@ -19,6 +20,20 @@ fn of(hierarchies: &Hierarchies) -> Option<f64> {
             .filter_map(of_v2)
     });
     v1.chain(v2).min_by(f64::total_cmp)
+}
+
+/// The least limit of memory of groups and those above them, bytes; `None`: there is none.
+pub(super) fn memory_of(hierarchies: &Hierarchies) -> Option<u64> {
+    let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok();
+    let v1 = hierarchies.v1.get("memory");
+    let v1 = v1.into_iter().flat_map(|own| own.ancestors());
+    let v1 = v1.filter_map(|folder| number(folder, "memory.limit_in_bytes"));
+    let v2 = hierarchies.unified.iter().flat_map(|unified| {
+        let above = unified.own.ancestors();
+        above.take_while(|folder| folder.starts_with(&unified.mount))
+    });
+    let v2 = v2.filter_map(|folder| number(folder, "memory.max"));
+    v1.chain(v2).min()
 }
 
 /// A quota of -1 is none.
@@ -67,16 +82,16 @@ mod tests {
             }),
             v1: BTreeMap::new(),
         };
-        assert_eq!(of(&hierarchies), None);
+        assert_eq!(cpus_of(&hierarchies), None);
         write(&own, "cpu.max", "max 100000\n");
-        assert_eq!(of(&hierarchies), None);
+        assert_eq!(cpus_of(&hierarchies), None);
         write(&mount.join("job"), "cpu.max", "200000 100000\n");
         write(&mount, "cpu.max", "400000 100000\n");
         // Not ours: outside of the mount.
         write(folder.path(), "cpu.max", "1000 100000\n");
-        assert_eq!(of(&hierarchies), Some(2.0));
+        assert_eq!(cpus_of(&hierarchies), Some(2.0));
         write(&own, "cpu.max", "25000 50000\n");
-        assert_eq!(of(&hierarchies), Some(0.5));
+        assert_eq!(cpus_of(&hierarchies), Some(0.5));
     }
 
     #[test]
@@ -89,9 +104,22 @@ mod tests {
         };
         write(&own, "cpu.cfs_quota_us", "-1\n");
         write(&own, "cpu.cfs_period_us", "100000\n");
-        assert_eq!(of(&hierarchies), None);
+        assert_eq!(cpus_of(&hierarchies), None);
         write(&folder.path().join("docker"), "cpu.cfs_quota_us", "150000\n");
         write(&folder.path().join("docker"), "cpu.cfs_period_us", "100000\n");
-        assert_eq!(of(&hierarchies), Some(1.5));
+        assert_eq!(cpus_of(&hierarchies), Some(1.5));
+        assert_eq!(memory_of(&hierarchies), None);
+        let memory = folder.path().join("memory/docker/abc");
+        let hierarchies = Hierarchies {
+            unified: None,
+            v1: BTreeMap::from([("memory".to_owned(), memory.clone())]),
+        };
+        write(&memory, "memory.limit_in_bytes", "9223372036854771712\n");
+        write(
+            &folder.path().join("memory/docker"),
+            "memory.limit_in_bytes",
+            "67108864\n",
+        );
+        assert_eq!(memory_of(&hierarchies), Some(64 << 20));
     }
 }

@@ -1,6 +1,6 @@
 //! What a control group counts.
 
-use super::Group;
+use super::group::{Group, Maker};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -123,7 +123,7 @@ impl Group {
 
     /// Begins to watch the peak of the charge from here on; `None` where the kernel keeps one peak for all time.
     pub(crate) fn watch_peak(&self) -> Option<Peak> {
-        if self.of_others {
+        if self.maker == Maker::Others {
             return None;
         }
         if let Some(folder) = self.v1.get("memory") {

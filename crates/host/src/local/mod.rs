@@ -1,5 +1,6 @@
 //! This machine.
 
+mod child;
 mod orphans;
 mod pipes;
 mod port;

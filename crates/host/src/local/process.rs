@@ -1,32 +1,29 @@
 //! A process on this machine, seen from prony: the other end of its supervisor's pipes.
 
+use super::child::{News, listen, spawn};
 use super::pipes::Pipes;
 use super::{Local, orphans};
+use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, First, Notice, Order, Start};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use prony_measurement::{Warning, WarningKind};
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read, Write};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt as _;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::process::{Child, ChildStdin};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A supervisor answers at once; one that does not within this time is lost.
 const ANSWER: Duration = Duration::from_secs(20);
 /// Time that ending a tree may take on top of the grace time.
 const ENDING: Duration = Duration::from_secs(20);
-
-/// Who is told that something was said unasked.
-type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+/// Making and starting a container takes longer than starting a process, and removing it longer than ending one.
+const ENGINE: Duration = Duration::from_mins(2);
 
 pub(super) struct LocalProcess {
     name: String,
@@ -34,6 +31,8 @@ pub(super) struct LocalProcess {
     log: PathBuf,
     /// Why the log is not whole.
     log_lost: Option<String>,
+    /// What runs its container, where it is in one.
+    engine: Option<Engine>,
     grace: Duration,
     pid: u32,
     started: Instant,
@@ -72,6 +71,8 @@ impl LocalProcess {
         let mut process = Self::supervised(host, &spec.name, pipes, first)?;
         process.log.clone_from(&spec.log);
         process.grace = spec.grace;
+        process.engine = spec.container.as_ref().map(|container| container.engine.clone());
+        process.engine.iter().for_each(container::sweep_once);
         process.await_start()?;
         Ok(process)
     }
@@ -116,6 +117,7 @@ impl LocalProcess {
             tree,
             log: PathBuf::new(),
             log_lost: None,
+            engine: None,
             grace: Duration::ZERO,
             pid: 0,
             started: Instant::now(),
@@ -133,7 +135,7 @@ impl LocalProcess {
     }
 
     fn await_start(&mut self) -> Result<(), HostError> {
-        match self.next(ANSWER)? {
+        match self.next(ANSWER + self.engine_time())? {
             Notice::Started {
                 pid,
                 age_ns,
@@ -163,6 +165,11 @@ impl LocalProcess {
             }),
             other => Err(lost(&self.name, &format!("said {other:?} first"))),
         }
+    }
+
+    /// Time that an engine takes besides.
+    fn engine_time(&self) -> Duration {
+        self.engine.as_ref().map_or(Duration::ZERO, |_| ENGINE)
     }
 
     fn say(&mut self, order: Order) -> Result<(), HostError> {
@@ -209,7 +216,7 @@ impl LocalProcess {
     }
 
     fn await_stop(&mut self) -> Result<Ending, HostError> {
-        let within = self.grace + ENDING;
+        let within = self.grace + ENDING + self.engine_time();
         loop {
             // A window that was asked for and not fetched may come first.
             if let Notice::Stopped(ending) = self.next(within)? {
@@ -309,6 +316,9 @@ impl Process for LocalProcess {
         if ending.is_err() {
             crate::cgroup::clear(self.tree);
             orphans::clear();
+            self.engine
+                .iter()
+                .for_each(|engine| container::remove(engine, &self.tree.to_string()));
         }
         let ending = ending?;
         self.stopped = Some(ending.clone());
@@ -336,56 +346,6 @@ impl Drop for LocalProcess {
     fn drop(&mut self) {
         let _ = self.stop();
     }
-}
-
-fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
-    let failed = |error| HostError::Supervisor {
-        program: supervisor
-            .first()
-            .map(|program| program.to_string_lossy().into_owned())
-            .unwrap_or_default(),
-        error,
-    };
-    let Some((program, arguments)) = supervisor.split_first() else {
-        return Err(failed(std::io::ErrorKind::NotFound.into()));
-    };
-    let inherited = pipes.theirs();
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped());
-    // SAFETY: two system calls between fork and exec, on descriptors that this function's caller holds open.
-    unsafe {
-        command.pre_exec(move || {
-            for fd in inherited.iter().flat_map(|(input, output)| [*input, *output]) {
-                // Only the supervisor inherits them, not what other threads start at this moment.
-                fcntl(BorrowedFd::borrow_raw(fd), FcntlArg::F_SETFD(FdFlag::empty()))?;
-            }
-            Ok(())
-        });
-    }
-    command.spawn().map_err(failed)
-}
-
-/// Reads the notices in a thread of its own, so that a supervisor never waits for us to listen.
-fn listen(output: impl Read + Send + 'static, news: News) -> Receiver<Notice> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            let Ok(notice) = serde_json::from_str(&line) else {
-                return;
-            };
-            let unasked = matches!(notice, Notice::Ended(_) | Notice::LogLost { .. });
-            if sender.send(notice).is_err() {
-                return;
-            }
-            if unasked && let Some(tell) = &*news.lock().unwrap_or_else(PoisonError::into_inner) {
-                tell();
-            }
-        }
-    });
-    receiver
 }
 
 fn lost(name: &str, what: &str) -> HostError {

@@ -57,15 +57,7 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
     };
     let mut warnings = judge(problems, spec.isolation)?;
     let doors = group.as_mut().map(Group::doors).unwrap_or_default();
-    // The namespace goes on as long as a process is in it.
-    let cable = spec
-        .network
-        .map(|network| Cable::lay(&network, std::process::id()))
-        .transpose();
-    let cable = cable.map_err(|reason| Refusal {
-        reason,
-        isolation: true,
-    })?;
+    let cable = cable(spec)?;
     let spawned = match spawn(start, doors, pipes.as_ref(), cable.as_ref()) {
         Err(error) if group.is_some() && is_denied(&error) => {
             group = None;
@@ -85,6 +77,18 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         group,
         warnings,
         address: cable.map(|cable| cable.address.to_string()),
+    })
+}
+
+/// The network of its own, where it wants one. It goes on as long as a process is in it.
+pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<Cable>, Refusal> {
+    let cable = spec
+        .network
+        .map(|network| Cable::lay(&network, std::process::id()))
+        .transpose();
+    cable.map_err(|reason| Refusal {
+        reason,
+        isolation: true,
     })
 }
 
@@ -108,7 +112,7 @@ fn is_denied(error: &io::Error) -> bool {
     )
 }
 
-fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, Refusal> {
+pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, Refusal> {
     match (problems.first(), isolation) {
         (Some(problem), Isolation::Required) => Err(Refusal {
             reason: problem.text.clone(),
@@ -129,9 +133,10 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
     )
 }
 
-type Spawned = (i32, Instant, OwnedFd);
+pub(super) type Spawned = (i32, Instant, OwnedFd);
 
-fn spawn(
+/// Starts the command of a spec: in a group by its doors, in the network of a cable.
+pub(super) fn spawn(
     start: &Start,
     doors: Vec<File>,
     pipes: Option<&(OwnedFd, OwnedFd)>,
@@ -185,7 +190,7 @@ fn spawn(
 }
 
 /// The given CPUs, or those of the supervisor before it pinned itself.
-fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
+pub(super) fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
     if cpus.is_empty() {
         return sched_getaffinity(Pid::from_raw(0));
     }

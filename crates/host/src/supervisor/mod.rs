@@ -5,14 +5,16 @@
 
 mod attached;
 mod child;
+mod contained;
 mod log;
 mod orders;
 mod protocol;
 mod reaper;
 mod run;
+mod supervise;
 mod usage;
 
 pub(crate) use child::{TREE, pin, pin_thread};
 pub(crate) use protocol::{Attach, First, Notice, Order, Start};
-pub use run::supervise;
+pub use supervise::supervise;
 pub(crate) use usage::Machine;

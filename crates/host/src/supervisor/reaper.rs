@@ -34,6 +34,11 @@ impl Stopping {
         signal(&probe.processes(), Signal::SIGTERM);
         // What rests hears TERM when it goes on.
         wake(probe);
+        Self::told(grace)
+    }
+
+    /// The same of a container, which was told in its own way.
+    pub(super) fn told(grace: Duration) -> Self {
         let kill_at = Instant::now() + grace;
         Self {
             kill_at,
@@ -42,11 +47,9 @@ impl Stopping {
         }
     }
 
-    /// Goes on; says whether all are gone. `childless`: nothing is below the supervisor any more, as the kernel says it; a look
-    /// at the processes one after the other misses those that fork meanwhile.
-    pub(super) fn advance(&mut self, probe: &Probe, childless: bool) -> bool {
+    /// Goes on until all are gone; says whether it is over.
+    pub(super) fn advance(&mut self, probe: &Probe, gone: bool) -> bool {
         let now = Instant::now();
-        let gone = childless && (probe.group.is_none() || living(probe).is_empty());
         if gone || now > self.give_up_at {
             return true;
         }

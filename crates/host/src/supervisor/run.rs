@@ -1,10 +1,11 @@
 //! The loop of the supervisor.
 
 use super::attached;
-use super::child::{self, Child, Refusal};
+use super::child::Child;
+use super::contained::{self, Contained};
 use super::log::Log;
 use super::orders::Orders;
-use super::protocol::{First, Notice, Order, Start, say};
+use super::protocol::{Notice, Order, Start, say};
 use super::reaper::{
     Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
@@ -13,10 +14,9 @@ use super::usage::Sampler;
 use crate::{Ending, ProcessSpec, Why};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl::set_child_subreaper;
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::{read, setsid};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
+use nix::unistd::read;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -29,61 +29,12 @@ const ENDING: Duration = Duration::from_millis(5);
 /// The end of the log is written when nothing was printed for this long.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// The main function of the supervisor: call it first thing when the binary is started in that role. It reads its
-/// orders from the standard input and returns when everything below it is gone.
-pub fn supervise() -> io::Result<()> {
-    // Ctrl-C in the terminal is meant for prony, which decides what it means.
-    let _ = setsid();
-    set_child_subreaper(true)?;
-    let mut handled = SigSet::empty();
-    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        handled.add(signal);
-    }
-    handled.thread_block()?;
-    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-    let mut orders = Orders::default();
-    let start = match orders.first()? {
-        None => return Ok(()),
-        Some(First::Start(start)) => start,
-        Some(First::Attach(attach)) => {
-            // Nothing has to be ended first.
-            handled.thread_unblock()?;
-            return attached::watch(attach, &mut orders);
-        }
-    };
-    let started = log_of(&start.spec).and_then(|log| Ok((log, child::start(&start)?)));
-    let (log, child) = match started {
-        Ok(started) => started,
-        Err(Refusal { reason, isolation }) => {
-            say(&Notice::NotStarted { reason, isolation });
-            return Ok(());
-        }
-    };
-    let _ = child::pin(&start.spec.supervisor_cpus);
-    let mut supervisor = Supervisor::new(*start, child, log);
-    if let Err(error) = supervisor.watch(&signals, &mut orders) {
-        // Ends what is below.
-        drop(supervisor);
-        let reason = error.to_string();
-        say(&Notice::Failed { reason });
-    }
-    Ok(())
-}
-
-/// The log, made before anything runs that would have to be ended without it.
-fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
-    Log::create(&spec.log, spec.log_bytes).map_err(|error| Refusal {
-        reason: format!(
-            "its log {} cannot be written: {error}; make room, or let this user write there",
-            spec.log.display()
-        ),
-        isolation: false,
-    })
-}
-
-struct Supervisor {
+/// What runs, and what is known of it.
+pub(super) struct Supervisor {
     spec: ProcessSpec,
+    /// The child: the process itself, or the engine's client that started its container.
     pid: i32,
+    contained: Option<Contained>,
     output: Option<OwnedFd>,
     probe: Probe,
     log: Option<Log>,
@@ -101,11 +52,12 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(start: Start, child: Child, log: Log) -> Self {
+    pub(super) fn new(start: Start, (child, contained): (Child, Option<Contained>), log: Log) -> Self {
         let spec = start.spec;
         let now = Instant::now();
+        let first = contained.as_ref().and_then(|contained| contained.first);
         say(&Notice::Started {
-            pid: child.pid,
+            pid: first.unwrap_or(child.pid),
             age_ns: child.started.elapsed().as_nanos() as u64,
             address: child.address,
             warnings: child.warnings,
@@ -116,7 +68,11 @@ impl Supervisor {
             flush_at: None,
             pid: child.pid,
             output: Some(child.output),
-            probe: Probe::new(child.group),
+            probe: match &contained {
+                None => Probe::new(child.group),
+                Some(contained) => contained.probe(child.group),
+            },
+            contained,
             log: Some(log),
             sampler: Sampler::of(start.machine),
             ending: None,
@@ -130,9 +86,12 @@ impl Supervisor {
     }
 
     /// Until all is gone.
-    fn watch(&mut self, signals: &SignalFd, orders: &mut Orders) -> io::Result<()> {
+    pub(super) fn watch(&mut self, signals: &SignalFd, orders: &mut Orders) -> io::Result<()> {
         loop {
             let ready = self.wait(signals, orders.open)?;
+            if ready.end {
+                self.notice_end_of_container();
+            }
             if ready.output {
                 self.read_output()?;
             }
@@ -152,13 +111,28 @@ impl Supervisor {
                 self.stop();
             }
             self.keep_time();
-            if let Some(stopping) = &mut self.stopping
-                && stopping.advance(&self.probe, self.childless)
-            {
+            if self.stopping.is_some() && self.has_stopped() {
                 self.finish();
                 return Ok(());
             }
         }
+    }
+
+    /// Goes on with the stopping. The tree is gone when the kernel says that nothing is below this process: a look at the processes
+    /// one after the other misses those that fork meanwhile. What an engine leaves below us is no part of its container.
+    fn has_stopped(&mut self) -> bool {
+        let gone = match &self.contained {
+            None => self.childless && (self.probe.group.is_none() || living(&self.probe).is_empty()),
+            Some(_) => self.ending.is_some() && living(&self.probe).is_empty(),
+        };
+        let Some(stopping) = &mut self.stopping else {
+            return false;
+        };
+        let over = stopping.advance(&self.probe, gone);
+        if let Some(contained) = self.contained.as_mut().filter(|_| stopping.killed && !over) {
+            contained.kill();
+        }
+        over
     }
 
     /// Sleeps until something is to be done.
@@ -178,6 +152,13 @@ impl Supervisor {
         if let Some(output) = &self.output {
             fds.push(PollFd::new(output.as_fd(), PollFlags::POLLIN));
         }
+        let end = self
+            .contained
+            .as_ref()
+            .and_then(|contained| contained.end.as_ref());
+        if let Some(end) = end {
+            fds.push(PollFd::new(end.as_fd(), PollFlags::POLLIN));
+        }
         // Rounded up, so that the loop does not spin through the last millisecond.
         let sleep = until.saturating_duration_since(now) + Duration::from_micros(999);
         match poll(&mut fds, PollTimeout::try_from(sleep).unwrap_or(PollTimeout::MAX)) {
@@ -187,7 +168,8 @@ impl Supervisor {
         let any = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
         Ok(Ready {
             input: input && any(&fds[1]),
-            output: self.output.is_some() && fds.last().is_some_and(any),
+            output: self.output.is_some() && any(&fds[1 + usize::from(input)]),
+            end: end.is_some() && fds.last().is_some_and(any),
         })
     }
 
@@ -208,6 +190,16 @@ impl Supervisor {
         Ok(())
     }
 
+    /// The group of a container goes soon after its first process, and with it goes what it knows.
+    fn notice_end_of_container(&mut self) {
+        if let Some(contained) = &mut self.contained {
+            contained.end = None;
+        }
+        if self.stopping.is_none() && self.why.is_none() {
+            self.why = out_of_memory(&self.probe, self.spec.limits.memory_bytes);
+        }
+    }
+
     /// Waits for what has ended and tells the caller when it is the process itself.
     fn notice_ending(&mut self) {
         let reaped = reap(self.pid);
@@ -215,6 +207,9 @@ impl Supervisor {
         let Some(mut ending) = reaped.main else {
             return;
         };
+        if self.contained.is_some() {
+            ending = contained::as_ending(ending);
+        }
         if self.why.is_none() {
             self.why = self.reason(&ending);
         }
@@ -227,7 +222,10 @@ impl Supervisor {
     }
 
     fn reason(&self, ending: &Ending) -> Option<Why> {
-        let own = out_of_memory(&self.probe, self.spec.limits.memory_bytes);
+        let limit_bytes = self.spec.limits.memory_bytes;
+        let told = self.stopping.is_none() && self.contained.as_ref().is_some_and(Contained::out_of_memory);
+        let own =
+            out_of_memory(&self.probe, limit_bytes).or(told.then_some(Why::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
         let machine = killed && machine_oom_kills() > self.machine_oom_kills;
         let disk = self
@@ -256,9 +254,15 @@ impl Supervisor {
             Order::End => attached::end(&mut self.sampler, &self.probe),
             Order::Rest => {
                 rest(&self.probe);
+                self.contained
+                    .iter()
+                    .for_each(|contained| contained.stand_still(true));
                 say(&Notice::Rests);
             }
             Order::Wake => {
+                self.contained
+                    .iter()
+                    .for_each(|contained| contained.stand_still(false));
                 wake(&self.probe);
                 say(&Notice::Wakes);
             }
@@ -268,9 +272,18 @@ impl Supervisor {
     }
 
     fn stop(&mut self) {
-        if self.stopping.is_none() {
-            self.stopping = Some(Stopping::begin(&self.probe, self.spec.grace));
+        if self.stopping.is_some() {
+            return;
         }
+        self.stopping = Some(match &self.contained {
+            None => Stopping::begin(&self.probe, self.spec.grace),
+            Some(contained) => {
+                contained.stand_still(false);
+                contained.tell_to_stop(self.spec.grace);
+                wake(&self.probe);
+                Stopping::told(self.spec.grace)
+            }
+        });
     }
 
     /// Does what is due by now.
@@ -327,6 +340,10 @@ impl Supervisor {
             .or_else(|| out_of_memory(&self.probe, self.spec.limits.memory_bytes));
         // Before the caller goes on, so that it finds nothing left.
         self.probe.group = None;
+        if let Some(contained) = self.contained.take() {
+            let pid = self.pid;
+            contained.remove(|| reap(pid).childless);
+        }
         // What is stuck in the kernel is left to it.
         self.childless = true;
         say(&Notice::Stopped(ending));
@@ -345,4 +362,6 @@ impl Drop for Supervisor {
 struct Ready {
     input: bool,
     output: bool,
+    /// Whether the first process of its container has ended.
+    end: bool,
 }

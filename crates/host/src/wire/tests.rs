@@ -301,6 +301,7 @@ fn hello() -> Hello {
 fn spec() -> ProcessSpec {
     ProcessSpec {
         name: "hello".to_owned(),
+        container: None,
         command: vec!["./server".to_owned(), "--port".to_owned()],
         folder: "build".into(),
         environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),

@@ -49,6 +49,7 @@ impl Toy {
         ProcessSpec {
             name: "toy".to_owned(),
             command: std::iter::once(TOY.to_owned()).chain(words).collect(),
+            container: None,
             folder: self.folder.path().to_owned(),
             environment: BTreeMap::from([("PRONY_TOY".to_owned(), mark)]),
             cpus: Cpus::default(),

@@ -39,6 +39,7 @@ impl Line {
         let spec = ProcessSpec {
             name: "the generator".to_owned(),
             command: member.prony(ARGUMENTS),
+            container: None,
             folder: member.logs.clone(),
             environment: BTreeMap::new(),
             cpus: place.cpus.clone(),

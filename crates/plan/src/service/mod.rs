@@ -1,8 +1,10 @@
 //! A service folder's `service.toml`, resolved to one [`Service`] per variant.
 
+mod protocol;
 mod reached;
 mod workers;
 
+use self::protocol::WrittenProtocol;
 use self::reached::{WrittenPid, WrittenReached};
 use crate::PlanError;
 use crate::read::Source;
@@ -14,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 
-pub use self::reached::{Counted, Reached, There};
+pub use self::reached::{Counted, Image, Reached, There};
 pub use self::workers::{Workers, WorkersUse};
 
 /// One implementation in one variant, with everything that building and running it takes.
@@ -54,7 +56,7 @@ pub struct Service {
     pub workers: Workers,
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
-    /// What runs it, or where it runs already.
+    /// What runs it: a command or a container image; or where it runs already.
     pub reached: Reached,
     /// Added to the environment of build and run.
     pub env: BTreeMap<String, String>,
@@ -103,6 +105,8 @@ impl Written {
     fn reached(&self) -> WrittenReached {
         WrittenReached {
             run: self.run.clone(),
+            image: self.image.clone(),
+            containerfile: self.containerfile.clone(),
             url: self.url.clone(),
             pid: self.pid.clone(),
             cgroup: self.cgroup.clone(),
@@ -131,6 +135,8 @@ struct Written {
     workers: Option<Workers>,
     build: Option<Vec<String>>,
     run: Option<Spanned<String>>,
+    image: Option<Spanned<String>>,
+    containerfile: Option<Spanned<PathBuf>>,
     url: Option<Spanned<String>>,
     pid: Option<Spanned<WrittenPid>>,
     cgroup: Option<Spanned<PathBuf>>,
@@ -141,24 +147,6 @@ struct Written {
     unavailable_hint: Option<String>,
     #[serde(rename = "variant", default)]
     variants: Vec<Written>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum WrittenProtocol {
-    Http,
-    Http2,
-    Grpc,
-}
-
-impl From<WrittenProtocol> for Protocol {
-    fn from(written: WrittenProtocol) -> Self {
-        match written {
-            WrittenProtocol::Http => Self::Http1,
-            WrittenProtocol::Http2 => Self::Http2,
-            WrittenProtocol::Grpc => Self::Grpc,
-        }
-    }
 }
 
 /// The version of a service that is told by its build alone.
@@ -214,8 +202,10 @@ impl Reader<'_> {
     fn resolve(&self, folder: &Path, default: bool) -> Result<Service, PlanError> {
         self.only_above()?;
         let (base, own) = (self.base, self.own);
-        let reached = self.reached()?;
+        let reached = self.reached(folder)?;
         let is_there = matches!(reached, Reached::There(_));
+        // An image has what it needs in it.
+        let is_whole = !matches!(reached, Reached::Run(_));
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
         Ok(Service {
@@ -233,12 +223,16 @@ impl Reader<'_> {
             contracts: self.need("contracts", |table| table.contracts.clone())?,
             protocols: self.protocols(),
             documents: base.documents.clone().unwrap_or_default(),
-            toolchains: self.requirements(is_there)?,
+            toolchains: self.requirements(is_whole)?,
             workers: match self.find(|table| table.workers.clone()) {
-                None if is_there => Workers::unknown(),
+                None if is_there => Workers::unknown("as it was started"),
+                None if is_whole => Workers::unknown("as its image has it"),
                 _ => self.need("workers", |table| table.workers.clone())?,
             },
-            build: self.find(|table| table.build.clone()).unwrap_or_default(),
+            build: match reached {
+                Reached::Run(_) => self.find(|table| table.build.clone()).unwrap_or_default(),
+                Reached::Image(_) | Reached::There(_) => Vec::new(),
+            },
             reached,
             env,
             start_timeout: match self.find(|table| table.start_timeout) {
@@ -268,21 +262,28 @@ impl Reader<'_> {
     }
 
     /// What runs it, of the variant or else of the file.
-    fn reached(&self) -> Result<Reached, PlanError> {
+    fn reached(&self, folder: &Path) -> Result<Reached, PlanError> {
+        let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
         for table in [self.own, self.base] {
-            if let Some(reached) = table.reached().resolve(self.source)? {
-                if matches!(reached, Reached::There(_)) && self.find(|table| table.build.clone()).is_some() {
-                    let message = "`build` of a service with a `url`: it runs already; leave `build` out";
-                    return Err(self.source.invalid(self.own.name.span(), message));
+            let Some(reached) = table.reached().resolve(self.source, folder)? else {
+                continue;
+            };
+            // What another variant is built by stands above, too.
+            let builds = self.own.build.is_some() || table.build.is_some();
+            return match reached {
+                Reached::There(_) if self.find(|table| table.build.clone()).is_some() => {
+                    misplaced("`build` of a service with a `url`: it runs already; leave `build` out")
                 }
-                return Ok(reached);
-            }
+                Reached::Image(_) if builds => {
+                    misplaced("`build` of a container image: a `containerfile` builds it; leave `build` out")
+                }
+                reached => Ok(reached),
+            };
         }
-        let message = format!(
-            "variant `{}` has neither `run` nor `url`: give one of them in the variant or above the variants",
-            self.own.name.get_ref()
-        );
-        Err(self.source.invalid(self.own.name.span(), message))
+        let label = self.own.name.get_ref();
+        misplaced(&format!(
+            "variant `{label}` has neither `run` nor `url` nor `image`: give one of them in the variant or above the variants"
+        ))
     }
 
     /// What is written; without it a command must tell.
@@ -348,8 +349,8 @@ impl Reader<'_> {
         )
     }
 
-    /// What the machine must have; a service that runs already has it.
-    fn requirements(&self, is_there: bool) -> Result<Vec<Requirement>, PlanError> {
+    /// What the machine must have; an image, and a service that runs already, has it.
+    fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, PlanError> {
         let read = |written: &Spanned<String>| {
             Requirement::parse(written.get_ref()).ok_or_else(|| {
                 let message = format!(
@@ -360,7 +361,7 @@ impl Reader<'_> {
             })
         };
         let written = match self.find(|table| table.toolchains.clone()) {
-            None if is_there => Vec::new(),
+            None if is_whole => Vec::new(),
             _ => self.need("toolchains", |table| table.toolchains.clone())?,
         };
         written.iter().map(read).collect()

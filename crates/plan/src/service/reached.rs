@@ -1,9 +1,9 @@
-//! How prony comes to a service that answers: it runs a command, or the service runs already.
+//! How prony comes to a service that answers: it runs a command, or a container image, or the service runs already.
 
 use crate::PlanError;
 use crate::read::Source;
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 use url::Url;
 
@@ -12,8 +12,19 @@ use url::Url;
 pub enum Reached {
     /// A shell command runs it, in the build folder.
     Run(String),
+    /// A container image has it.
+    Image(Image),
     /// It runs already: prony neither starts nor stops it.
     There(There),
+}
+
+/// A container image. At least one of its fields is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Its name, as podman and docker know it. With a `containerfile` what is built is called so, too.
+    pub name: Option<String>,
+    /// The file in the build folder that it is built from; `None`: it must be on the machine already.
+    pub containerfile: Option<PathBuf>,
 }
 
 /// A service that runs already.
@@ -43,7 +54,15 @@ impl Reached {
     pub fn command(&self) -> Option<&str> {
         match self {
             Self::Run(command) => Some(command),
-            Self::There(_) => None,
+            Self::Image(_) | Self::There(_) => None,
+        }
+    }
+
+    /// The container image, where there is one.
+    pub const fn image(&self) -> Option<&Image> {
+        match self {
+            Self::Image(image) => Some(image),
+            Self::Run(_) | Self::There(_) => None,
         }
     }
 }
@@ -52,6 +71,8 @@ impl Reached {
 #[derive(Deserialize, Clone, Default)]
 pub(super) struct WrittenReached {
     pub(super) run: Option<Spanned<String>>,
+    pub(super) image: Option<Spanned<String>>,
+    pub(super) containerfile: Option<Spanned<PathBuf>>,
     pub(super) url: Option<Spanned<String>>,
     pub(super) pid: Option<Spanned<WrittenPid>>,
     pub(super) cgroup: Option<Spanned<PathBuf>>,
@@ -65,8 +86,8 @@ pub(super) enum WrittenPid {
 }
 
 impl WrittenReached {
-    /// Resolves the keys of one table; `None`: it has neither `run` nor `url`.
-    pub(super) fn resolve(self, source: &Source) -> Result<Option<Reached>, PlanError> {
+    /// Resolves the keys of one table; `None`: it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
+    pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<Reached>, PlanError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
                 let message = "`pid` and `cgroup`: give one of them";
@@ -76,19 +97,73 @@ impl WrittenReached {
             (None, Some(path)) => Some((path.span(), Counted::Cgroup(path.into_inner()))),
             (None, None) => None,
         };
-        match (self.run, self.url, counted) {
-            (Some(_), Some(url), _) => {
+        let contained = (self.image.as_ref().map(|image| (image.span(), "image"))).or_else(|| {
+            let file = self.containerfile.as_ref();
+            file.map(|file| (file.span(), "containerfile"))
+        });
+        match (self.run, self.url, contained, counted) {
+            (Some(_), _, Some((span, key)), _) => {
+                let message = format!(
+                    "`run` and `{key}`: a service is a command or a container image; give one of them"
+                );
+                Err(source.invalid(span, message))
+            }
+            (_, Some(_), Some((span, key)), _) => {
+                let message = format!(
+                    "`url` and `{key}`: a service is a container image, or it runs already; give one of them"
+                );
+                Err(source.invalid(span, message))
+            }
+            (Some(_), Some(url), ..) => {
                 let message = "`run` and `url`: a service is run, or it runs already; give one of them";
                 Err(source.invalid(url.span(), message))
             }
-            (_, None, Some((span, _))) => {
+            (_, None, _, Some((span, _))) => {
                 let message = "`pid` and `cgroup` say where the resources of a service that runs already are read: give its `url`, too";
                 Err(source.invalid(span, message))
             }
-            (None, Some(url), counted) => there(source, &url, counted.map(|(_, counted)| counted)).map(Some),
-            (run, None, None) => Ok(run.map(|run| Reached::Run(run.into_inner()))),
+            (None, None, Some(_), None) => {
+                image(source, self.image, self.containerfile, folder).map(|image| Some(Reached::Image(image)))
+            }
+            (None, Some(url), None, counted) => {
+                there(source, &url, counted.map(|(_, counted)| counted)).map(Some)
+            }
+            (run, None, None, None) => Ok(run.map(|run| Reached::Run(run.into_inner()))),
         }
     }
+}
+
+fn image(
+    source: &Source,
+    name: Option<Spanned<String>>,
+    containerfile: Option<Spanned<PathBuf>>,
+    folder: &Path,
+) -> Result<Image, PlanError> {
+    if let Some(name) = &name {
+        let text = name.get_ref();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
+        if !text.starts_with(|letter: char| letter.is_ascii_alphanumeric()) || !text.chars().all(plain) {
+            let message = format!("`image` is `{text}`: give the name of an image, as in `name:tag`");
+            return Err(source.invalid(name.span(), message));
+        }
+    }
+    if let Some(file) = &containerfile {
+        let path = file.get_ref();
+        let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+        let letters = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
+        let plain = path.to_str().is_some_and(|path| path.chars().all(letters));
+        if !inside || !plain || !folder.join(path).is_file() {
+            let message = format!(
+                "`containerfile` is `{}`: give a file of the service's folder, by its path from there",
+                path.display()
+            );
+            return Err(source.invalid(file.span(), message));
+        }
+    }
+    Ok(Image {
+        name: name.map(Spanned::into_inner),
+        containerfile: containerfile.map(Spanned::into_inner),
+    })
 }
 
 impl From<WrittenPid> for Counted {

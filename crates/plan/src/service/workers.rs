@@ -13,11 +13,11 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Of a service that runs already, where nothing is written.
-    pub(super) fn unknown() -> Self {
+    /// Of an image, or of a service that runs already, where nothing is written.
+    pub(super) fn unknown(how: &str) -> Self {
         Self {
             uses: WorkersUse::Threads,
-            how: "as it was started".to_owned(),
+            how: how.to_owned(),
         }
     }
 }

@@ -67,14 +67,18 @@ struct Figure {
 /// stated share (10 % of a rate, 25 % and 100 µs of a median) beyond four standard deviations of what chance gives: of a rate
 /// those of a Poisson count, which is more than a count in a closed loop varies; of a median half of the distance between
 /// the quantiles ½ ± 1/√n (the interval of a quantile by order statistics; Conover, *Practical nonparametric statistics*).
-/// Rates are not compared where users arrive, or where a number of requests ends the load: there the rate of a worker is set
-/// by its share.
+/// Rates are not compared where users arrive, connections come one after the other, or a number of requests ends the load:
+/// there the rate of a worker is set by its share.
 pub(super) fn disagreement(job: &Job, part: &Part, duration_s: f64) -> Vec<Warning> {
     let workers: Vec<&WorkerPart> = part.workers.values().collect();
     if workers.len() < 2 || duration_s <= 0.0 {
         return Vec::new();
     }
-    let by_rate = job.limits.requests.is_none() && !matches!(job.load, Load::Users { .. });
+    let is_even = !matches!(
+        job.load,
+        Load::Users { .. } | Load::Closed { growth: Some(_), .. }
+    );
+    let by_rate = is_even && job.limits.requests.is_none();
     let rates = by_rate.then(|| workers.iter().map(|worker| rate(worker, duration_s)).collect());
     let medians: Option<Vec<Figure>> = workers.iter().map(|worker| median_of(worker)).collect();
     let names = |off: Vec<(usize, f64)>| {

@@ -149,6 +149,7 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
         workers: Some("a thread per CPU".to_owned()),
         note: None,
         era: false,
+        image: None,
     };
     SERVICES.iter().map(info).collect()
 }

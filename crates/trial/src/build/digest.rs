@@ -1,7 +1,8 @@
-//! What makes two builds equal: the service's files and those that it copies, its commands and environment, the scripts that
-//! services share, the versions of its toolchains, and what of the caller's environment changes how compilers work.
+//! What makes two builds equal: the service's files and those that it copies, its commands and environment, its image, the
+//! scripts that services share, the versions of its toolchains, and what of the caller's environment changes how compilers work.
 
 use super::{Folders, Tools};
+use prony_host::Container;
 use prony_plan::Service;
 use sha2::{Digest as _, Sha256};
 use std::fs;
@@ -20,13 +21,14 @@ const CALLERS: [&str; 6] = [
 /// Hexadecimal digits that are used: a collision within one checkout is out of the question.
 const DIGITS: usize = 12;
 
-pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders) -> String {
+/// `pulled`: the container of an image that was there already, so that the same name for another image is another build.
+pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders, pulled: Option<&Container>) -> String {
     let text = |part: std::ffi::OsString| part.to_string_lossy().into_owned();
     let callers: Vec<(String, String)> = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| changes_builds(name))
         .collect();
-    with(service, tools, folders, &callers)
+    with(service, (tools, pulled), folders, &callers)
 }
 
 /// Whether a variable of the caller's environment, which builds inherit, changes what is built.
@@ -35,7 +37,12 @@ fn changes_builds(name: &str) -> bool {
 }
 
 /// The same, with what the caller has set.
-fn with(service: &Service, tools: &Tools, folders: &Folders, callers: &[(String, String)]) -> String {
+fn with(
+    service: &Service,
+    (tools, pulled): (&Tools, Option<&Container>),
+    folders: &Folders,
+    callers: &[(String, String)],
+) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update((text.len() as u64).to_le_bytes());
@@ -43,6 +50,13 @@ fn with(service: &Service, tools: &Tools, folders: &Folders, callers: &[(String,
     };
     for command in service.build.iter().chain(&service.version_from) {
         add(command);
+    }
+    if let Some(image) = service.reached.image() {
+        add("image");
+        add(image.name.as_deref().unwrap_or_default());
+        let file = image.containerfile.as_ref();
+        add(&file.map(|file| file.to_string_lossy()).unwrap_or_default());
+        add(pulled.map_or("", |container| &container.image.id));
     }
     for (name, value) in service
         .env

@@ -3,6 +3,7 @@
 mod cache;
 mod copy;
 mod digest;
+mod image;
 mod queue;
 mod room;
 mod steps;
@@ -10,7 +11,7 @@ mod there;
 mod toolchain;
 
 use crate::{Cancel, Failure, Progress};
-use prony_host::Host;
+use prony_host::{Container, Host};
 use prony_lab::{Lab, Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::{Service, Toolchain};
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use there::There;
 
 pub use cache::InUse;
+pub use image::lacks_image;
 pub use room::{builds_at_once, room_for};
 pub use there::BuildEvent;
 pub use toolchain::{Found, probe, system};
@@ -74,6 +76,8 @@ pub struct Built {
     pub versions: BTreeMap<String, String>,
     /// The service's own version, where its `version_from` tells it.
     pub version: Option<String>,
+    /// The container that it runs in, where it is an image.
+    pub container: Option<Container>,
     /// Whether an equal one was already there.
     pub cached: bool,
     /// How long it took.
@@ -145,15 +149,14 @@ impl<'a> Builder<'a> {
                 .expect("invariant: each has its result");
         }
         let began = Instant::now();
-        let tools = self
-            .tools(service)
-            .map_err(|failure| failure.with_log(Vec::new()))?;
-        let digest = digest::of(service, &tools, &self.folders);
+        let without_log = |failure: Failure| failure.with_log(Vec::new());
+        let mut tools = self.tools(service).map_err(without_log)?;
+        let pulled = image::found(service, &mut tools.versions).map_err(without_log)?;
+        let digest = digest::of(service, &tools, &self.folders, pulled.as_ref());
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
         }
-        let without_log = |failure: Failure| failure.with_log(Vec::new());
         let wanted = cache::Wanted {
             builds: &self.folders.builds,
             name: &name,
@@ -175,6 +178,10 @@ impl<'a> Builder<'a> {
                 (false, entry.complete(version.as_deref()).map_err(without_log)?)
             }
         };
+        let container = match pulled {
+            None => image::built(self, service, &tools, (&folder, &digest))?,
+            pulled => pulled,
+        };
         let version = cache::version(&folder);
         is_the_written(service, version.as_deref())?;
         Ok(Built {
@@ -183,6 +190,7 @@ impl<'a> Builder<'a> {
             digest,
             versions: tools.versions,
             version,
+            container,
             cached,
             took: began.elapsed(),
             in_use,
@@ -190,10 +198,11 @@ impl<'a> Builder<'a> {
     }
 
     /// What makes the build of a service equal to another: it stands in the name of its folder. `None` where the machine
-    /// lacks a toolchain.
+    /// lacks a toolchain or an image.
     pub fn digest(&self, service: &Service) -> Option<String> {
-        let tools = self.tools(service).ok()?;
-        Some(digest::of(service, &tools, &self.folders))
+        let mut tools = self.tools(service).ok()?;
+        let pulled = image::found(service, &mut tools.versions).ok()?;
+        Some(digest::of(service, &tools, &self.folders, pulled.as_ref()))
     }
 
     /// The same of several services, where they would be built. It fails where that is another host that does not tell.

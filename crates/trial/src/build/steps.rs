@@ -63,6 +63,18 @@ pub(super) fn version(
     Err(Failure::new(Stage::Build, text).with_log(printed))
 }
 
+/// Runs one more command of a build, with a log of this name.
+pub(super) fn run_one(
+    builder: &Builder<'_>,
+    service: &Service,
+    tools: &Tools,
+    (folder, command, log): (&Path, &str, &str),
+) -> Result<(), Exclusion> {
+    Step::new(builder, service, tools, folder)?
+        .run(command, log)
+        .map(drop)
+}
+
 /// Where and with what the commands of one build run.
 struct Step<'a> {
     builder: &'a Builder<'a>,
@@ -117,6 +129,7 @@ impl<'a> Step<'a> {
         ProcessSpec {
             name: format!("the build of {}", self.service.label()),
             command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
+            container: None,
             folder: self.folder.to_owned(),
             environment: self.environment.clone(),
             cpus: Cpus::default(),

@@ -188,6 +188,7 @@ fn built(folder: &Path) -> Built {
         digest: String::new(),
         versions: BTreeMap::new(),
         version: None,
+        container: None,
         cached: true,
         took: Duration::ZERO,
         in_use: prony_trial::InUse::default(),

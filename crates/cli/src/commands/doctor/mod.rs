@@ -10,7 +10,7 @@ use prony_host::{Host as _, Local};
 use prony_lab::{Lab, Member};
 use prony_measurement::Finding;
 use prony_plan::{Catalogue, Plan, Service, Suite, Toolchain, Wishes};
-use prony_trial::{Builder, Cancel, Folders, Found, probe, system};
+use prony_trial::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -122,6 +122,7 @@ fn lacks(service: &Service, state: &State) -> Vec<String> {
                 _ => None,
             },
         )
+        .chain(lacks_image(service))
         .collect()
 }
 

@@ -6,4 +6,5 @@ mod sampler;
 
 pub(super) use counters::Probe;
 pub(crate) use machine::Machine;
+pub(super) use machine::tick_ns;
 pub(super) use sampler::Sampler;

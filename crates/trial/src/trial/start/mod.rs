@@ -102,13 +102,10 @@ pub(crate) fn start_service(
     backend: Option<Backend>,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
-    let command = match &start.service.reached {
-        Reached::Run(command) => command,
-        Reached::There(there) => {
-            let supervisor_cpus = &seat.placement.service.keepers;
-            return there::attach(bench, start, there, (backend.as_ref(), supervisor_cpus));
-        }
-    };
+    if let Reached::There(there) = &start.service.reached {
+        let supervisor_cpus = &seat.placement.service.keepers;
+        return there::attach(bench, start, there, (backend.as_ref(), supervisor_cpus));
+    }
     if start.network.is_some() && backend.is_some() {
         let text =
             "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
@@ -118,7 +115,7 @@ pub(crate) fn start_service(
         Some(port) => free(bench, start.address, port)?,
         None => bench.host().free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, seat, (command, port), backend.as_ref());
+    let spec = spec_of(bench, start, seat, port, backend.as_ref());
     let service = bench.host().start(&spec).map_err(failed)?;
     let address = service
         .address()
@@ -172,7 +169,7 @@ fn spec_of(
     bench: &Bench<'_>,
     start: &Start<'_>,
     seat: &Seat,
-    (command, port): (&str, u16),
+    port: u16,
     backend: Option<&Backend>,
 ) -> ProcessSpec {
     let (service, placement) = (start.service, &seat.placement);
@@ -182,7 +179,11 @@ fn spec_of(
         .map_or(usize::MAX, |cpus| cpus.ceil() as usize)
         .min(placement.service.cpus.len())
         .max(1);
-    let mut environment = start.built.environment.clone();
+    // An image has its own tools.
+    let mut environment = match &start.built.container {
+        None => start.built.environment.clone(),
+        Some(_) => BTreeMap::new(),
+    };
     environment.extend(service.env.clone());
     // In a network of its own every address is reached by the generator alone.
     let listen = if start.network.is_some() {
@@ -198,7 +199,11 @@ fn spec_of(
     }
     ProcessSpec {
         name: service.label(),
-        command: vec!["sh".to_owned(), "-c".to_owned(), command.to_owned()],
+        command: match service.reached.command() {
+            Some(command) => vec!["sh".to_owned(), "-c".to_owned(), command.to_owned()],
+            None => Vec::new(),
+        },
+        container: start.built.container.clone(),
         folder: start.built.folder.clone(),
         environment,
         cpus: placement.service.cpus.clone(),
@@ -256,6 +261,7 @@ fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backen
     let spec = ProcessSpec {
         name: "the backend".to_owned(),
         command: there.prony(&["backend"]).into_iter().chain(told).collect(),
+        container: None,
         folder: there.logs.clone(),
         environment: BTreeMap::new(),
         cpus,

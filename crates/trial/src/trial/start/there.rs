@@ -82,7 +82,7 @@ pub(in super::super) fn doubt(service: &Service, limits: prony_plan::Limits) -> 
 /// How it came up nobody saw.
 pub(in super::super) fn start_up(service: &Service, seen: StartUp) -> StartUp {
     match service.reached {
-        Reached::Run(_) => seen,
+        Reached::Run(_) | Reached::Image(_) => seen,
         Reached::There(_) => StartUp {
             listening_ms: None,
             first_valid_ms: None,

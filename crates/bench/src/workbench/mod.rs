@@ -1,8 +1,12 @@
 //! The bench, set up once: the machine, the generator, the logs, and how it is ended early.
 
+mod claim;
+
+use crate::capacity::LabGenerator;
 use crate::clock::now;
 use crate::error::Told as _;
-use crate::{BenchError, Checkout, Claim, LabGenerator};
+use crate::{BenchError, Checkout};
+pub use claim::{Claim, who_measures};
 use prony_host::{Held, Host, Isolation, Local, writable};
 use prony_lab::{Claims, Controller, Lab, LabFile, Member};
 use prony_trial::{Bench, Cancel, NoiseLimits, Options};

@@ -1,7 +1,7 @@
 //! Loads from the hosts of a lab, led by the controller.
 
+use super::search_and_measure;
 use crate::BenchError;
-use crate::capacity::search_and_measure;
 use prony_host::{HostError, Placement};
 use prony_lab::{Generator, Heard, Lab, Loading, ProcessGenerator, Spent};
 use prony_load::Job;

@@ -1,0 +1,252 @@
+//! The engine: podman or docker, whichever is there.
+
+use super::ask::{Answer, ask};
+use super::image::Image;
+use nix::sys::resource::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The variable that names an engine instead, with options that stand before its commands: `podman --runtime runc`.
+const OVERRIDE: &str = "PRONY_CONTAINER_ENGINE";
+/// An engine that answers a question answers it within this time.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Most processes that podman asks for: its own limit, below that of this process where that is higher.
+const MOST_PROCESSES: u64 = 32_768;
+
+/// Where the names of images begin that prony builds.
+const BUILT: &str = "localhost/prony";
+
+/// Which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// podman starts containers itself: they are below the process that asks.
+    Podman,
+    /// docker has a daemon start them.
+    Docker,
+}
+
+/// A program that runs containers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Engine {
+    /// Which one it is.
+    pub kind: EngineKind,
+    /// The program.
+    pub program: PathBuf,
+    /// Options of the program itself, which stand before each of its commands.
+    pub options: Vec<String>,
+}
+
+impl Engine {
+    /// The engine of this machine: what `PRONY_CONTAINER_ENGINE` names, else podman, else docker. The error says what to do.
+    pub fn find() -> Result<Self, String> {
+        let wanted = std::env::var(OVERRIDE).unwrap_or_default();
+        let mut words = wanted.split_whitespace().map(str::to_owned);
+        if let Some(name) = words.next() {
+            let program = on_path(OsStr::new(&name)).ok_or_else(|| {
+                format!("{OVERRIDE} is `{wanted}`, and there is no such program: name podman or docker, or leave it out")
+            })?;
+            return Ok(Self::of(program, words.collect()));
+        }
+        let found = ["podman", "docker"]
+            .iter()
+            .find_map(|name| on_path(OsStr::new(name)));
+        found.map(|program| Self::of(program, Vec::new())).ok_or_else(|| {
+            format!(
+                "neither podman nor docker is on this machine: install one (Debian: apt-get install podman), or name it in {OVERRIDE}"
+            )
+        })
+    }
+
+    fn of(program: PathBuf, options: Vec<String>) -> Self {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let kind = if name.contains("docker") {
+            EngineKind::Docker
+        } else {
+            EngineKind::Podman
+        };
+        Self {
+            kind,
+            program,
+            options,
+        }
+    }
+
+    /// Program and arguments of one of its commands.
+    pub(crate) fn line(&self, arguments: &[&str]) -> Vec<String> {
+        let program = self.program.display().to_string();
+        let options = self.options.iter().cloned();
+        let arguments = arguments.iter().map(|&word| word.to_owned());
+        std::iter::once(program).chain(options).chain(arguments).collect()
+    }
+
+    /// `podman` or `docker`.
+    pub const fn name(&self) -> &'static str {
+        match self.kind {
+            EngineKind::Podman => "podman",
+            EngineKind::Docker => "docker",
+        }
+    }
+
+    /// Its version; the error is its own words.
+    pub fn version(&self) -> Result<String, String> {
+        let said = self.ask(&["--version"])?;
+        let words = said.out.split_whitespace();
+        let version = words
+            .map(|word| word.trim_end_matches(','))
+            .find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+        match version {
+            Some(version) if said.ok => Ok(version.to_owned()),
+            _ => Err(format!("`{} --version`: {}", self.name(), said.words())),
+        }
+    }
+
+    /// An image that is on this machine; `None`: it is not. The error is the engine's own words.
+    pub fn image(&self, name: &str) -> Result<Option<Image>, String> {
+        let said = self.ask(&["image", "inspect", name])?;
+        if said.ok {
+            let unreadable = || format!("`{} image inspect {name}` printed no image", self.name());
+            return Image::of(name, &said.out).map(Some).ok_or_else(unreadable);
+        }
+        let text = said.err.to_ascii_lowercase();
+        let absent = ["not known", "no such image", "no such object", "not found"];
+        if absent.iter().any(|words| text.contains(words)) {
+            return Ok(None);
+        }
+        Err(format!("{} does not answer: {}", self.name(), said.words()))
+    }
+
+    /// The command that builds an image in the current folder from one of its files, under these names.
+    pub fn build_line(&self, containerfile: &Path, names: &[&str]) -> Vec<String> {
+        let mut line = self.line(&["build"]);
+        if self.kind == EngineKind::Podman {
+            line.extend(["--network", "host"].map(str::to_owned));
+            line.extend(self.process_limits(None));
+        }
+        line.extend(["--file".to_owned(), containerfile.display().to_string()]);
+        for name in names {
+            line.extend(["--tag".to_owned(), (*name).to_owned()]);
+        }
+        line.push(".".to_owned());
+        line
+    }
+
+    /// Limits of single processes in a container: those of this process. podman asks for higher ones than a process without
+    /// rights may have, and fails.
+    pub(crate) fn process_limits(&self, files: Option<u64>) -> Vec<String> {
+        let mut limits = Vec::new();
+        if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+            let (soft, hard) = files.map_or((soft.max(hard.min(ENOUGH_FILES)), hard), |files| (files, files));
+            limits.extend(["--ulimit".to_owned(), format!("nofile={soft}:{hard}")]);
+        }
+        // For docker it would count the processes of a user over all containers.
+        if self.kind == EngineKind::Podman
+            && let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NPROC)
+        {
+            let most = hard.min(MOST_PROCESSES);
+            limits.extend(["--ulimit".to_owned(), format!("nproc={most}:{most}")]);
+        }
+        limits
+    }
+
+    /// Removes the images that prony built of a service with this tag, or with one that begins with it and a `-`.
+    pub fn forget_builds(&self, service: &str, tag: &str) {
+        let own = Self::built_name(service, "");
+        let own = format!("{}-", own.trim_end_matches(':'));
+        let filter = format!("reference={BUILT}/*");
+        let format = "{{.Repository}}:{{.Tag}}";
+        let Ok(listed) = self.ask(&["images", "--filter", &filter, "--format", format]) else {
+            return;
+        };
+        for name in listed
+            .out
+            .split_whitespace()
+            .filter(|name| name.starts_with(&own))
+        {
+            let rest = name.rsplit_once(':').and_then(|(_, has)| has.strip_prefix(tag));
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
+                // One that a container still uses stays.
+                let _ = self.ask(&["rmi", name]);
+            }
+        }
+    }
+
+    /// The name of an image that prony builds. No registry is asked for `localhost`, and names of images have no capitals.
+    pub fn built_name(label: &str, tag: &str) -> String {
+        let letter = |letter: char| match letter.to_ascii_lowercase() {
+            plain if plain.is_ascii_alphanumeric() => plain,
+            _ => '-',
+        };
+        format!("{BUILT}/{}:{tag}", label.chars().map(letter).collect::<String>())
+    }
+
+    /// Asks it something short.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Answer, String> {
+        self.ask_within(arguments, ANSWER)
+    }
+
+    /// Asks it something that may take this long.
+    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<Answer, String> {
+        let line = self.line(arguments);
+        ask(&self.program, &line[1..], within)
+    }
+}
+
+/// Open files that a process may have unless it is told otherwise and the machine allows it, as outside of containers.
+const ENOUGH_FILES: u64 = 65_536;
+
+/// A program by its name on the PATH, or by its path.
+fn on_path(name: &OsStr) -> Option<PathBuf> {
+    let runs = |path: &PathBuf| {
+        let data = std::fs::metadata(path);
+        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    if Path::new(name).components().count() > 1 {
+        return std::path::absolute(name).ok().filter(runs);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_known_by_its_name() {
+        let kind = |path: &str| Engine::of(PathBuf::from(path), Vec::new()).kind;
+        assert_eq!(kind("/usr/bin/podman"), EngineKind::Podman);
+        assert_eq!(kind("/opt/my-docker"), EngineKind::Docker);
+        assert!(on_path(OsStr::new("sh")).is_some_and(|path| path.is_absolute()));
+        assert_eq!(on_path(OsStr::new("no-such-engine")), None);
+    }
+
+    #[test]
+    fn what_is_built_has_a_name_that_every_engine_takes() {
+        let name = Engine::built_name("My_Service-current", "0a1b");
+        assert_eq!(name, "localhost/prony/my-service-current:0a1b");
+    }
+
+    #[test]
+    fn a_build_says_from_what_and_how_it_is_called() {
+        let docker = Engine::of(PathBuf::from("/usr/bin/docker"), Vec::new());
+        let line = docker.build_line(Path::new("Containerfile"), &["a:1", "b:2"]);
+        assert_eq!(
+            line.join(" "),
+            "/usr/bin/docker build --file Containerfile --tag a:1 --tag b:2 ."
+        );
+        let options = vec!["--runtime".to_owned(), "runc".to_owned()];
+        let podman = Engine::of(PathBuf::from("/usr/bin/podman"), options);
+        let line = podman.build_line(Path::new("Containerfile"), &["a:1"]).join(" ");
+        assert!(
+            line.starts_with("/usr/bin/podman --runtime runc build --network host --ulimit nofile=")
+                && line.ends_with("--tag a:1 ."),
+            "{line}"
+        );
+    }
+}

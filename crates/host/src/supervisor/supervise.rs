@@ -1,0 +1,77 @@
+//! The supervisor from its first order to its end.
+
+use super::attached;
+use super::child::{self, Child, Refusal};
+use super::contained::{self, Contained};
+use super::log::Log;
+use super::orders::Orders;
+use super::protocol::{First, Notice, Start, say};
+use super::run::Supervisor;
+use crate::ProcessSpec;
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::setsid;
+use std::io;
+
+/// The main function of the supervisor: call it first thing when the binary is started in that role. It reads its
+/// orders from the standard input and returns when everything below it is gone.
+pub fn supervise() -> io::Result<()> {
+    // Ctrl-C in the terminal is meant for prony, which decides what it means.
+    let _ = setsid();
+    set_child_subreaper(true)?;
+    let mut handled = SigSet::empty();
+    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        handled.add(signal);
+    }
+    handled.thread_block()?;
+    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let mut orders = Orders::default();
+    let start = match orders.first()? {
+        None => return Ok(()),
+        Some(First::Start(start)) => start,
+        Some(First::Attach(attach)) => {
+            // Nothing has to be ended first.
+            handled.thread_unblock()?;
+            return attached::watch(attach, &mut orders);
+        }
+    };
+    let started = log_of(&start.spec).and_then(|log| Ok((log, started(&start)?)));
+    let (log, (child, contained)) = match started {
+        Ok(started) => started,
+        Err(Refusal { reason, isolation }) => {
+            say(&Notice::NotStarted { reason, isolation });
+            return Ok(());
+        }
+    };
+    let _ = child::pin(&start.spec.supervisor_cpus);
+    let mut supervisor = Supervisor::new(*start, (child, contained), log);
+    if let Err(error) = supervisor.watch(&signals, &mut orders) {
+        // Ends what is below.
+        drop(supervisor);
+        let reason = error.to_string();
+        say(&Notice::Failed { reason });
+    }
+    Ok(())
+}
+
+/// A process of this machine, or one in a container.
+fn started(start: &Start) -> Result<(Child, Option<Contained>), Refusal> {
+    match &start.spec.container {
+        None => Ok((child::start(start)?, None)),
+        Some(container) => {
+            contained::start(start, container).map(|(child, contained)| (child, Some(contained)))
+        }
+    }
+}
+
+/// The log, made before anything runs that would have to be ended without it.
+fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
+    Log::create(&spec.log, spec.log_bytes).map_err(|error| Refusal {
+        reason: format!(
+            "its log {} cannot be written: {error}; make room, or let this user write there",
+            spec.log.display()
+        ),
+        isolation: false,
+    })
+}

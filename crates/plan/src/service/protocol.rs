@@ -1,0 +1,22 @@
+//! What a service speaks, as written.
+
+use prony_load::Protocol;
+use serde::Deserialize;
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WrittenProtocol {
+    Http,
+    Http2,
+    Grpc,
+}
+
+impl From<WrittenProtocol> for Protocol {
+    fn from(written: WrittenProtocol) -> Self {
+        match written {
+            WrittenProtocol::Http => Self::Http1,
+            WrittenProtocol::Http2 => Self::Http2,
+            WrittenProtocol::Grpc => Self::Grpc,
+        }
+    }
+}
