@@ -47,7 +47,7 @@ impl Lab {
                 .map(|entry| scope.spawn(|| reach(entry, controller, tell)));
             // All begin before the first is waited for.
             let all: Vec<_> = each.collect();
-            let ends = all.into_iter().map(|one| one.join());
+            let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: reaching a host does not panic"))
                 .collect()
         });

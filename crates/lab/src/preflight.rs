@@ -93,7 +93,7 @@ impl Preflight {
                 .iter()
                 .map(|member| scope.spawn(|| look(lab, member)));
             let all: Vec<_> = each.collect();
-            let ends = all.into_iter().map(|one| one.join());
+            let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: looking does not panic"))
                 .collect()
         });
@@ -236,7 +236,10 @@ fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
     serde_json::from_str(&line).map_err(|_| format!("the prony on {} said `{}`", from.name, line.trim()))
 }
 
-fn start(member: &Member, words: &[&str]) -> Result<(Box<dyn Process>, Box<dyn Read + Send>), HostError> {
+/// A process with what it writes.
+type Started = (Box<dyn Process>, Box<dyn Read + Send>);
+
+fn start(member: &Member, words: &[&str]) -> Result<Started, HostError> {
     let spec = ProcessSpec {
         name: "the measurement of a link".to_owned(),
         command: member.prony(words),

@@ -257,12 +257,9 @@ fn name_of(root: &Path) -> String {
     let machine = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
     hash.update(&machine);
     let name = root.file_name().unwrap_or_default().to_string_lossy();
-    let digits: String = hash
-        .finalize()
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let bytes = hash.finalize();
+    let first = bytes.iter().take(6);
+    let digits = first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     format!("{name}-{digits}")
 }
 

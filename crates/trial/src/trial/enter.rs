@@ -109,9 +109,12 @@ impl<'a> Course<'a> {
     fn mend(self) -> Result<(), Failure> {
         let cancel = self.bench.cancel;
         let mended = self.bench.lab.mend(&|| !cancel.is_asked());
-        mended.map_err(|error| match cancel.is_now() {
-            true => Failure::interrupted(Stage::Start),
-            false => Failure::host(Stage::Start, &error),
+        mended.map_err(|error| {
+            if cancel.is_now() {
+                Failure::interrupted(Stage::Start)
+            } else {
+                Failure::host(Stage::Start, &error)
+            }
         })
     }
 
