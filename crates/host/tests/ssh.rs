@@ -216,7 +216,7 @@ fn a_host_that_is_not_as_it_should_be_is_told() {
     lab.program("h1", "uname", uname);
     let text = refused("app", &ssh(&lab, "h1"));
     assert!(
-        text.contains("it is aarch64, and") && text.contains("`binary = …`"),
+        text.contains("it is aarch64, and") && text.contains("`program = …`"),
         "{text}"
     );
     let darwin = "#!/bin/sh\necho Darwin\n";

@@ -301,6 +301,6 @@ fn other(host: &str, what: String) -> HostError {
         host: host.to_owned(),
         what,
         ours: format!("version {VERSION} with protocol {PROTOCOL}"),
-        remedy: "give the same version on both sides (`binary = …` names the one for a host)".to_owned(),
+        remedy: "give the same version on both sides (`program = …` names the one for a host)".to_owned(),
     }
 }

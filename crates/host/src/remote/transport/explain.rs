@@ -82,7 +82,7 @@ const THERE: &[Hint] = &[
     ),
     (
         &["Exec format error", "cannot execute binary"],
-        "prony's binary is for other CPUs: give one for these with `binary = …`",
+        "prony's binary is for other CPUs: give one for these with `program = …`",
     ),
     (
         &["Read-only file system", "Permission denied", "head: not found"],

@@ -125,11 +125,11 @@ fn wanted(binary: &Path, words: &[String], named: bool) -> Result<(), String> {
     match of {
         Some(of) if of != machine => Err(if named {
             format!(
-                "it is {machine}, and {} is for {of}: give one for it with `binary = …`",
+                "it is {machine}, and {} is for {of}: give one for it with `program = …`",
                 binary.display()
             )
         } else {
-            format!("it is {machine}, and this prony is {of}: give one for it with `binary = …`")
+            format!("it is {machine}, and this prony is {of}: give one for it with `program = …`")
         }),
         None => Err(format!("{} is no binary for Linux", binary.display())),
         Some(_) => Ok(()),
