@@ -61,10 +61,17 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     }
 }
 
-/// A service that cannot be reached is at fault; all else that keeps a load from running is the bench's.
-const fn fault_of(error: &EngineError) -> Fault {
+/// A service that cannot be reached is at fault, where there is a way to its host; all else that keeps a load from running is the
+/// bench's.
+fn fault_of(error: &EngineError) -> Fault {
+    // ENETUNREACH and EHOSTUNREACH, as the kernel's words are written.
+    let is_cut = |reason: &str| {
+        ["(os error 101)", "(os error 113)"]
+            .iter()
+            .any(|code| reason.contains(code))
+    };
     match error {
-        EngineError::Unreachable { .. } => Fault::Service,
+        EngineError::Unreachable { reason, .. } if !is_cut(reason) => Fault::Service,
         _ => Fault::Lab,
     }
 }
