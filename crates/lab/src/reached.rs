@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A host that is reached through an agent on it, over one connection at a time.
 ///
-/// What runs there is lost with its connection. [`Reached::again`] makes another one, with the same CPUs claimed; everything
+/// What runs there is lost with its connection. `again` makes another one, with the same CPUs claimed; everything
 /// that is asked from then on goes over that.
 pub struct Reached {
     connect: Connect,
@@ -83,7 +83,7 @@ impl Reached {
         self.remote().clock_sample()
     }
 
-    /// Claims these CPUs until [`Reached::release`], over every connection that comes.
+    /// Claims these CPUs until `release`, over every connection that comes.
     pub(crate) fn claim(&self, cpus: &Cpus) -> Result<(), HostError> {
         let claim = self.remote().claim(cpus)?;
         self.write().claimed = Some((cpus.clone(), claim));

@@ -1,6 +1,6 @@
 //! What comes before the first frame: perhaps the words of a login script, and then one line that prony knows.
 
-/// Begins the line after which frames come; the number of the protocol and [`CLOSE`] follow.
+/// Begins the line after which frames come; the number of the protocol and `CLOSE` follow.
 pub const AGENT: &str = "[[prony:agent:";
 /// Begins a line of the script that looks for the binary.
 const SCRIPT: &str = "[[prony:host:";
