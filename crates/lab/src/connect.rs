@@ -1,9 +1,8 @@
 //! From a lab file to hosts that answer.
 
-use crate::machine::hostname;
 use crate::reached::Reached;
 use crate::{HostEntry, Lab, LabFile, Member, Way};
-use prony_host::{Connect, Cpus, HostError, Local, Pipe, Ssh, Topology, Transport};
+use prony_host::{Connect, Cpus, HostError, Local, Pipe, Ssh, Transport, hostname};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -205,27 +204,7 @@ fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
         });
     }
     if !cpus.is_empty() {
-        member.topology = only(&member.topology, cpus);
+        member.topology = member.topology.only(cpus);
     }
     Ok(member)
-}
-
-fn only(topology: &Topology, cpus: &Cpus) -> Topology {
-    let part = |core: &prony_host::Core| prony_host::Core {
-        cpus: core
-            .cpus
-            .iter()
-            .copied()
-            .filter(|cpu| cpus.as_slice().contains(cpu))
-            .collect(),
-        ..core.clone()
-    };
-    let cores = topology
-        .cores
-        .iter()
-        .map(part)
-        .filter(|core| !core.cpus.is_empty());
-    Topology {
-        cores: cores.collect(),
-    }
 }

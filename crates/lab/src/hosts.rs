@@ -1,9 +1,8 @@
 //! The hosts of a run, and what each is for.
 
-use crate::machine::hostname;
 use crate::placement;
 use crate::reached::Reached;
-use prony_host::{Host, Place, Placement, Topology, Wants};
+use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_measurement::LabHost;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -134,16 +133,22 @@ impl Lab {
         has.map(|(role, _)| role.to_owned()).collect()
     }
 
-    /// What every host is like; empty without a lab file.
-    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
-        let named = self.members.iter().filter(|member| !member.name.is_empty());
-        let host = |member: &Member| LabHost {
+    /// What a host is like, and what it is for.
+    pub(crate) fn seen(&self, member: &Member) -> LabHost {
+        LabHost {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
             environment: member.host.environment(),
-        };
-        named.map(|member| (member.name.clone(), host(member))).collect()
+        }
+    }
+
+    /// What every host is like; empty without a lab file.
+    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
+        let named = self.members.iter().filter(|member| !member.name.is_empty());
+        named
+            .map(|member| (member.name.clone(), self.seen(member)))
+            .collect()
     }
 
     /// A load of what none of these hosts runs: each worker has all of its CPUs.

@@ -10,7 +10,6 @@ mod file;
 mod generator;
 mod hosts;
 mod link;
-mod machine;
 mod placement;
 mod preflight;
 mod reached;

@@ -221,13 +221,36 @@ mod tests {
         assert_eq!(placement.generator().cpus.len(), 8);
     }
 
+    #[test]
+    fn on_one_host_every_role_has_its_address_and_its_own_cpus() {
+        let placement = across(&[site("10.0.0.7", &machine(4))], (0, 0, &[0]), BACKEND);
+        let companion = placement.companion.clone().expect("wanted");
+        for place in [&placement.service, placement.generator(), &companion] {
+            assert_eq!(place.address.as_str(), "10.0.0.7");
+        }
+        assert_eq!(placement.generator().cpus.to_string(), "0");
+        assert_eq!(companion.cpus.to_string(), "1");
+        assert_eq!(placement.service.cpus.to_string(), "2-3");
+    }
+
+    #[test]
+    fn nobody_asked_for_a_companion() {
+        let placement = across(&[site("127.0.0.1", &machine(4))], (0, 0, &[0]), Wants::default());
+        assert_eq!(placement.companion, None);
+    }
+
     proptest! {
         #[test]
-        fn one_host_for_all_is_as_without_a_lab(cores in 1..20_usize, backend: bool, most in prop::option::of(1..9_usize)) {
-            let topology = machine(cores);
-            let wants = Wants { backend, service_cpus: most };
-            let placement = across(&[site("", &topology)], (0, 0, &[0]), wants);
-            prop_assert_eq!(placement, Placement::on_one_host(&topology, "", wants));
+        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, backend: bool, most in prop::option::of(0..9_usize)) {
+            let (topology, wants) = (machine(cores), Wants { backend, service_cpus: most });
+            let (placement, split) = (across(&[site("", &topology)], (0, 0, &[0]), wants), topology.split(wants));
+            prop_assert_eq!(&placement.service.cpus, &split.service);
+            prop_assert_eq!(&placement.generator().cpus, &split.generator);
+            prop_assert_eq!(placement.companion.as_ref().map(|place| &place.cpus), split.backend.as_ref());
+            let keepers = [Some(&placement.service), Some(placement.generator()), placement.companion.as_ref()];
+            prop_assert!(keepers.into_iter().flatten().all(|place| place.keepers == split.generator));
+            prop_assert_eq!(&placement.warnings, &split.warnings);
+            prop_assert_eq!(placement.clone().turned().turned(), placement);
         }
 
         #[test]

@@ -148,7 +148,7 @@ fn ways(lab: &Lab) -> Vec<(&Member, &Member)> {
 }
 
 fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
-    let environment = member.host.environment();
+    let host = lab.seen(member);
     let usage = member.host.watch(WATCHED);
     let others =
         usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
@@ -157,12 +157,7 @@ fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
         None => free_bytes(&member.logs),
     };
     Ok(HostFound {
-        host: LabHost {
-            roles: lab.roles(member),
-            address: member.host.address().to_owned(),
-            cpus: member.topology.cpus().as_slice().to_vec(),
-            environment,
-        },
+        host,
         clock_error_ns: clock_error_ns(member)?,
         others,
         free_bytes: free,

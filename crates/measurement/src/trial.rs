@@ -49,6 +49,14 @@ pub struct TrialRecord {
     pub result: Result<Measurement, Exclusion>,
 }
 
+impl TrialRecord {
+    /// Why it is void, where it is: the bench failed in it, not the service.
+    pub fn void(&self) -> Option<&Exclusion> {
+        let failed = self.result.as_ref().err();
+        failed.filter(|excluded| excluded.fault == Fault::Lab)
+    }
+}
+
 /// A process start that serves several trials, one for each workload of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedStart {

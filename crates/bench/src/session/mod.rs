@@ -18,7 +18,7 @@ use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
 use checks::Checks;
 use prony_lab::{Link, Member, Preflight};
-use prony_measurement::{Exclusion, Fault, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
+use prony_measurement::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service};
 use prony_store::{RunLock, Store};
 use prony_trial::{Builder, Built, Folders, Noise, Progress, Run, RunEnd, builds_at_once, run_plan};
@@ -245,11 +245,7 @@ impl Session<'_> {
 
 /// The places that need no trial any more: what the bench spoilt says nothing, so a run that goes on does it again.
 fn places_done(trials: &[TrialRecord]) -> BTreeSet<u32> {
-    let is_void = |trial: &&TrialRecord| {
-        let failed = trial.result.as_ref().err();
-        failed.is_some_and(|excluded| excluded.fault == Fault::Lab)
-    };
-    let done = trials.iter().filter(|trial| !is_void(trial));
+    let done = trials.iter().filter(|trial| trial.void().is_none());
     done.map(|trial| trial.place).collect()
 }
 

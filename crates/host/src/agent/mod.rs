@@ -9,7 +9,7 @@ mod session;
 
 use crate::supervisor::pin_thread;
 use crate::wire::Hello;
-use crate::{Cpus, Host as _, HostError, Local, free_bytes};
+use crate::{Cpus, Host as _, HostError, Local, free_bytes, hostname};
 use folders::Folders;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{dup2_stdin, dup2_stdout};
@@ -105,11 +105,6 @@ fn address_of(connection: &str) -> Option<String> {
     let (address, zone) = word.split_at(word.find('%').unwrap_or(word.len()));
     let address: IpAddr = address.parse().ok()?;
     Some(format!("{}{zone}", address.to_canonical()))
-}
-
-fn hostname() -> Option<String> {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -146,6 +146,11 @@ fn hypervisor_of(dmi: &str, command_line: &str, present: bool) -> String {
     (if micro { "microvm" } else { "unknown hypervisor" }).to_owned()
 }
 
+/// The name that this machine gives itself.
+pub fn hostname() -> Option<String> {
+    text("/proc/sys/kernel/hostname")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

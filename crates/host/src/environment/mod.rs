@@ -3,6 +3,8 @@
 mod findings;
 mod machine;
 
+pub use machine::hostname;
+
 use crate::Topology;
 use crate::cgroup::Hierarchies;
 use nix::sys::resource::{Resource, getrlimit};

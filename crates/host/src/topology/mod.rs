@@ -54,6 +54,12 @@ impl Topology {
         // The first CPU of each core, then the second of each; stable, so the last cores stay in front.
         cpus.sort_by_key(|(thread, _)| *thread);
         let chosen: crate::Cpus = cpus.into_iter().take(most).map(|(_, cpu)| cpu).collect();
+        self.only(&chosen)
+    }
+
+    /// These of the CPUs.
+    #[must_use]
+    pub fn only(&self, chosen: &crate::Cpus) -> Self {
         let part = |core: &Core| {
             let cpus = core
                 .cpus

@@ -36,7 +36,11 @@ impl Topology {
     /// node is half as large, all share the largest.
     pub fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
-            [] => Split::default(),
+            // Nothing is known of the CPUs: nobody is pinned, and who is wanted is there.
+            [] => Split {
+                backend: wants.backend.then(Cpus::default),
+                ..Split::default()
+            },
             [core] => one_core(core, wants),
             cores => many_cores(&Parts::of(cores, wants.backend), wants),
         }

@@ -120,10 +120,9 @@ impl Fleet {
             }
         }
         let ahead = self.workers.iter().any(|worker| worker.begun > now);
-        self.waits_since = ahead.then(|| self.waits_since.unwrap_or_else(Instant::now));
-        if now > before && ahead {
-            self.waits_since = Some(Instant::now());
-        }
+        // Anew for each phase that all have come to.
+        let since = self.waits_since.filter(|_| now == before);
+        self.waits_since = ahead.then(|| since.unwrap_or_else(Instant::now));
     }
 
     /// Tells all workers to begin their measurement at the same time, so long from now on or as soon as all surely know.

@@ -10,7 +10,7 @@ pub(crate) use clocks::error_ns as clock_error_ns;
 use crate::Lab;
 use fleet::Fleet;
 use line::Line;
-use prony_host::{HostError, Placement};
+use prony_host::{HostError, Placement, Usage};
 use prony_load::Job;
 use prony_measurement::{Command, Event, Resources};
 use std::path::Path;
@@ -44,6 +44,17 @@ pub struct Spent {
     pub resources: Resources,
     /// CPU time on the host of the service, of the generator and of what looks after it, ns: it is not the time of others.
     pub beside_service_ns: u64,
+}
+
+impl Spent {
+    /// What one process tree used, which is on the host of the service or is not.
+    pub fn of(usage: Usage, beside_service: bool) -> Self {
+        let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
+        Self {
+            resources: usage.resources,
+            beside_service_ns: if beside_service { own } else { 0 },
+        }
+    }
 }
 
 /// What was heard of a generator.

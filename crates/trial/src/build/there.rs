@@ -2,7 +2,7 @@
 
 use super::{Built, Folders, InUse, copy};
 use crate::{Cancel, Failure, Progress};
-use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Stdio};
+use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Stdio, hostname};
 use prony_lab::{Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::Service;
@@ -254,8 +254,7 @@ fn failed(error: &HostError) -> Failure {
 fn name_of(root: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(root.as_os_str().as_encoded_bytes());
-    let machine = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
-    hash.update(&machine);
+    hash.update(hostname().unwrap_or_default());
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let bytes = hash.finalize();
     let first = bytes.iter().take(6);

@@ -204,7 +204,7 @@ impl<'a> State<'a> {
             return Ok(false);
         };
         self.remember(planned.entry, &record);
-        if let Some(excluded) = void(&record)
+        if let Some(excluded) = record.void()
             && self.run.bench.lab.lost().is_some()
         {
             self.lost = Some(excluded.reason.clone());
@@ -248,7 +248,7 @@ impl<'a> State<'a> {
             };
             watcher.append(&record)?;
             watcher.saw(Progress::Ended(Box::new(record.clone())));
-            let Some(excluded) = void(&record) else {
+            let Some(excluded) = record.void() else {
                 self.void_places = 0;
                 return Ok(Some(record));
             };
@@ -379,12 +379,6 @@ impl<'a> State<'a> {
                 .sum(),
         }
     }
-}
-
-/// Why a trial is void: the bench failed in it, not the service.
-fn void(record: &TrialRecord) -> Option<&Exclusion> {
-    let failed = record.result.as_ref().err();
-    failed.filter(|excluded| excluded.fault == Fault::Lab)
 }
 
 fn id_of(entry: &Entry) -> ServiceId {

@@ -1,6 +1,6 @@
 //! A round whose services take turns, group by group.
 
-use super::{State, VOID_REPEATS, Watcher, void};
+use super::{State, VOID_REPEATS, Watcher};
 use crate::Progress;
 use crate::trial::{TurnsOf, run_turns};
 use prony_measurement::{Exclusion, Stage};
@@ -87,7 +87,7 @@ impl State<'_> {
         let mut fault = None;
         for record in records {
             let is_built = |excluded: &&Exclusion| !matches!(excluded.stage, Stage::Toolchain | Stage::Build);
-            let failed = void(&record).filter(is_built);
+            let failed = record.void().filter(is_built);
             fault = fault.or_else(|| failed.map(|excluded| excluded.reason.clone()));
             watcher.append(&record)?;
             if let Some(planned) = all.iter().find(|planned| planned.place == record.place) {

@@ -70,12 +70,7 @@ pub struct Backend {
 impl Backend {
     /// What it used since its window began; `None` where nobody counted.
     pub(super) fn end_window(&mut self) -> Option<Spent> {
-        let usage = self.process.end_window().ok()?;
-        let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
-        Some(Spent {
-            resources: usage.resources,
-            beside_service_ns: if self.beside { own } else { 0 },
-        })
+        Some(Spent::of(self.process.end_window().ok()?, self.beside))
     }
 }
 
