@@ -484,7 +484,7 @@ fn a_host_that_comes_back_is_used_again() {
 fn a_board_in_turns_survives_the_end_of_a_worker() {
     let checkout = Checkout::new(1, &["right", "heavy"]);
     let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
-    let turns = "design = \"turns\"\nturns = { window = \"200ms\", cycles = 10 }\n\n[[group]]";
+    let turns = "design = \"turns\"\nturns = { window = \"200ms\", cycles = 6 }\n\n[[group]]";
     checkout.write("suites/toys.toml", &suite.replace("[[group]]", turns));
     let Some(mut away) = Away::with(checkout) else {
         return;
@@ -506,7 +506,7 @@ fn a_board_in_turns_survives_the_end_of_a_worker() {
     let report = ended.json();
     for row in report["groups"][0]["services"].as_array().expect("rows") {
         assert!(row["excluded"].is_null(), "{row}");
-        assert_eq!(row["cpu_ns_per_request"]["trials"], 1, "{row}");
+        assert_eq!(row["trials"], 1, "{row}");
     }
     assert!(
         ended
