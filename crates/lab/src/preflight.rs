@@ -259,15 +259,49 @@ fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
 
 /// What one end of a measurement tells first, and that end.
 fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Talk, T), String> {
-    let task = Task {
+    let what = Task {
         name: "the measurement",
         arguments,
         folder: None,
         place: None,
         log: Path::new("link.log"),
     };
-    let mut talk = Talk::begin(member, task).map_err(|error| error.to_string())?;
+    let mut talk = Talk::begin(member, what).map_err(|error| error.to_string())?;
     let first = talk.hear(LINK)?;
     let first = first.ok_or_else(|| format!("{} said nothing for {} s", talk.who(), LINK.as_secs()))?;
     Ok((talk, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(from: &str, to: &str, gigabits: f64) -> Link {
+        Link {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            round_trip_ns: 100_000,
+            bits_per_s: gigabits * 1e9,
+        }
+    }
+
+    #[test]
+    fn a_way_is_slow_by_itself_or_beside_another() {
+        let named = |links: &[Link]| -> Vec<String> {
+            slow(links)
+                .into_iter()
+                .map(|finding| format!("{}: {}", finding.host, finding.text))
+                .collect()
+        };
+        assert!(named(&[link("one", "app", 0.94), link("two", "app", 0.94)]).is_empty());
+        assert!(named(&[link("one", "app", 9.4), link("app", "db", 0.94)]).is_empty());
+        assert_eq!(
+            named(&[link("one", "app", 0.094)]),
+            ["one: its way to app carries 0.094 Gbit/s, where 0.800 would be usual"]
+        );
+        assert_eq!(
+            named(&[link("one", "app", 9.4), link("two", "app", 0.94)]),
+            ["two: its way to app carries 0.940 Gbit/s, where 9.400 would be usual"]
+        );
+    }
 }

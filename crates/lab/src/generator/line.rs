@@ -24,14 +24,14 @@ impl Line {
         job: &Job,
         log: &Path,
     ) -> Result<Self, HostError> {
-        let task = Task {
+        let what = Task {
             name: "the generator",
             arguments: ARGUMENTS,
             folder: None,
             place: Some(place),
             log,
         };
-        let mut talk = Talk::begin(member, task)?;
+        let mut talk = Talk::begin(member, what)?;
         talk.say(job);
         Ok(Self { talk, beside })
     }

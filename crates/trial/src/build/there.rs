@@ -163,14 +163,14 @@ impl There<'_> {
         let labels: Vec<String> = labels.collect();
         let mut arguments = vec!["-C", &folder, "build", "--json", how, "--"];
         arguments.extend(labels.iter().map(String::as_str));
-        let task = Task {
+        let what = Task {
             name: "the prony that builds",
             arguments: &arguments,
             folder: Some(&project),
             place: None,
             log: Path::new("builds.log"),
         };
-        Talk::begin(self.member, task).map_err(|error| failed(&error))
+        Talk::begin(self.member, what).map_err(|error| failed(&error))
     }
 
     /// Sends what the builds of these services need, to a project that stays there between runs.
