@@ -86,16 +86,18 @@ impl Lab {
             lab.add(number, prepare);
         }
         lab.configure();
-        for number in 1..=hosts {
-            let name = format!("h{number}");
-            let deadline = Instant::now() + READY;
-            while !lab.run(&name, "true").status.success() {
-                let said = fs::read_to_string(lab.path(&format!("{name}.log")));
-                assert!(Instant::now() < deadline, "{name} never answers: {said:?}");
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        }
+        (1..=hosts).for_each(|number| lab.until_it_answers(number));
         lab
+    }
+
+    fn until_it_answers(&self, number: usize) {
+        let name = format!("h{number}");
+        let deadline = Instant::now() + READY;
+        while !self.run(&name, "true").status.success() {
+            let said = fs::read_to_string(self.path(&format!("{name}.log")));
+            assert!(Instant::now() < deadline, "{name} never answers: {said:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn add(&mut self, number: usize, prepare: &str) {
@@ -109,10 +111,6 @@ impl Lab {
             self.of(&name, "bin"),
             self.of(&name, "locks"),
         );
-        let (log, config) = (
-            self.path(&format!("{name}.log")),
-            self.path(&format!("{name}.conf")),
-        );
         let settings = format!(
             "ListenAddress {address}\nPort 22\nHostKey {key}\nPidFile none\nAuthorizedKeysFile {id}\nStrictModes no\nUsePAM no\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n\
@@ -123,7 +121,15 @@ impl Lab {
             bin = bin.display(),
             locks = locks.display(),
         );
-        fs::write(&config, settings).expect("written");
+        fs::write(self.path(&format!("{name}.conf")), settings).expect("written");
+        let holder = self.power(number, prepare);
+        self.hosts.push(holder);
+    }
+
+    /// Starts a host whose files are there.
+    fn power(&self, number: usize, prepare: &str) -> Holder {
+        let (name, address) = (format!("h{number}"), address(number));
+        let (home, config) = (self.of(&name, "home"), self.path(&format!("{name}.conf")));
         // Its first process waits for the network, starts the server, and ends with its input.
         let script = format!(
             "hostname {name}; mount -t tmpfs tmpfs /run; mkdir /run/sshd; ip link set lo up; \
@@ -132,7 +138,7 @@ impl Lab {
             home = home.display(),
             config = config.display(),
         );
-        let log = fs::File::create(log).expect("made");
+        let log = fs::File::create(self.path(&format!("{name}.log"))).expect("made");
         let holder = hold(
             Command::new("unshare")
                 .args(["--net", "--mount", "--uts", "--pid", "--propagation", "private"])
@@ -142,7 +148,7 @@ impl Lab {
         );
         let pids = (self.switch.0.id(), holder.0.id());
         run(&format!(
-            "ip link add {name} netns {} type veth peer name eth0 netns {}",
+            "ip link add {name} netns {} type veth peer name eth0 address 02:00:00:00:00:0{number} netns {}",
             pids.0, pids.1
         ));
         self.inside(&format!("ip link set {name} master br0 up"));
@@ -151,7 +157,7 @@ impl Lab {
             "nsenter --net={} ip address add {address}/24 dev eth0",
             holder.net()
         ));
-        self.hosts.push(holder);
+        holder
     }
 
     fn configure(&self) {
@@ -246,11 +252,43 @@ impl Lab {
         self.inside(&format!("ip link set {host} up"));
     }
 
+    /// Lets so much through to a host and from it, in the words of `tc`: `10mbit`. The error is what this kernel lacks.
+    pub(crate) fn throttle(&self, number: usize, rate: &str) -> Result<(), String> {
+        let ends = [
+            (self.switch.net(), format!("h{number}")),
+            (self.hosts[number - 1].net(), "eth0".to_owned()),
+        ];
+        for (net, device) in ends {
+            let command = format!(
+                "nsenter --net={net} tc qdisc replace dev {device} root tbf rate {rate} burst 32kb latency 50ms"
+            );
+            let words: Vec<&str> = command.split(' ').collect();
+            let set = Command::new(words[0]).args(&words[1..]).output();
+            let set = set.map_err(|error| error.to_string())?;
+            if !set.status.success() {
+                let said = String::from_utf8_lossy(&set.stderr);
+                return Err(format!("no link can be throttled here: {}", said.trim()));
+            }
+        }
+        Ok(())
+    }
+
     /// Switches a host off, at once.
     pub(crate) fn switch_off(&mut self, number: usize) {
         let holder = &mut self.hosts[number - 1];
         holder.0.kill().expect("killed");
         holder.0.wait().expect("waited for");
+    }
+
+    /// Switches a host on that was switched off: it begins anew, with its disk as it was.
+    pub(crate) fn switch_on(&mut self, number: usize) {
+        // Its cable goes with it, but not at once.
+        let cable = format!("h{number}");
+        let _ = Command::new("nsenter")
+            .args([&self.net(), "ip", "link", "delete", &cable])
+            .output();
+        self.hosts[number - 1] = self.power(number, "");
+        self.until_it_answers(number);
     }
 
     /// Runs a command in the controller's network.

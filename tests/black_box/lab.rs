@@ -1,8 +1,8 @@
 //! Runs over several hosts. Hosts are agents on this machine, or namespaces of it with OpenSSH of their own.
 
+use crate::away::{Away, send};
 use crate::common::{Checkout, Ended, PATIENCE, signal, until};
 use crate::hosts;
-use crate::skip::skipped;
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -22,19 +22,19 @@ load = ["one", "two"]
 "#;
 
 /// The binary in a checkout with this lab.
-fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
+pub(crate) fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
     let checkout = Checkout::new(rounds, modes);
     checkout.write("lab.toml", PIPES);
     checkout
 }
 
-fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
+pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
     let mut command = checkout.command(arguments);
     command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
     Ended::of(&command.output().expect("the binary starts"))
 }
 
-fn service(report: &Value) -> &Value {
+pub(crate) fn service(report: &Value) -> &Value {
     &report["groups"][0]["services"][0]
 }
 
@@ -117,7 +117,7 @@ fn a_backend_runs_on_the_host_of_companions() {
 #[test]
 fn a_load_of_many_workers_sends_what_was_asked_for() {
     let checkout = with_pipes(1, &["right"]);
-    let mut toy = Toy::start(&checkout);
+    let mut toy = Toy::start(&checkout, "right");
     let arguments = [
         "load", &toy.url, "--lab", "lab.toml", "-c", "6", "-n", "600", "--json",
     ];
@@ -290,13 +290,15 @@ fn a_build_that_fails_there_is_a_row_with_the_reason() {
 }
 
 /// A toy of a checkout that runs by itself.
-struct Toy {
+pub(crate) struct Toy {
     process: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Toy {
-    fn start(checkout: &Checkout) -> Self {
+    /// The toy `right`. What it says goes to `toy.log` of the checkout.
+    pub(crate) fn start(checkout: &Checkout, mode: &str) -> Self {
+        let log = fs::File::create(checkout.path("toy.log")).expect("a file");
         let port = std::net::TcpListener::bind("127.0.0.1:0")
             .and_then(|listener| listener.local_addr())
             .expect("a port")
@@ -305,7 +307,8 @@ impl Toy {
             .arg(checkout.path("services/toy-right/toy.py"))
             .env("HOST", "127.0.0.1")
             .env("PORT", port.to_string())
-            .stdout(Stdio::null())
+            .env("MODE", mode)
+            .stdout(log)
             .stderr(Stdio::null())
             .spawn()
             .expect("python3");
@@ -316,7 +319,7 @@ impl Toy {
         Self { process, url }
     }
 
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -325,107 +328,6 @@ impl Toy {
 impl Drop for Toy {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
-struct Away {
-    checkout: Checkout,
-    hosts: hosts::Lab,
-}
-
-impl Away {
-    /// `None` where no hosts can be made, which is said.
-    fn new(rounds: u32, measured: &str) -> Option<Self> {
-        if let Some(reason) = hosts::without_labs() {
-            skipped(&reason);
-            return None;
-        }
-        let hosts = hosts::Lab::new(3, "");
-        let checkout = Checkout::new(rounds, &["right"]);
-        let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
-        checkout.write(
-            "suites/toys.toml",
-            &suite.replace("duration = \"300ms\"", &format!("duration = \"{measured}\"")),
-        );
-        let words: Vec<String> = hosts.ssh().iter().map(|word| format!("\"{word}\"")).collect();
-        let lab = format!(
-            "[host.app]\nssh = \"h1\"\n[host.one]\nssh = \"h2\"\n[host.two]\nssh = \"h3\"\n[roles]\nservice = \"app\"\n\
-             load = [\"one\", \"two\"]\n[ssh]\ncommand = [{}]\n",
-            words.join(", ")
-        );
-        checkout.write("lab.toml", &lab);
-        Some(Self { checkout, hosts })
-    }
-
-    /// The binary in the network of the controller.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let inner = self.checkout.command(arguments);
-        let mut command = Command::new("nsenter");
-        command
-            .arg(self.hosts.net())
-            .arg(inner.get_program())
-            .args(inner.get_args());
-        command.current_dir(self.checkout.path(""));
-        for (name, value) in inner.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self) -> Child {
-        let arguments = ["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"];
-        self.command(&arguments).spawn().expect("the binary starts")
-    }
-
-    fn ended(child: Child) -> Ended {
-        Ended::of(&child.wait_with_output().expect("it ends"))
-    }
-
-    /// Processes of prony on a host, and what they started.
-    fn processes(&self, host: &str) -> Vec<(i32, String)> {
-        let home = self.hosts.of(host, "home");
-        let pids = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
-        pids.filter_map(|entry| {
-            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let inside =
-                |link: &str| fs::read_link(entry.path().join(link)).is_ok_and(|path| path.starts_with(&home));
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            (inside("exe") || inside("cwd")).then_some((pid, line))
-        })
-        .collect()
-    }
-
-    /// Waits until the generator runs on a host, and gives its process id.
-    fn generator(&self, host: &str) -> i32 {
-        let mut found = None;
-        until("the generator runs", || {
-            let all = self.processes(host);
-            found = all
-                .iter()
-                .find(|(_, line)| line.contains("load --job"))
-                .map(|(pid, _)| *pid);
-            found.is_some()
-        });
-        found.expect("found")
-    }
-
-    fn nothing_is_left(&self, hosts: &[&str]) {
-        for host in hosts {
-            until("nothing is left behind", || self.processes(host).is_empty());
-            let works = self.hosts.of(host, "home").join(".cache/prony/work");
-            until("no folder is left behind", || {
-                fs::read_dir(&works).map_or(0, Iterator::count) == 0
-            });
-        }
     }
 }
 
@@ -492,7 +394,7 @@ fn a_lab_that_is_not_fit_is_refused_before_anything_is_built() {
 fn a_killed_worker_voids_the_trial_which_is_done_again() {
     let Some(away) = Away::new(1, "4s") else { return };
     let child = away.run();
-    kill(away.generator("h3"));
+    send("KILL", away.generator("h3"));
     let ended = Away::ended(child);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
@@ -579,18 +481,67 @@ fn a_host_that_comes_back_is_used_again() {
 }
 
 #[test]
-fn a_killed_controller_leaves_nothing_on_any_host() {
-    let Some(away) = Away::new(1, "20s") else { return };
-    let mut child = away.run();
-    away.generator("h2");
-    child.kill().expect("KILL");
-    child.wait().expect("it is gone");
-    let began = Instant::now();
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-    println!(
-        "after the end of the controller nothing was left within {:?}",
-        began.elapsed()
+fn a_board_in_turns_survives_the_end_of_a_worker() {
+    let checkout = Checkout::new(1, &["right", "heavy"]);
+    let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
+    let turns = "design = \"turns\"\nturns = { window = \"200ms\", cycles = 6 }\n\n[[group]]";
+    checkout.write("suites/toys.toml", &suite.replace("[[group]]", turns));
+    let Some(mut away) = Away::with(checkout) else {
+        return;
+    };
+    let child = away.run();
+    let toys = |away: &Away| {
+        let all = away.processes("h1");
+        all.iter()
+            .filter(|(_, line)| line.starts_with("python3 toy.py"))
+            .count()
+    };
+    until("both are up and take turns", || {
+        toys(&away) == 2 && away.running("h3", "load --job").is_some()
+    });
+    away.hosts.switch_off(3);
+    away.hosts.switch_on(3);
+    let ended = Away::ended(child);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    for row in report["groups"][0]["services"].as_array().expect("rows") {
+        assert!(row["excluded"].is_null(), "{row}");
+        assert_eq!(row["trials"], 1, "{row}");
+    }
+    assert!(
+        ended
+            .err
+            .contains("repeated: the bench failed, not the services: ")
+            && ended.err.contains("two"),
+        "{ended:?}"
     );
+    assert_eq!(report["state"], "ended", "{report}");
+    away.nothing_is_left(&["h1", "h2", "h3"]);
+}
+
+#[test]
+fn runs_of_two_labs_are_not_alike() {
+    let checkout = with_pipes(1, &["right"]);
+    checkout.write("other.toml", &PIPES.replace("[\"one\", \"two\"]", "\"one\""));
+    for lab in ["lab.toml", "other.toml"] {
+        let ended = prony(&checkout, &["run", "toys", "--lab", lab, "--keep-disturbed"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let listed = checkout.prony(&["list", "runs", "--json"]).json();
+    // The newest comes first.
+    let [lab, other] = [1, 0].map(|place| {
+        let id = listed["runs"][place]["run"].as_str();
+        id.unwrap_or_else(|| panic!("two runs: {listed}")).to_owned()
+    });
+    let refused = checkout.prony(&["compare", &lab, &other]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for part in [
+        "hosts: app (service) at 127.0.0.1 on CPUs 0, one (load and companion)",
+        "two (load)",
+        "--force",
+    ] {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
 }
 
 #[test]
@@ -630,16 +581,4 @@ fn a_cut_of_three_seconds_is_survived() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
     away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-fn kill(pid: i32) {
-    send("KILL", pid);
-}
-
-fn send(signal: &str, pid: i32) {
-    let sent = Command::new("kill")
-        .args([&format!("-{signal}"), &pid.to_string()])
-        .status()
-        .expect("kill");
-    assert!(sent.success());
 }

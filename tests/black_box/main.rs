@@ -1,5 +1,6 @@
 //! The real binary from outside, in a checkout of toys.
 
+mod away;
 mod calibrate;
 mod common;
 mod doctor;
@@ -11,6 +12,9 @@ mod hosts;
 mod images;
 mod kills;
 mod lab;
+mod lab_clocks;
+mod lab_kills;
+mod lab_links;
 mod lab_page;
 mod machine;
 mod new;

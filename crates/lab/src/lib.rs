@@ -13,6 +13,7 @@ mod link;
 mod placement;
 mod preflight;
 mod reached;
+mod talk;
 
 pub use bound::network_bound;
 pub use connect::{Claims, Controller};
@@ -22,3 +23,4 @@ pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};
 pub use preflight::{Finding, HostFound, Link, Preflight, Severity};
 pub use reached::Reached;
+pub use talk::{Talk, Task};

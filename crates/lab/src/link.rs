@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 
 /// Small messages that are sent to and fro.
 const TRIPS: u32 = 50;
-/// How long bytes are sent.
-const SENDING: Duration = Duration::from_millis(500);
+/// How long bytes are sent, at least.
+const SENDING: Duration = Duration::from_millis(250);
+/// Round trips for which they are sent, at least: a connection comes to its speed within some of them.
+const SENDING_TRIPS: u32 = 50;
+/// How long they are sent, at most.
+const SENDING_MOST: Duration = Duration::from_secs(2);
 /// Bytes of one write.
 const CHUNK: usize = 256 << 10;
 /// Longest wait for anything.
@@ -63,9 +67,11 @@ pub fn measure_link(address: &str) -> io::Result<LinkSpeed> {
         trips.push(began.elapsed().as_nanos() as u64);
     }
     trips.sort_unstable();
+    let round_trip_ns = trips[trips.len() / 2];
+    let sending = (Duration::from_nanos(round_trip_ns) * SENDING_TRIPS).clamp(SENDING, SENDING_MOST);
     let chunk = vec![0; CHUNK];
     let began = Instant::now();
-    while began.elapsed() < SENDING {
+    while began.elapsed() < sending {
         stream.write_all(&chunk)?;
     }
     stream.shutdown(std::net::Shutdown::Write)?;
@@ -73,7 +79,7 @@ pub fn measure_link(address: &str) -> io::Result<LinkSpeed> {
     stream.read_exact(&mut sum)?;
     let seconds = began.elapsed().as_secs_f64();
     Ok(LinkSpeed {
-        round_trip_ns: trips[trips.len() / 2],
+        round_trip_ns,
         bits_per_s: u64::from_le_bytes(sum) as f64 * 8.0 / seconds,
     })
 }

@@ -1,14 +1,16 @@
 //! What is found of a lab before anything is measured in it.
 
 use crate::generator::clock_error_ns;
+use crate::talk::{Talk, Task};
 use crate::{Lab, LinkSpeed, Member};
-use prony_host::{Cpus, HostError, Isolation, Limits, Process, ProcessSpec, Stdio, free_bytes};
+use prony_host::{HostError, free_bytes};
 use prony_measurement::LabHost;
 pub use prony_measurement::LabLink as Link;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
 /// What a lab is like before a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +72,11 @@ const ROOM: u64 = 1 << 30;
 const FILES: u64 = 1_200;
 /// A clock that is known no better makes the start uneven, ns.
 const CLOCK_NS: u64 = 5_000_000;
-/// Longest measurement of a link.
+/// What one connection gets through a network of a gigabit at least, bits per second.
+const GIGABIT: f64 = 0.8e9;
+/// Share of the fastest way to a host below which another way to it is slow.
+const UNEQUAL: f64 = 0.5;
+/// Longest wait for one end of the measurement of a link.
 const LINK: Duration = Duration::from_secs(20);
 
 impl Preflight {
@@ -128,6 +134,7 @@ impl Preflight {
                 }),
             }
         }
+        findings.extend(slow(&links));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         Ok(Self {
             schema: 1,
@@ -217,70 +224,84 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
     findings
 }
 
+/// The ways that carry less than a network of a gigabit does, or much less than another way to the same host.
+fn slow(links: &[Link]) -> Vec<Finding> {
+    let fastest = |to: &str| {
+        let all = links.iter().filter(|link| link.to == to);
+        all.map(|link| link.bits_per_s).fold(0.0, f64::max)
+    };
+    let slow = links
+        .iter()
+        .filter(|link| link.bits_per_s < GIGABIT.max(UNEQUAL * fastest(&link.to)));
+    slow.map(|link| Finding {
+        host: link.from.clone(),
+        text: format!(
+            "its way to {} carries {:.3} Gbit/s, where {:.3} would be usual",
+            link.to,
+            link.bits_per_s / 1e9,
+            GIGABIT.max(fastest(&link.to)) / 1e9
+        ),
+        remedy: "look at cables, switches and other traffic, or keep to loads that need less: else the network is the limit, not \
+                 the service"
+            .to_owned(),
+        severity: Severity::Costs,
+    })
+    .collect()
+}
+
 /// Measures the way between two hosts with a prony on each.
 fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
     let address = to.host.address();
-    let (mut server, output) =
-        start(to, &["link", "--listen", address]).map_err(|error| error.to_string())?;
-    let Some(port) = first_line(output) else {
-        return Err(said(&mut *server, &to.name));
+    let (_server, port): (_, u16) = told(to, &["link", "--listen", address])?;
+    let (_client, speed) = told(from, &["link", "--to", &format!("{address}:{port}")])?;
+    Ok(speed)
+}
+
+/// What one end of a measurement tells first, and that end.
+fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Talk, T), String> {
+    let what = Task {
+        name: "the measurement",
+        arguments,
+        folder: None,
+        place: None,
+        log: Path::new("link.log"),
     };
-    let target = format!("{address}:{}", port.trim());
-    let (mut client, output) = start(from, &["link", "--to", &target]).map_err(|error| error.to_string())?;
-    let line = first_line(output).ok_or_else(|| said(&mut *client, &from.name))?;
-    serde_json::from_str(&line).map_err(|_| format!("the prony on {} said `{}`", from.name, line.trim()))
+    let mut talk = Talk::begin(member, what).map_err(|error| error.to_string())?;
+    let first = talk.hear(LINK)?;
+    let first = first.ok_or_else(|| format!("{} said nothing for {} s", talk.who(), LINK.as_secs()))?;
+    Ok((talk, first))
 }
 
-/// A process with what it writes.
-type Started = (Box<dyn Process>, Box<dyn Read + Send>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn start(member: &Member, words: &[&str]) -> Result<Started, HostError> {
-    let spec = ProcessSpec {
-        name: "the measurement of a link".to_owned(),
-        command: member.prony(words),
-        container: None,
-        folder: member.logs.clone(),
-        environment: BTreeMap::new(),
-        cpus: Cpus::default(),
-        supervisor_cpus: Cpus::default(),
-        limits: Limits::default(),
-        isolation: Isolation::WherePossible,
-        network: None,
-        stdio: Stdio::Piped,
-        log: member.logs.join("link.log"),
-        log_bytes: 1 << 16,
-        grace: Duration::from_secs(1),
-        sample_every: None,
-    };
-    let mut process = member.host.start(&spec)?;
-    let (_, output) = process.take_pipes().ok_or_else(|| HostError::Start {
-        name: spec.name,
-        reason: "it has no pipes".to_owned(),
-    })?;
-    Ok((process, output))
-}
-
-/// The first line that a process writes, where one comes in time.
-fn first_line(output: Box<dyn Read + Send>) -> Option<String> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = BufReader::new(output).read_line(&mut line);
-        let _ = sender.send(read.ok().filter(|length| *length > 0).map(|_| line));
-    });
-    receiver.recv_timeout(LINK).ok().flatten()
-}
-
-/// What a process said at its end.
-fn said(process: &mut dyn Process, host: &str) -> String {
-    let until = Instant::now() + Duration::from_secs(1);
-    while process.ended().is_none() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(10));
+    fn link(from: &str, to: &str, gigabits: f64) -> Link {
+        Link {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            round_trip_ns: 100_000,
+            bits_per_s: gigabits * 1e9,
+        }
     }
-    let last = process.log_tail(2).join(" | ");
-    if last.is_empty() {
-        format!("nothing came within {} s on {host}", LINK.as_secs())
-    } else {
-        last
+
+    #[test]
+    fn a_way_is_slow_by_itself_or_beside_another() {
+        let named = |links: &[Link]| -> Vec<String> {
+            slow(links)
+                .into_iter()
+                .map(|finding| format!("{}: {}", finding.host, finding.text))
+                .collect()
+        };
+        assert!(named(&[link("one", "app", 0.94), link("two", "app", 0.94)]).is_empty());
+        assert!(named(&[link("one", "app", 9.4), link("app", "db", 0.94)]).is_empty());
+        assert_eq!(
+            named(&[link("one", "app", 0.094)]),
+            ["one: its way to app carries 0.094 Gbit/s, where 0.800 would be usual"]
+        );
+        assert_eq!(
+            named(&[link("one", "app", 9.4), link("two", "app", 0.94)]),
+            ["two: its way to app carries 0.940 Gbit/s, where 9.400 would be usual"]
+        );
     }
 }

@@ -128,6 +128,15 @@ impl Clock {
         }
     }
 
+    /// How far the other clock was moved between this measurement and a later one, ns; `None` where drift, and what both
+    /// measurements may be wrong, explain it.
+    pub fn moved_ns(&self, later: &Self) -> Option<i64> {
+        let moved = later.offset_ns - self.offset_ns;
+        let explained = self.error_ns(later.at_ns).saturating_add(later.error_ns);
+        (moved.unsigned_abs() > explained.into())
+            .then(|| moved.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+    }
+
     /// How wrong the clock may be known at a time of the controller's clock, ns.
     pub fn error_ns(&self, local_ns: u64) -> u64 {
         let since = u128::from(local_ns.abs_diff(self.at_ns));

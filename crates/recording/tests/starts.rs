@@ -158,6 +158,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Drift alone never looks like a clock that was moved.
+    #[test]
+    fn a_clock_that_was_moved_is_told_from_one_that_drifts(seed: u64, after_s in 1..600u64) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let machine = machine(&mut random);
+        let (clock, end) = machine.measured(50 * 1_000 * MS, &mut random);
+        let later = end + after_s * 1_000 * MS;
+        prop_assert_eq!(clock.moved_ns(&machine.measured(later, &mut random).0), None);
+        let ahead = Machine { begin_ns: machine.begin_ns + 500 * MS, ..machine };
+        let moved = clock.moved_ns(&ahead.measured(later, &mut random).0).expect("it was moved");
+        prop_assert!((moved / MS as i64 - 500).abs() < 100, "{} ns", moved);
+    }
+}
+
 /// Sixty-four workers in one network, a hundred starts.
 #[test]
 fn sixty_four_workers_begin_together() {

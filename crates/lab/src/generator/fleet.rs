@@ -1,11 +1,11 @@
 //! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
 
-use super::line::{Line, who};
+use super::line::Line;
 use super::{Heard, Loading, Spent, clocks, share};
 use crate::Member;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
-use prony_measurement::{Command, Event, Phase, Resources};
+use prony_measurement::{Command, Event, Phase, Recording, Resources, Warning, WarningKind};
 use prony_recording::clock::{Clock, Start, common_start};
 use prony_recording::{Live, Merger, Part, assemble};
 use std::collections::VecDeque;
@@ -33,8 +33,9 @@ pub(super) struct Fleet {
 
 /// One of them.
 struct Worker {
-    name: String,
+    member: Member,
     line: Line,
+    /// As it was before the load.
     clock: Clock,
     /// How many phases it has begun.
     begun: usize,
@@ -60,8 +61,8 @@ impl Fleet {
             .zip(&shares)
             .map(|(&(member, place), share)| {
                 Ok(Worker {
-                    name: place.host.clone(),
                     clock: clocks::of(member)?,
+                    member: member.clone(),
                     line: Line::begin((member, place), is_beside(&place.host), share, log)?,
                     begun: 0,
                     established: 0,
@@ -90,11 +91,11 @@ impl Fleet {
             }
             Event::Part { part } => self.part(number, &part)?,
             Event::Failed { reason, fault } => {
-                let reason = format!("on {}: {reason}", self.workers[number].name);
+                let reason = format!("on {}: {reason}", self.workers[number].member.name);
                 return Err(Heard::Event(Event::Failed { reason, fault }));
             }
             Event::Interval { .. } | Event::Recording { .. } => {
-                let worker = who(&self.workers[number].name);
+                let worker = self.workers[number].line.who();
                 return Err(Heard::Gone(format!(
                     "{worker} does not know that it has a share of a load"
                 )));
@@ -140,7 +141,7 @@ impl Fleet {
     }
 
     fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
-        let worker = who(&self.workers[number].name);
+        let worker = self.workers[number].line.who().to_owned();
         let gone = |error: &dyn std::fmt::Display| {
             Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"))
         };
@@ -152,19 +153,35 @@ impl Fleet {
         if self.workers.iter().all(|worker| worker.is_done)
             && let Some(merger) = self.merger.take()
         {
-            let sum = merger.finish();
-            let began: Vec<(Clock, u64)> = self
-                .workers
-                .iter()
-                .filter_map(|worker| {
-                    let part = sum.workers.values().find(|part| part.name == worker.name)?;
-                    Some((worker.clock, part.begun.at_ns))
-                })
-                .collect();
-            let recording = Box::new(assemble(&self.job, &sum, common_start(&began)));
-            self.ready.push_back(Event::Recording { recording });
+            let recording = self.recording(&merger.finish());
+            self.ready.push_back(Event::Recording {
+                recording: Box::new(recording),
+            });
         }
         Ok(())
+    }
+
+    /// The recording of all, with what their clocks say by now.
+    fn recording(&self, sum: &Part) -> Recording {
+        let mut began = Vec::new();
+        let mut moved = Vec::new();
+        for Worker { member, clock, .. } in &self.workers {
+            let part = sum.workers.values().find(|part| part.name == member.name);
+            let Some(at_ns) = part.map(|part| part.begun.at_ns) else {
+                continue;
+            };
+            // Who is lost by now has told all of its part: its clock stays as it was known.
+            let later = clocks::of(member).ok();
+            let ns = later.and_then(|later| clock.moved_ns(&later));
+            moved.extend(ns.map(|ns| clock_moved(&member.name, ns)));
+            let twice = later.filter(|_| ns.is_none()).map(|later| clock.then(&later));
+            let wrong = |clock: &Clock| clock.error_ns(clock.local_ns(at_ns));
+            let better = twice.filter(|twice| wrong(twice) < wrong(clock));
+            began.push((better.unwrap_or(*clock), at_ns));
+        }
+        let mut recording = assemble(&self.job, sum, common_start(&began));
+        recording.warnings.extend(moved);
+        recording
     }
 
     /// One round over all workers; whether anything was heard.
@@ -191,13 +208,24 @@ impl Fleet {
         let since = self.waits_since.filter(|since| since.elapsed() > LATE)?;
         let least = self.workers.iter().map(|worker| worker.begun).min()?;
         let late = self.workers.iter().filter(|worker| worker.begun == least);
-        let names: Vec<&str> = late.map(|worker| worker.name.as_str()).collect();
+        let names: Vec<&str> = late.map(|worker| worker.member.name.as_str()).collect();
         let waited = since.elapsed().as_secs();
         Some(format!(
             "{} came not as far as the other workers within {waited} s",
             names.join(", ")
         ))
     }
+}
+
+/// A worker whose clock did not go as the controller's did while it loaded.
+fn clock_moved(worker: &str, ns: i64) -> Warning {
+    let text = format!(
+        "the clock of {worker} moved by {:.1} ms against the controller's during the load, more than clocks drift, as that of a \
+         virtual machine that is paused or moved: when it began, how long it measured and its response times may be wrong by as \
+         much; measure again",
+        ns as f64 / 1e6
+    );
+    Warning::new(WarningKind::ClockStep, text)
 }
 
 impl Loading for Fleet {

@@ -2,18 +2,17 @@
 
 use super::{Built, Folders, InUse, copy};
 use crate::{Cancel, Failure, Progress};
-use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Stdio, hostname};
-use prony_lab::{Member, Reached};
+use prony_host::{HostError, hostname};
+use prony_lab::{Member, Reached, Talk, Task};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::Service;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// What `prony build --json` says, a line each.
@@ -52,23 +51,6 @@ pub enum BuildEvent {
 
 /// Time between two looks at whether the user has had enough.
 const LOOK: Duration = Duration::from_millis(100);
-/// Most bytes of the log.
-const LOG_BYTES: u64 = 1 << 20;
-/// Time for it to end.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// Keeps the builds of a host as they are: the prony there that made them lives as long as this.
-struct Keeper {
-    _process: Box<dyn Process>,
-    _input: Box<dyn Write + Send>,
-}
-
-/// A prony there that tells of builds, a line each.
-struct Teller {
-    process: Box<dyn Process>,
-    input: Box<dyn Write + Send>,
-    lines: Receiver<String>,
-}
 
 /// A host on which services are built.
 #[derive(Clone, Copy)]
@@ -108,10 +90,10 @@ impl There<'_> {
         watch: &(dyn Fn(Progress) + Sync),
         results: &mut BTreeMap<ServiceId, Result<Built, Exclusion>>,
     ) -> Result<(), Failure> {
-        let mut teller = self.start(services, "--hold")?;
+        let mut talk = self.start(services, "--hold")?;
         let mut built = Vec::new();
         loop {
-            match self.next(&mut teller)? {
+            match self.next(&mut talk)? {
                 BuildEvent::Building { service } => watch(Progress::Building(service)),
                 BuildEvent::NotBuilt { service, excluded } => {
                     let reason = excluded.reason.clone();
@@ -133,10 +115,8 @@ impl There<'_> {
                 BuildEvent::Done => break,
             }
         }
-        let in_use = InUse::kept_by(Mutex::new(Keeper {
-            _process: teller.process,
-            _input: teller.input,
-        }));
+        // The prony there that made them keeps them as they are as long as it lives.
+        let in_use = InUse::kept_by(Mutex::new(talk));
         results.extend(built.into_iter().map(|(service, one)| {
             let in_use = in_use.clone();
             (service, Ok(Built { in_use, ..one }))
@@ -149,10 +129,10 @@ impl There<'_> {
         self,
         services: &[&Service],
     ) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
-        let mut teller = self.start(services, "--digests")?;
+        let mut talk = self.start(services, "--digests")?;
         let mut digests = BTreeMap::new();
         loop {
-            match self.next(&mut teller)? {
+            match self.next(&mut talk)? {
                 BuildEvent::Digest { service, digest } => digests.insert(service, digest),
                 BuildEvent::Done => return Ok(digests),
                 _ => None,
@@ -161,68 +141,36 @@ impl There<'_> {
     }
 
     /// The next that a prony there tells.
-    fn next(self, teller: &mut Teller) -> Result<BuildEvent, Failure> {
+    fn next(self, talk: &mut Talk) -> Result<BuildEvent, Failure> {
         loop {
-            let line = match teller.lines.recv_timeout(LOOK) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) if self.cancel.is_asked() => {
-                    return Err(Failure::interrupted(Stage::Build));
-                }
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return Err(self.gone(&mut *teller.process)),
-            };
-            return serde_json::from_str(&line).map_err(|_| {
-                let name = &self.member.name;
-                let text = format!("prony on {name} said `{line}`, which tells of no build");
-                Failure::lab(Stage::Build, text)
-            });
+            match talk.hear(LOOK) {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(Stage::Build)),
+                Ok(None) => {}
+                Err(reason) => return Err(Failure::lab(Stage::Build, reason)),
+            }
         }
     }
 
     /// A prony there that has the sources and tells of builds: `--hold` builds them, and keeps what it built until its input
     /// ends; `--digests` builds nothing.
-    fn start(self, services: &[&Service], how: &str) -> Result<Teller, Failure> {
+    fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
         let project = self.send(services)?;
-        let folder = project.to_string_lossy();
-        let mut command = self.member.prony(&["-C", &folder, "build", "--json", how, "--"]);
-        command.extend(services.iter().map(|service| service.label()));
-        let spec = ProcessSpec {
-            name: "the builds".to_owned(),
-            command,
-            container: None,
-            folder: project.clone(),
-            environment: BTreeMap::new(),
-            cpus: prony_host::Cpus::default(),
-            supervisor_cpus: prony_host::Cpus::default(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Piped,
-            log: self.member.logs.join("builds.log"),
-            log_bytes: LOG_BYTES,
-            grace: GRACE,
-            sample_every: None,
+        let (folder, labels) = (
+            project.to_string_lossy(),
+            services.iter().map(|service| service.label()),
+        );
+        let labels: Vec<String> = labels.collect();
+        let mut arguments = vec!["-C", &folder, "build", "--json", how, "--"];
+        arguments.extend(labels.iter().map(String::as_str));
+        let what = Task {
+            name: "the prony that builds",
+            arguments: &arguments,
+            folder: Some(&project),
+            place: None,
+            log: Path::new("builds.log"),
         };
-        let mut process = self.member.host.start(&spec).map_err(|error| failed(&error))?;
-        let pipes = process.take_pipes();
-        let (input, output) =
-            pipes.ok_or_else(|| Failure::lab(Stage::Build, "the build there has no pipes"))?;
-        Ok(Teller {
-            lines: listen(output),
-            process,
-            input,
-        })
-    }
-
-    fn gone(self, process: &mut dyn Process) -> Failure {
-        let ended = process
-            .stop()
-            .map_or_else(|error| error.to_string(), |ending| ending.to_string());
-        let last = process.log_tail(3).join(" | ");
-        Failure::lab(
-            Stage::Build,
-            format!("prony on {}, which builds, {ended}: {last}", self.member.name),
-        )
+        Talk::begin(self.member, what).map_err(|error| failed(&error))
     }
 
     /// Sends what the builds of these services need, to a project that stays there between runs.
@@ -292,16 +240,4 @@ fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
         copy::tree(&contracts, &to.join("contracts"))?;
     }
     Ok(())
-}
-
-fn listen(output: Box<dyn io::Read + Send>) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }
