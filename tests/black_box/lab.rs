@@ -5,6 +5,8 @@ use crate::common::{Checkout, Ended, PATIENCE, signal, until};
 use crate::hosts;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -289,6 +291,69 @@ fn a_build_that_fails_there_is_a_row_with_the_reason() {
     );
 }
 
+/// The service is built here, in a checkout that the host has no copy of, and sent once.
+#[test]
+fn services_are_built_here_and_sent() {
+    let checkout = with_pipes(1, &["right"]);
+    checkout.write("lab.toml", &built_here(PIPES));
+    // What is built says where.
+    checkout.add("right", "\"pwd > built.txt\"");
+    let arguments = ["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"];
+    let first = prony(&checkout, &arguments);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert_eq!(service(&first.json())["trials"], 1, "{first:?}");
+    let here = fs::read_dir(checkout.path(".prony/build")).expect("builds");
+    let here = here.flatten().find(|entry| entry.path().is_dir()).expect("one");
+    let sent = sent_to(&checkout.path("agents"));
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert_eq!(sent[0].file_name(), here.path().file_name());
+    let built = fs::read_to_string(sent[0].join("built.txt")).expect("it is whole");
+    assert_eq!(
+        fs::canonicalize(built.trim()).expect("a folder"),
+        fs::canonicalize(here.path()).expect("a folder"),
+    );
+    // What is there already is not sent again: the next run finds it as it is.
+    fs::write(sent[0].join("mark"), "").expect("a file");
+    let second = prony(&checkout, &arguments);
+    assert_eq!(second.code, Some(0), "{second:?}");
+    assert!(sent[0].join("mark").exists(), "it was sent again");
+    let checked = prony(&checkout, &["check", "toy-right", "--lab", "lab.toml"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    // Other sources are another build.
+    checkout.add("right", "\"pwd > built.txt; true\"");
+    assert_eq!(prony(&checkout, &arguments).code, Some(0));
+    assert_eq!(sent_to(&checkout.path("agents")).len(), 2);
+}
+
+#[test]
+fn what_runs_in_its_own_folder_alone_is_not_sent() {
+    let checkout = with_pipes(1, &["right"]);
+    checkout.write("lab.toml", &built_here(PIPES));
+    checkout.add("right", "\"ln -s $PWD/toy.py link.py\"");
+    let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml", "--json"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let reason = service(&ended.json())["excluded"]["reason"].to_string();
+    for part in ["link.py names a folder of this machine", "[host.app]"] {
+        assert!(reason.contains(part), "no `{part}` in {reason}");
+    }
+    assert!(sent_to(&checkout.path("agents")).is_empty());
+}
+
+/// A lab whose service is built by the controller.
+fn built_here(lab: &str) -> String {
+    lab.replacen("[host.app]\n", "[host.app]\nbuild = \"here\"\n", 1)
+}
+
+/// What was sent to a host with this cache.
+fn sent_to(cache: &Path) -> Vec<PathBuf> {
+    let projects = fs::read_dir(cache.join("projects"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let sent = projects.filter_map(|project| fs::read_dir(project.path().join("sent")).ok());
+    sent.flatten().flatten().map(|entry| entry.path()).collect()
+}
+
 /// A toy of a checkout that runs by itself.
 pub(crate) struct Toy {
     process: Child,
@@ -367,6 +432,30 @@ fn three_hosts_measure_over_ssh() {
             .iter()
             .all(|link| link["bits_per_s"].as_f64().is_some_and(|speed| speed > 1e6))
     );
+    away.nothing_is_left(&["h1", "h2", "h3"]);
+}
+
+#[test]
+fn services_are_built_here_and_sent_over_ssh() {
+    let Some(away) = Away::new(1, "300ms") else { return };
+    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
+    away.checkout.write("lab.toml", &built_here(&lab));
+    // A host with an older C library refuses what is built here.
+    let library = away.hosts.of("h1", "bin").join("getconf");
+    fs::write(&library, "#!/bin/sh\necho glibc 2.3\n").expect("a file");
+    fs::set_permissions(&library, fs::Permissions::from_mode(0o755)).expect("made");
+    let refused = Away::ended(away.run());
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let reason = service(&refused.json())["excluded"]["reason"].to_string();
+    for part in ["app has glibc 2.3", "this machine", "[host.app]"] {
+        assert!(reason.contains(part), "no `{part}` in {reason}");
+    }
+    fs::remove_file(&library).expect("it is there");
+    let ended = Away::ended(away.run());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
+    let sent = sent_to(&away.hosts.of("h1", "home").join(".cache/prony"));
+    assert_eq!(sent.len(), 1, "{sent:?}");
     away.nothing_is_left(&["h1", "h2", "h3"]);
 }
 

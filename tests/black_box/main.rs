@@ -26,6 +26,8 @@ mod skip;
 mod starts;
 mod suites;
 mod there;
+#[path = "../../crates/cli/tests/common/tls.rs"]
+mod tls;
 mod turns;
 mod view;
 mod walk;

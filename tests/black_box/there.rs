@@ -1,6 +1,7 @@
 //! Services that run already: asked, measured and left alone.
 
 use crate::common::{Checkout, until};
+use crate::tls::Front;
 use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -106,6 +107,29 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
 }
 
 #[test]
+fn a_service_that_runs_already_may_speak_tls() {
+    let toy = Running::start("right");
+    let front = Front::before(toy.port, &["http/1.1"]);
+    let url = format!("url = \"{}\"", front.url());
+    let trusting = checkout(&format!("{url}\ncacert = \"ca.pem\""));
+    std::fs::copy(front.cacert(), trusting.path("services/mine/ca.pem")).expect("a file");
+    let checked = trusting.prony(&["check", "mine"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let row = run(&trusting);
+    assert!(row["excluded"].is_null(), "{row}");
+    assert!(row["goodput_per_s"]["point"].as_f64() > Some(0.0), "{row}");
+    let lax = checkout(&format!("{url}\ninsecure = true"));
+    assert_eq!(lax.prony(&["check", "mine"]).code, Some(0));
+    let strict = checkout(&url);
+    let row = run(&strict);
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("not trusted") && reason.contains("`cacert`"),
+        "{row}"
+    );
+}
+
+#[test]
 fn a_service_that_is_not_there_or_dies_is_a_row_with_the_reason() {
     let toy = Running::start("mortal");
     let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
@@ -128,7 +152,27 @@ fn a_service_that_is_not_there_or_dies_is_a_row_with_the_reason() {
 #[test]
 fn what_is_wrong_with_its_lines_is_told() {
     for (lines, line, part) in [
-        ("url = \"https://127.0.0.1:1\"", 8, "without TLS"),
+        (
+            "url = \"http://127.0.0.1:1\"\ncacert = \"ca.pem\"",
+            9,
+            "write it as https://",
+        ),
+        ("run = \"true\"\ninsecure = true", 9, "give its `url`"),
+        (
+            "url = \"https://127.0.0.1:1\"\ncacert = \"ca.pem\"\ninsecure = true",
+            9,
+            "leave one of them out",
+        ),
+        (
+            "url = \"https://127.0.0.1:1\"\ncacert = \"missing.pem\"",
+            9,
+            "cannot be read",
+        ),
+        (
+            "url = \"https://127.0.0.1:1\"\ncacert = \"service.toml\"",
+            9,
+            "holds no certificate",
+        ),
         ("url = \"http://127.0.0.1:1/api\"", 8, "give the host alone"),
         ("url = \"127.0.0.1:1\"", 8, "http"),
         (

@@ -119,8 +119,14 @@ fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<Ca
             .single(&operation.name, Protocol::Http1, &[], SEED)
             .map_err(|error| BenchError::Input(error.to_string()))?;
         let reply = call(target, Protocol::Http1, &single).map_err(|fault| {
+            // An error of TLS says what to do itself.
+            let asked = if fault.contains("TLS") {
+                "."
+            } else {
+                ": is the server there?"
+            };
             BenchError::Failed(format!(
-                "{} {} of {}: {fault}: is the server there? Nothing was written",
+                "{} {} of {}: {fault}{asked} Nothing was written",
                 operation.method, operation.path, target.authority
             ))
         })?;

@@ -167,9 +167,14 @@ fn bad_input_is_told_with_code_2() {
             "contract.toml:2: unknown field `titel`",
         ),
         (
-            vec!["check", "--url", "https://127.0.0.1:9", "hello"],
-            "plain http",
+            vec!["check", "--url", "ftp://127.0.0.1:9", "hello"],
+            "http and https, not ftp",
         ),
+        (
+            vec!["check", "--url", url, "hello", "--cacert", own],
+            "write it as https://",
+        ),
+        (vec!["check", "go-nethttp", "--insecure"], "service.toml"),
         (
             vec!["check", "--url", "http://127.0.0.1:9/api", "hello"],
             "leave `/api` out",

@@ -1,16 +1,17 @@
 //! `prony load` over TLS from outside: whom it trusts.
 
 mod common;
+#[path = "common/tls.rs"]
+mod tls;
 
 use common::{json_of, listen, prony, reply, talk, told};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{RootCertStore, ServerConnection, StreamOwned};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
+use tls::{Authority, provider};
 
 /// A server with a certificate that an authority of its own has signed.
 struct Server {
@@ -19,7 +20,7 @@ struct Server {
     authority: PathBuf,
     /// A certificate for a caller, which the authority has signed, and its key.
     caller: [PathBuf; 2],
-    _folder: tempfile::TempDir,
+    _signs: Authority,
 }
 
 impl Server {
@@ -33,47 +34,20 @@ impl Server {
     }
 
     fn begin(asks: bool) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut params = CertificateParams::new(Vec::new()).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params
-            .distinguished_name
-            .push(DnType::CommonName, folder.path().display().to_string());
-        let authority =
-            CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority");
-        let key = KeyPair::generate().expect("a key");
-        let certificate = CertificateParams::new(["localhost".to_owned()])
-            .expect("a name")
-            .signed_by(&key, &authority)
-            .expect("a certificate");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let versions = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .expect("versions");
-        let callers = if asks {
+        let authority = Authority::new();
+        let config = if asks {
             let mut roots = RootCertStore::empty();
             roots.add(authority.der().clone()).expect("a root");
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-            versions.with_client_cert_verifier(verifier.build().expect("a verifier"))
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+            authority.server("localhost", &[], verifier.build().expect("a verifier"))
         } else {
-            versions.with_no_client_auth()
+            authority.server("localhost", &[], WebPkiClientVerifier::no_client_auth())
         };
-        let config = callers
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der()).expect("a key"),
-            )
-            .expect("a certificate and its key");
-        let path = folder.path().join("authority.pem");
-        std::fs::write(&path, authority.pem()).expect("a file");
-        let caller_key = KeyPair::generate().expect("a key");
-        let caller = CertificateParams::new(["caller".to_owned()])
-            .expect("a name")
-            .signed_by(&caller_key, &authority)
-            .expect("a certificate");
-        let caller_files = ["caller.pem", "caller.key"].map(|name| folder.path().join(name));
-        std::fs::write(&caller_files[0], caller.pem()).expect("a file");
-        std::fs::write(&caller_files[1], caller_key.serialize_pem()).expect("a file");
+        let (caller, caller_key) = authority.signed("caller");
+        let caller = [
+            authority.write("caller.pem", &caller.pem()),
+            authority.write("caller.key", &caller_key.serialize_pem()),
+        ];
         let config = Arc::new(config);
         let port = listen(move |stream| {
             let connection = ServerConnection::new(Arc::clone(&config)).ok()?;
@@ -81,9 +55,9 @@ impl Server {
         });
         Self {
             port,
-            authority: path,
-            caller: caller_files,
-            _folder: folder,
+            authority: authority.file(),
+            caller,
+            _signs: authority,
         }
     }
 

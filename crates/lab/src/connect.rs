@@ -1,8 +1,8 @@
 //! From a lab file to hosts that answer.
 
 use crate::reached::Reached;
-use crate::{HostEntry, Lab, LabFile, Member, Way};
-use prony_host::{Connect, Cpus, HostError, Local, Pipe, Ssh, Transport, hostname};
+use crate::{BuildAt, HostEntry, Lab, LabFile, Member, Way};
+use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -170,8 +170,13 @@ fn reach(
     let remote = Arc::new(remote);
     let program = remote.program();
     let program = program.unwrap_or_else(|| PathBuf::from("prony"));
+    let builds: Option<Arc<dyn Host>> = match entry.build {
+        BuildAt::There => None,
+        BuildAt::Here => Some(Arc::new(controller.host.clone())),
+    };
     let member = Member {
         remote: Some(Arc::clone(&remote)),
+        builds,
         ..Member::new(&entry.name, remote, vec![text(&program)], PathBuf::from("logs"))
     };
     confined(member, &entry.cpus)

@@ -53,6 +53,19 @@ pub struct HostEntry {
     pub address: Option<String>,
     /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
     pub program: Option<PathBuf>,
+    /// Where its services are built.
+    pub build: BuildAt,
+}
+
+/// Where the services of a host are built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BuildAt {
+    /// On the host itself, from sources that are sent.
+    #[default]
+    There,
+    /// On the machine of the controller, and sent.
+    Here,
 }
 
 /// How a host is reached.
@@ -108,6 +121,7 @@ struct WrittenHost {
     cpus: Option<Spanned<String>>,
     address: Option<Spanned<String>>,
     program: Option<PathBuf>,
+    build: Option<Spanned<BuildAt>>,
 }
 
 #[derive(Deserialize)]
@@ -228,9 +242,18 @@ impl Text<'_> {
             let text = format!("host.{name}.address: give a name or an IP address, without a port");
             return Err(self.wrong(address.span().start, text));
         }
+        let build = match written.build {
+            Some(build) if way == Way::Here => {
+                let text =
+                    format!("host.{name}.build: this machine builds its services itself: leave `build` out");
+                return Err(self.wrong(build.span().start, text));
+            }
+            build => build.map(Spanned::into_inner).unwrap_or_default(),
+        };
         Ok(HostEntry {
             name: name.clone(),
             way,
+            build,
             cpus,
             address: written.address.map(Spanned::into_inner),
             program: written.program,
@@ -315,7 +338,12 @@ command = ["ssh", "-F", "config"]
         let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
         let destination = "app01".to_owned();
         assert_eq!(app.way, Way::Ssh { destination, command });
-        assert_eq!(app.cpus.to_string(), "2-15");
+        assert_eq!(
+            (app.cpus.to_string().as_str(), app.build),
+            ("2-15", BuildAt::There)
+        );
+        let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
+        assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
         let load2 = lab.host("load2").expect("there");
         assert_eq!(load2.way, Way::Here);
         assert_eq!(
@@ -378,6 +406,13 @@ command = ["ssh", "-F", "config"]
                 3,
                 "no name of a host",
             ),
+            (
+                "local = true",
+                "local = true\nbuild = \"here\"",
+                10,
+                "host.load2.build: this machine builds",
+            ),
+            ("cpus = \"2-15\"", "build = \"hier\"", 4, "hier"),
             ("[\"ssh\", \"-F\", \"config\"]", "[]", 15, "at least one word"),
         ] {
             let error = changed(from, to);

@@ -23,6 +23,8 @@ pub struct Member {
     pub logs: PathBuf,
     /// The connection to it; `None`: it is the machine of the controller.
     pub remote: Option<Arc<Reached>>,
+    /// The machine of the controller, where that builds what runs on this host; `None`: the host builds it.
+    pub builds: Option<Arc<dyn Host>>,
 }
 
 impl Member {
@@ -35,6 +37,7 @@ impl Member {
             program,
             logs,
             remote: None,
+            builds: None,
         }
     }
 

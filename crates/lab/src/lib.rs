@@ -17,7 +17,7 @@ mod talk;
 
 pub use bound::network_bound;
 pub use connect::{Claims, Controller};
-pub use file::{FileError, HostEntry, LabFile, Roles, Way};
+pub use file::{BuildAt, FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};

@@ -13,6 +13,7 @@ mod plan;
 mod read;
 mod service;
 mod suite;
+pub mod target;
 mod toolchain;
 
 pub use catalogue::Catalogue;

@@ -31,6 +31,17 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
+    /// What was built here goes to the host of the services.
+    Sends {
+        /// Of this service.
+        service: ServiceId,
+        /// To this host.
+        host: String,
+        /// Bytes that were sent.
+        bytes: u64,
+        /// Bytes of it all.
+        of: u64,
+    },
     /// A trial begins.
     Begins {
         /// Its number, from 1.
@@ -99,10 +110,22 @@ pub enum Progress {
 impl Progress {
     /// A line for the user, where something else has to end before this can go on.
     pub fn waits(&self) -> Option<String> {
-        let Self::AwaitsBuild { service, by } = self else {
-            return None;
-        };
-        let who = by.map_or_else(|| "another prony".to_owned(), |pid| format!("process {pid}"));
-        Some(format!("waiting: {who} builds {service}; Ctrl-C ends the wait"))
+        match self {
+            Self::AwaitsBuild { service, by } => {
+                let who = by.map_or_else(|| "another prony".to_owned(), |pid| format!("process {pid}"));
+                Some(format!("waiting: {who} builds {service}; Ctrl-C ends the wait"))
+            }
+            Self::Sends {
+                service,
+                host,
+                bytes,
+                of,
+            } => Some(format!(
+                "{host}: bringing {service} there ({} of {} MiB)",
+                bytes >> 20,
+                of.div_ceil(1 << 20)
+            )),
+            _ => None,
+        }
     }
 }

@@ -125,6 +125,11 @@ fn seen(
     let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
     with_service(&workbench.bench(), &request, |ready, process| {
         let target = &ready[0].target;
+        if target.tls.is_some() {
+            let text =
+                "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
+            return Err(Failure::new(Stage::Check, text));
+        }
         look((&target.host, target.port), process, uses)
             .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
     })

@@ -8,10 +8,11 @@ use crate::protocol::{
     Call, End, Failure, Head, PrepareError, Protocol as _, ProtocolError, ReplySink, Token,
 };
 use crate::reach::peers;
-use crate::tls::{TlsConfig, TlsLayer};
+use crate::tls::TlsLayer;
 use crate::transport::Peer;
 use crate::worker::percent_decoded;
 use prony_load::{Protocol, Request, Target};
+use prony_tls::TlsConfig;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;

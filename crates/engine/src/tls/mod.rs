@@ -4,104 +4,22 @@
 //! service allows it, as a returning client does. rustls keeps each record in memory of its own: with TLS there are
 //! allocations per record, the only ones of a running load.
 
-mod trust;
-
 use crate::layer::{Layer, LayerError};
-use prony_load::{Protocol, Tls, TlsVersion};
-use rustls::client::{Resumption, UnbufferedClientConnection};
-use rustls::pki_types::ServerName;
+use prony_tls::{TlsConfig, TlsError, Wanted, explain};
+use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
-use rustls::{CertificateError, ClientConfig, RootCertStore};
 use std::sync::Arc;
-use trust::Trust;
-
-/// Services whose sessions are remembered. A job has one; rustls keeps up to eight tickets for it.
-const REMEMBERED_SERVICES: usize = 8;
 
 /// Bytes that sealing adds to a record at most (RFC 8446, section 5.2: header, type, tag; TLS 1.2: header, nonce, tag).
 const RECORD_OVERHEAD: usize = 40;
 const LARGEST_RECORD: usize = 16_384;
-
-/// How the connections of a job speak TLS.
-#[derive(Debug, Clone)]
-pub struct TlsConfig {
-    client: Arc<ClientConfig>,
-    server_name: ServerName<'static>,
-    /// The protocol that the service must agree on; `None`: silence is agreement.
-    required: Option<&'static [u8]>,
-}
-
-impl TlsConfig {
-    /// Trusts the certificates that the job brings, else the machine's own (`SSL_CERT_FILE` names others), unless any
-    /// certificate is fine.
-    pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, LayerError> {
-        let trust = match &tls.cacert {
-            _ if tls.insecure => Trust::Any,
-            Some(pem) => Trust::Given(trust::certificates_of(pem, "--cacert")?),
-            None => Trust::Roots(trust::native_roots()?),
-        };
-        Self::with_trust(tls, protocol, trust)
-    }
-
-    /// Trusts these certificates alone, unless any certificate is fine.
-    pub fn with_roots(tls: &Tls, protocol: Protocol, roots: RootCertStore) -> Result<Self, LayerError> {
-        let trust = if tls.insecure {
-            Trust::Any
-        } else {
-            Trust::Roots(roots)
-        };
-        Self::with_trust(tls, protocol, trust)
-    }
-
-    fn with_trust(tls: &Tls, protocol: Protocol, trust: Trust) -> Result<Self, LayerError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let server_name = ServerName::try_from(tls.server_name.clone())
-            .map_err(|_| LayerError(format!("`{}` is no name of a server", tls.server_name)))?;
-        let versions = match tls.choices.version {
-            None => rustls::DEFAULT_VERSIONS,
-            Some(TlsVersion::V1_2) => &[&rustls::version::TLS12],
-            Some(TlsVersion::V1_3) => &[&rustls::version::TLS13],
-        };
-        let trusting = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(versions)
-            .map_err(|error| LayerError(error.to_string()))?
-            .dangerous()
-            .with_custom_certificate_verifier(trust.verifier(provider)?);
-        let mut client = match &tls.choices.identity {
-            None => trusting.with_no_client_auth(),
-            Some(identity) => {
-                let (chain, key) = trust::identity_of(identity)?;
-                trusting.with_client_auth_cert(chain, key).map_err(|error| {
-                    LayerError(format!(
-                        "the files of --cert and --key do not fit together: {error}"
-                    ))
-                })?
-            }
-        };
-        client.resumption = if tls.choices.whole_handshakes {
-            Resumption::disabled()
-        } else {
-            Resumption::in_memory_sessions(REMEMBERED_SERVICES)
-        };
-        let (offered, required) = match protocol {
-            Protocol::Http1 => (&b"http/1.1"[..], None),
-            Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
-        };
-        client.alpn_protocols = vec![offered.to_vec()];
-        Ok(Self {
-            client: Arc::new(client),
-            server_name,
-            required,
-        })
-    }
-}
 
 /// TLS on one connection.
 pub struct TlsLayer {
     connection: UnbufferedClientConnection,
     /// Bytes from the peer that are no whole record yet.
     incoming: Vec<u8>,
-    required: Option<&'static [u8]>,
+    wanted: Wanted,
     is_established: bool,
     peer_closed: bool,
 }
@@ -112,12 +30,12 @@ impl Layer for TlsLayer {
 
     fn new(config: &TlsConfig) -> Result<Self, LayerError> {
         let connection =
-            UnbufferedClientConnection::new(Arc::clone(&config.client), config.server_name.clone())
+            UnbufferedClientConnection::new(Arc::clone(config.client()), config.server_name().clone())
                 .map_err(|error| explain(&error))?;
         Ok(Self {
             connection,
             incoming: Vec::new(),
-            required: config.required,
+            wanted: config.wanted(),
             is_established: false,
             peer_closed: false,
         })
@@ -165,7 +83,7 @@ impl Layer for TlsLayer {
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
                 Ok(ConnectionState::PeerClosed) => self.peer_closed = true,
                 Ok(_) => return Err(LayerError("the TLS connection takes no data any more".into())),
-                Err(error) => return Err(explain(&error)),
+                Err(error) => return Err(explain(&error).into()),
             }
         }
     }
@@ -213,19 +131,10 @@ impl TlsLayer {
         }
         self.incoming.drain(..begin);
         if !self.is_established && !self.connection.is_handshaking() {
-            self.check_protocol()?;
+            self.wanted.agrees(self.connection.alpn_protocol())?;
             self.is_established = true;
         }
         Ok(())
-    }
-
-    fn check_protocol(&self) -> Result<(), LayerError> {
-        match (self.required, self.connection.alpn_protocol()) {
-            (Some(required), agreed) if agreed != Some(required) => Err(LayerError(
-                "the service does not offer HTTP/2 in its TLS handshake (ALPN `h2`): use HTTP/1.1".into(),
-            )),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -275,16 +184,10 @@ fn encode(
     })
 }
 
-fn explain(error: &rustls::Error) -> LayerError {
-    let hint = match error {
-        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            ": trust its issuer with --cacert FILE or through SSL_CERT_FILE, or accept any certificate with --insecure"
-        }
-        rustls::Error::InvalidCertificate(_) => ": accept any certificate with --insecure",
-        rustls::Error::InvalidMessage(_) => ": does the service speak TLS on this port?",
-        _ => "",
-    };
-    LayerError(format!("TLS: {error}{hint}"))
+impl From<TlsError> for LayerError {
+    fn from(error: TlsError) -> Self {
+        Self(error.0)
+    }
 }
 
 #[cfg(test)]

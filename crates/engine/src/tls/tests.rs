@@ -1,10 +1,10 @@
 //! Both ends in memory: our layer against a rustls server, in pieces of every size.
 
 use super::*;
-use prony_load::TlsChoices;
+use prony_load::{Protocol, Tls, TlsChoices, TlsVersion};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
 use std::io::{Read as _, Write as _};
 
 struct Identity {

@@ -2,10 +2,12 @@
 
 mod protocol;
 mod reached;
+mod trust;
 mod workers;
 
 use self::protocol::WrittenProtocol;
 use self::reached::{WrittenPid, WrittenReached};
+use self::trust::WrittenTrust;
 use crate::PlanError;
 use crate::read::Source;
 use crate::toolchain::Requirement;
@@ -110,6 +112,10 @@ impl Written {
             url: self.url.clone(),
             pid: self.pid.clone(),
             cgroup: self.cgroup.clone(),
+            trust: WrittenTrust {
+                cacert: self.cacert.clone(),
+                insecure: self.insecure.clone(),
+            },
         }
     }
 }
@@ -140,6 +146,8 @@ struct Written {
     url: Option<Spanned<String>>,
     pid: Option<Spanned<WrittenPid>>,
     cgroup: Option<Spanned<PathBuf>>,
+    cacert: Option<Spanned<PathBuf>>,
+    insecure: Option<Spanned<bool>>,
     env: Option<BTreeMap<String, String>>,
     start_timeout: Option<WrittenDuration>,
     copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,

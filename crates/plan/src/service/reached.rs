@@ -1,11 +1,13 @@
 //! How prony comes to a service that answers: it runs a command, or a container image, or the service runs already.
 
+use super::trust::WrittenTrust;
 use crate::PlanError;
 use crate::read::Source;
+use crate::target;
+use prony_load::Target;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
-use url::Url;
 
 /// How a service comes to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +32,8 @@ pub struct Image {
 /// A service that runs already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct There {
-    /// Its host: a name or an address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
+    /// Where it listens, and how TLS is spoken there.
+    pub target: Box<Target>,
     /// Where its resources are read; `None`: they are not known.
     pub counted: Option<Counted>,
 }
@@ -68,7 +68,7 @@ impl Reached {
 }
 
 /// The keys, as written in a variant or above the variants.
-#[derive(Deserialize, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct WrittenReached {
     pub(super) run: Option<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
@@ -76,6 +76,7 @@ pub(super) struct WrittenReached {
     pub(super) url: Option<Spanned<String>>,
     pub(super) pid: Option<Spanned<WrittenPid>>,
     pub(super) cgroup: Option<Spanned<PathBuf>>,
+    pub(super) trust: WrittenTrust,
 }
 
 #[derive(Deserialize, Clone)]
@@ -97,6 +98,9 @@ impl WrittenReached {
             (None, Some(path)) => Some((path.span(), Counted::Cgroup(path.into_inner()))),
             (None, None) => None,
         };
+        if self.url.is_none() {
+            self.trust.nobody(source)?;
+        }
         let contained = (self.image.as_ref().map(|image| (image.span(), "image"))).or_else(|| {
             let file = self.containerfile.as_ref();
             file.map(|file| (file.span(), "containerfile"))
@@ -126,7 +130,9 @@ impl WrittenReached {
                 image(source, self.image, self.containerfile, folder).map(|image| Some(Reached::Image(image)))
             }
             (None, Some(url), None, counted) => {
-                there(source, &url, counted.map(|(_, counted)| counted)).map(Some)
+                let target = Box::new(there(source, &url, (self.trust, folder))?);
+                let counted = counted.map(|(_, counted)| counted);
+                Ok(Some(Reached::There(There { target, counted })))
             }
             (run, None, None, None) => Ok(run.map(|run| Reached::Run(run.into_inner()))),
         }
@@ -175,26 +181,18 @@ impl From<WrittenPid> for Counted {
     }
 }
 
-fn there(source: &Source, written: &Spanned<String>, counted: Option<Counted>) -> Result<Reached, PlanError> {
+fn there(
+    source: &Source,
+    written: &Spanned<String>,
+    (trust, folder): (WrittenTrust, &Path),
+) -> Result<Target, PlanError> {
     let text = written.get_ref();
-    let refused = |why: &str| Err(source.invalid(written.span(), format!("`url` is `{text}`: {why}")));
-    let Ok(url) = Url::parse(text) else {
-        return refused("give it as `http://HOST:PORT`");
-    };
-    if url.scheme() != "http" {
-        return refused(
-            "services are checked without TLS: give the port that speaks plain HTTP, or load it with `prony load`",
-        );
+    let refused = |why: &str| source.invalid(written.span(), format!("`url` is `{text}`: {why}"));
+    let (mut target, path) = target::parse(text, false)
+        .map_err(|error| source.invalid(written.span(), format!("`url`: {error}")))?;
+    if path != "/" {
+        return Err(refused("give the host alone: a contract says the paths"));
     }
-    if url.path() != "/" || url.query().is_some() {
-        return refused("give the host alone: a contract says the paths");
-    }
-    match (url.host_str(), url.port_or_known_default()) {
-        (Some(host), Some(port)) => Ok(Reached::There(There {
-            host: host.to_owned(),
-            port,
-            counted,
-        })),
-        _ => refused("it names no host"),
-    }
+    trust.given_to(&mut target, source, folder)?;
+    Ok(target)
 }

@@ -3,6 +3,7 @@
 mod cache;
 mod copy;
 mod digest;
+mod here;
 mod image;
 mod queue;
 mod room;
@@ -16,7 +17,7 @@ use prony_lab::{Lab, Member, Reached};
 use prony_measurement::{Exclusion, ServiceId, Stage};
 use prony_plan::{Service, Toolchain};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ use there::There;
 
 pub use cache::InUse;
 pub use image::lacks_image;
-pub use room::{builds_at_once, room_for};
+pub use room::{Folders, builds_at_once, room_for};
 pub use there::BuildEvent;
 pub use toolchain::{Found, probe, system};
 
@@ -36,6 +37,8 @@ pub struct Builder<'a> {
     host: &'a dyn Host,
     /// The host of the services, where that is not this machine.
     there: Option<(&'a Member, &'a Reached)>,
+    /// Whether this machine builds for it.
+    sends: bool,
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
     cancel: &'a Cancel,
@@ -48,19 +51,6 @@ pub struct Builder<'a> {
 struct Repetition {
     number: u32,
     fresh: bool,
-}
-
-/// Where a checkout has what a build needs.
-#[derive(Debug, Clone)]
-pub struct Folders {
-    /// `services/`.
-    pub services: PathBuf,
-    /// `.prony/build/`.
-    pub builds: PathBuf,
-    /// `.prony/cache/`.
-    pub cache: PathBuf,
-    /// `.prony/log/`.
-    pub logs: PathBuf,
 }
 
 /// A built service.
@@ -92,19 +82,6 @@ const MARK: &str = ".prony-built";
 /// Lines of the log that are kept with a failure.
 const LOG_LINES: usize = 30;
 
-impl Folders {
-    /// Those of the checkout at `root`, with its state in `state` (`.prony`).
-    pub fn of(root: &Path, state: &Path) -> Self {
-        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        Self {
-            services: absolute(root.join("services")),
-            builds: absolute(state.join("build")),
-            cache: absolute(state.join("cache")),
-            logs: absolute(state.join("log")),
-        }
-    }
-}
-
 impl<'a> Builder<'a> {
     /// A builder of services that run where the lab says.
     pub fn new(
@@ -115,7 +92,8 @@ impl<'a> Builder<'a> {
     ) -> Self {
         let member = lab.service();
         Self {
-            host: &*member.host,
+            host: member.builds.as_deref().unwrap_or(&*member.host),
+            sends: member.builds.is_some(),
             there: member.remote.as_deref().map(|remote| (member, remote)),
             toolchains,
             folders,
@@ -142,12 +120,17 @@ impl<'a> Builder<'a> {
 
     /// The same; says when it waits for somebody else who builds it.
     pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
-        if let Some(there) = self.there() {
-            let mut built = there.build_all(&[service], &|_| {});
+        if self.there.is_some() {
+            let mut built = self.build_all(&[service], 1, &|_| {});
             return built
                 .remove(&id_of(service))
                 .expect("invariant: each has its result");
         }
+        self.build_here(service, watch)
+    }
+
+    /// Builds it on this machine.
+    fn build_here(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
         let began = Instant::now();
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
@@ -207,13 +190,16 @@ impl<'a> Builder<'a> {
 
     /// The same of several services, where they would be built. It fails where that is another host that does not tell.
     pub fn digests(&self, services: &[&Service]) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
-        if let Some(there) = self.there() {
-            return there.digests(services);
-        }
-        let each = services
-            .iter()
-            .map(|service| (id_of(service), self.digest(service)));
-        Ok(each.collect())
+        let (away, ours) = self.divided(services);
+        let mut digests = match self.there() {
+            Some(there) if !away.is_empty() => there.digests(&away)?,
+            _ => BTreeMap::new(),
+        };
+        digests.extend(
+            ours.into_iter()
+                .map(|service| (id_of(service), self.digest(service))),
+        );
+        Ok(digests)
     }
 
     /// Builds several, `at_once` at a time. Variants that build the same share one build.
@@ -223,9 +209,32 @@ impl<'a> Builder<'a> {
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
     ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
-        if let Some(there) = self.there() {
-            return there.build_all(services, watch);
-        }
+        let (away, ours) = self.divided(services);
+        let mut results = match self.there() {
+            Some(there) if !away.is_empty() => there.build_all(&away, watch),
+            _ => BTreeMap::new(),
+        };
+        results.extend(match self.there() {
+            Some(there) if !ours.is_empty() => here::build_all(self, there, (&ours, at_once), watch),
+            _ => self.build_all_here(&ours, at_once, watch),
+        });
+        results
+    }
+
+    /// Services that are built on another host, and those that this machine builds. Images are built where they run, since
+    /// they stay with the engine that built them.
+    fn divided<'s>(&self, services: &[&'s Service]) -> (Vec<&'s Service>, Vec<&'s Service>) {
+        services
+            .iter()
+            .partition(|service| self.there.is_some() && (!self.sends || service.reached.image().is_some()))
+    }
+
+    fn build_all_here(
+        &self,
+        services: &[&Service],
+        at_once: usize,
+        watch: &(dyn Fn(Progress) + Sync),
+    ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
         let queue = Mutex::new(Queue::of(
             services.iter().map(|&service| (toolchain_of(service), service)),
         ));
@@ -238,7 +247,7 @@ impl<'a> Builder<'a> {
                         let Some((toolchain, service)) = taken else { break };
                         let id = id_of(service);
                         watch(Progress::Building(id.clone()));
-                        let result = self.build_watched(service, &|progress| watch(progress));
+                        let result = self.build_here(service, &|progress| watch(progress));
                         watch(match &result {
                             Ok(built) => Progress::Built {
                                 service: id.clone(),

@@ -1,10 +1,10 @@
 //! Room on the disk: what the builds of a run and the run itself take, roughly, asked before anything begins.
 
-use super::{Folders, MARK};
+use super::MARK;
 use prony_host::free_bytes;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of records, logs and reports of a run.
 const RUN: u64 = 100 << 20;
@@ -14,6 +14,32 @@ const BUILD: u64 = 150 << 20;
 
 /// Bytes of memory that a build may take: compilers of Rust, Scala and .NET come near it.
 const MEMORY: u64 = 2 << 30;
+
+/// Where a checkout has what a build needs.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    /// `services/`.
+    pub services: PathBuf,
+    /// `.prony/build/`.
+    pub builds: PathBuf,
+    /// `.prony/cache/`.
+    pub cache: PathBuf,
+    /// `.prony/log/`.
+    pub logs: PathBuf,
+}
+
+impl Folders {
+    /// Those of the checkout at `root`, with its state in `state` (`.prony`).
+    pub fn of(root: &Path, state: &Path) -> Self {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        Self {
+            services: absolute(root.join("services")),
+            builds: absolute(state.join("build")),
+            cache: absolute(state.join("cache")),
+            logs: absolute(state.join("log")),
+        }
+    }
+}
 
 /// How many builds may run side by side on the CPUs of this process and within the memory that is free.
 pub fn builds_at_once(free_memory: Option<u64>) -> usize {

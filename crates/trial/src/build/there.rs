@@ -199,7 +199,7 @@ fn failed(error: &HostError) -> Failure {
 }
 
 /// A folder for a project of this machine on another one.
-fn name_of(root: &Path) -> String {
+pub(super) fn name_of(root: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(root.as_os_str().as_encoded_bytes());
     hash.update(hostname().unwrap_or_default());

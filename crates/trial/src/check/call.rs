@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::report::Failure;
+use super::stream::Endpoint;
 use prony_contract::{Exchange, SingleCall};
 use prony_load::{Protocol, Target};
 use std::time::{Duration, Instant};
@@ -25,9 +26,9 @@ pub struct CallReply {
 
 /// Sends one request on a connection of its own. The error says why there is no reply.
 pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<CallReply, String> {
-    let (target, exchange) = (target.clone(), single.exchange.clone());
+    let (endpoint, exchange) = (Endpoint::new(target, protocol), single.exchange.clone());
     let started = Instant::now();
-    let answer = super::block_on(async move { Client::single(&target, protocol, &exchange).await });
+    let answer = super::block_on(async move { Client::single(endpoint, protocol, &exchange).await });
     let answer = answer.map_err(|fault| fault.to_string())?;
     let took = started.elapsed();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -2,11 +2,12 @@
 
 use super::exchange::{Answer, Fault, judge};
 use super::report::Failure;
+use super::stream::Endpoint;
 use super::tally::Tally;
 use super::traits::Traits;
 use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2};
 use prony_contract::{Case, Delivery, Exchange};
-use prony_load::{Protocol, Target};
+use prony_load::Protocol;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -17,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Sends the exchanges of one case.
 #[derive(Clone)]
 pub(super) struct Client {
-    target: Target,
+    endpoint: Endpoint,
     protocol: Protocol,
     /// A request without a complete reply after this long has failed.
     patience: Duration,
@@ -56,9 +57,9 @@ enum Line {
 
 impl Client {
     /// A client for one case.
-    pub(super) fn of(target: &Target, protocol: Protocol, case: &Case) -> Self {
+    pub(super) fn of(endpoint: &Endpoint, protocol: Protocol, case: &Case) -> Self {
         Self {
-            target: target.clone(),
+            endpoint: endpoint.clone(),
             protocol,
             patience: if case.thorough {
                 THOROUGH_PATIENCE
@@ -70,12 +71,12 @@ impl Client {
 
     /// One request on a connection of its own.
     pub(super) async fn single(
-        target: &Target,
+        endpoint: Endpoint,
         protocol: Protocol,
         exchange: &Exchange,
     ) -> Result<Answer, Fault> {
         let client = Self {
-            target: target.clone(),
+            endpoint,
             protocol,
             patience: THOROUGH_PATIENCE,
         };
@@ -207,7 +208,7 @@ impl Client {
                     Delivery::Chunked(size) => Some(size),
                     _ => None,
                 };
-                let request = http1::serialise(exchange, &self.target.authority, chunk);
+                let request = http1::serialise(exchange, self.endpoint.authority(), chunk);
                 match delivery {
                     Delivery::SingleBytes => connection.send_single_bytes(&request).await?,
                     _ => connection.send(&request).await?,
@@ -221,9 +222,9 @@ impl Client {
 
     async fn open(&self) -> Result<Line, Fault> {
         Ok(match self.protocol {
-            Protocol::Http1 => Line::Http1(http1::Connection::open(&self.target).await?),
-            Protocol::Http2 => Line::Http2(http2::Connection::open(&self.target, false).await?),
-            Protocol::Grpc => Line::Http2(http2::Connection::open(&self.target, true).await?),
+            Protocol::Http1 => Line::Http1(http1::Connection::open(&self.endpoint).await?),
+            Protocol::Http2 => Line::Http2(http2::Connection::open(&self.endpoint, false).await?),
+            Protocol::Grpc => Line::Http2(http2::Connection::open(&self.endpoint, true).await?),
         })
     }
 
@@ -251,11 +252,11 @@ impl Client {
     ) -> Result<(), (usize, Fault)> {
         let requests: Vec<u8> = packet
             .iter()
-            .flat_map(|exchange| http1::serialise(exchange, &self.target.authority, None))
+            .flat_map(|exchange| http1::serialise(exchange, self.endpoint.authority(), None))
             .collect();
         if line.is_none() {
             *line = Some(
-                http1::Connection::open(&self.target)
+                http1::Connection::open(&self.endpoint)
                     .await
                     .map_err(|fault| (0, fault))?,
             );

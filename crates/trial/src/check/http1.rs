@@ -1,10 +1,9 @@
-//! HTTP/1.1 over a plain socket, strict in reading and free in writing.
+//! HTTP/1.1 over a connection, strict in reading and free in writing.
 
 use super::exchange::{Answer, Fault, body, bytes};
+use super::stream::{Endpoint, Stream};
 use prony_contract::Exchange;
-use prony_load::Target;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 /// Headers of a reply, at most.
 const HEADERS: usize = 200;
@@ -12,20 +11,15 @@ const HEADERS: usize = 200;
 const LARGEST: usize = 64 << 20;
 
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     /// Received and not yet used.
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    pub(super) async fn open(target: &Target) -> Result<Self, Fault> {
-        let unreachable = |error: std::io::Error| Fault::Unreachable(error.to_string());
-        let stream = TcpStream::connect((target.host.as_str(), target.port))
-            .await
-            .map_err(unreachable)?;
-        stream.set_nodelay(true).map_err(unreachable)?;
+    pub(super) async fn open(endpoint: &Endpoint) -> Result<Self, Fault> {
         Ok(Self {
-            stream,
+            stream: endpoint.connect().await?,
             buffer: Vec::new(),
         })
     }
@@ -37,13 +31,19 @@ impl Connection {
 
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
         // A service that closes while it is sent to may have said why: reading tells.
-        let _ = self.stream.write_all(request).await;
+        let _ = self.write(request).await;
         Ok(())
+    }
+
+    /// TLS may keep the end of what was written until it is flushed.
+    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
     }
 
     pub(super) async fn send_single_bytes(&mut self, request: &[u8]) -> Result<(), Fault> {
         for byte in request {
-            if self.stream.write_all(std::slice::from_ref(byte)).await.is_err() {
+            if self.write(std::slice::from_ref(byte)).await.is_err() {
                 break;
             }
             // The service gets its turn to read the byte alone.
@@ -60,7 +60,8 @@ impl Connection {
             if (100..200).contains(&answer.status) {
                 continue;
             }
-            return self.body(answer, framing).await;
+            let answer = self.body(answer, framing).await?;
+            return self.stream.heeded(answer);
         }
     }
 
@@ -79,7 +80,8 @@ impl Connection {
     async fn head(&mut self, method: &str) -> Result<(Answer, Framing), Fault> {
         loop {
             if !self.buffer.is_empty()
-                && let Some((length, answer)) = parse_head(&self.buffer)?
+                && let Some((length, answer)) =
+                    parse_head(&self.buffer).map_err(|fault| self.stream.heard().explain(fault))?
             {
                 self.buffer.drain(..length);
                 let framing = Framing::of(&answer, method)?;

@@ -1,11 +1,10 @@
-//! HTTP/2 by prior knowledge, and gRPC on it.
+//! HTTP/2, by prior knowledge or through TLS, and gRPC on it.
 
 use super::exchange::{Answer, Fault, body, bytes};
+use super::stream::{Endpoint, Heard};
 use ::bytes::Bytes;
 use h2::client::SendRequest;
 use prony_contract::Exchange;
-use prony_load::Target;
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 /// Bytes before a message of gRPC: whether it is compressed, and its length.
@@ -14,7 +13,8 @@ const PREFIX: usize = 5;
 pub(super) struct Connection {
     requests: SendRequest<Bytes>,
     driver: JoinHandle<()>,
-    authority: String,
+    endpoint: Endpoint,
+    heard: Heard,
     grpc: bool,
 }
 
@@ -25,14 +25,9 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(super) async fn open(target: &Target, grpc: bool) -> Result<Self, Fault> {
-        let unreachable = |error: String| Fault::Unreachable(error);
-        let stream = TcpStream::connect((target.host.as_str(), target.port))
-            .await
-            .map_err(|error| unreachable(error.to_string()))?;
-        stream
-            .set_nodelay(true)
-            .map_err(|error| unreachable(error.to_string()))?;
+    pub(super) async fn open(endpoint: &Endpoint, grpc: bool) -> Result<Self, Fault> {
+        let stream = endpoint.connect().await?;
+        let heard = stream.heard();
         let (requests, connection) = h2::client::handshake(stream)
             .await
             .map_err(|error| Fault::malformed(format!("no HTTP/2: {error}")))?;
@@ -43,13 +38,15 @@ impl Connection {
         Ok(Self {
             requests,
             driver,
-            authority: target.authority.clone(),
+            endpoint: endpoint.clone(),
+            heard,
             grpc,
         })
     }
 
     pub(super) async fn exchange(&mut self, exchange: &Exchange) -> Result<Answer, Fault> {
-        let failed = |error: h2::Error| Fault::malformed(format!("HTTP/2: {error}"));
+        let first = self.heard.clone();
+        let failed = |error: h2::Error| first.explain(Fault::malformed(format!("HTTP/2: {error}")));
         let mut message = body(exchange);
         if self.grpc {
             message = message.map(|message| prefixed(&message));
@@ -88,8 +85,8 @@ impl Connection {
         let wrong = |error: http::Error| Fault::malformed(format!("the request cannot be sent: {error}"));
         let path = String::from_utf8_lossy(&bytes(&exchange.request.path)).into_owned();
         let uri = http::Uri::builder()
-            .scheme("http")
-            .authority(self.authority.as_str())
+            .scheme(self.endpoint.scheme())
+            .authority(self.endpoint.authority())
             .path_and_query(path)
             .build()
             .map_err(wrong)?;

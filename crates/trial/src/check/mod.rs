@@ -11,6 +11,7 @@ mod http1;
 mod http2;
 mod report;
 mod runner;
+mod stream;
 mod tally;
 mod traits;
 
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant};
 pub struct CheckRequest<'a> {
     /// The contract.
     pub contract: &'a Contract,
-    /// Where the service listens; plain, without TLS.
+    /// Where the service listens, and whether it speaks TLS.
     pub target: &'a Target,
     /// What is spoken.
     pub protocol: Protocol,

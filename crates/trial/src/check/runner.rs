@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::report::CaseReport;
+use super::stream::Endpoint;
 use super::tally::Tally;
 use super::traits::Traits;
 use prony_contract::Case;
@@ -23,12 +24,14 @@ pub(super) async fn run(
     protocol: Protocol,
     cases: Vec<Case>,
 ) -> (Vec<CaseReport>, Vec<Warning>) {
+    // Connections of one endpoint share what is remembered of TLS.
+    let endpoint = Endpoint::new(target, protocol);
     let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
     let mut reports: Vec<Option<Tally>> = cases.iter().map(|_| None).collect();
     let mut side_by_side = JoinSet::new();
     for (index, case) in cases.iter().enumerate().filter(|(_, case)| !case.alone) {
         let (case, places) = (case.clone(), Arc::clone(&places));
-        let client = Client::of(target, protocol, &case);
+        let client = Client::of(&endpoint, protocol, &case);
         side_by_side.spawn(async move {
             let _place = places.acquire_owned().await;
             (index, client.case(case).await)
@@ -39,7 +42,7 @@ pub(super) async fn run(
         reports[index] = Some(tally);
     }
     for (index, case) in cases.iter().enumerate().filter(|(_, case)| case.alone) {
-        reports[index] = Some(alone(target, protocol, case).await);
+        reports[index] = Some(alone(&endpoint, protocol, case).await);
     }
     let mut seen = Traits::default();
     let mut done = Vec::new();
@@ -59,10 +62,10 @@ pub(super) async fn run(
 }
 
 /// What disturbs others happens at a time of its own, which a machine that stumbles can miss: it is tried again.
-async fn alone(target: &Target, protocol: Protocol, case: &Case) -> Tally {
+async fn alone(endpoint: &Endpoint, protocol: Protocol, case: &Case) -> Tally {
     let mut tries = 1;
     loop {
-        let tally = Client::of(target, protocol, case).case(case.clone()).await;
+        let tally = Client::of(endpoint, protocol, case).case(case.clone()).await;
         if tally.failed == 0 || tries == TRIES {
             return tally;
         }

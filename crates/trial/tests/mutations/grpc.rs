@@ -70,8 +70,8 @@ fn right(method: &str, request: &Value) -> Reply {
     }
 }
 
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -101,6 +101,11 @@ impl Server {
             thread: Some(thread),
         }
     }
+}
+
+/// The server that is right.
+pub(crate) fn right_twin() -> Server {
+    Server::start(Arc::new(|_, _, _| {}))
 }
 
 impl Drop for Server {
@@ -307,7 +312,7 @@ fn wrong_frames() -> Vec<Wrong> {
 #[test]
 fn every_wrong_person_over_grpc_is_rejected() {
     let contract = contract("person");
-    let twin = Server::start(Arc::new(|_, _, _| {}));
+    let twin = right_twin();
     assert_eq!(
         told(&checked(&contract, twin.address, Protocol::Grpc)),
         "",

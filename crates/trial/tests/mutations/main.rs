@@ -1,6 +1,8 @@
 //! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
 //! right must pass.
 
+#[path = "../../../cli/tests/common/tls.rs"]
+mod front;
 mod grpc;
 mod hello;
 mod person;
@@ -8,6 +10,7 @@ mod relay;
 mod right;
 mod sequence;
 mod snoop;
+mod tls;
 mod toy;
 
 use prony_contract::Contract;
@@ -75,10 +78,14 @@ pub(crate) fn target(address: SocketAddr) -> Target {
 
 /// Checks what listens at an address, before and after a load that does not take place here.
 pub(crate) fn checked(contract: &Contract, address: SocketAddr, protocol: Protocol) -> Vec<CheckReport> {
-    let target = target(address);
+    checked_at(contract, &target(address), protocol)
+}
+
+/// The same of what listens at a target.
+pub(crate) fn checked_at(contract: &Contract, target: &Target, protocol: Protocol) -> Vec<CheckReport> {
     let request = CheckRequest {
         contract,
-        target: &target,
+        target,
         protocol,
         seed: 11,
         thorough: false,

@@ -3,7 +3,7 @@
 mod reference;
 
 use crate::commands::check::contract_named;
-use crate::commands::load::target;
+use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shown::duration;
@@ -37,12 +37,14 @@ pub(crate) struct Args {
     /// Speak gRPC
     #[arg(long, conflicts_with = "http2")]
     grpc: bool,
-    /// Speak HTTP/2 by prior knowledge
+    /// Speak HTTP/2: by prior knowledge, over TLS as the handshake agrees (ALPN)
     #[arg(long)]
     http2: bool,
     /// Where the service is; goes before --host and --port
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// Address that the service listens on; one that stands for all of the machine's is called on the loopback
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
     host: String,
@@ -96,14 +98,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// The service that runs already, where one is named.
 fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let Some(url) = &args.url else {
+        args.trust.without_url("--url")?;
         return Ok(args.port.map(|port| target_of(reached(&args.host), port)));
     };
-    let (target, path) = target::parse(url, false).map_err(bad_input)?;
-    if target.tls.is_some() {
-        return Err(bad_input(anyhow!(
-            "`{url}`: a call speaks plain http: give an http:// URL"
-        )));
-    }
+    let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
             "`{url}`: the contract gives the path: leave `{path}` out"

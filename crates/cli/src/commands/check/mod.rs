@@ -3,7 +3,7 @@
 mod view;
 
 use crate::checkout::{Checkout, LabArgs, StoreArgs};
-use crate::commands::load::target;
+use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::{reporting, signals};
@@ -36,6 +36,8 @@ pub(crate) struct Args {
     /// Check a server that is already running; `prony backend` is what a relay needs behind it
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// What to speak [default: all that the service lists; http with `--url`]
     #[arg(long, value_enum, value_name = "PROTOCOL")]
     protocol: Option<Spoken>,
@@ -61,7 +63,7 @@ pub(crate) struct Args {
 enum Spoken {
     /// HTTP/1.1
     Http,
-    /// HTTP/2 by prior knowledge
+    /// HTTP/2: by prior knowledge, over TLS as the handshake agrees (ALPN)
     Http2,
     /// gRPC
     Grpc,
@@ -83,6 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (rows, store) = if let Some(url) = &args.url {
         (vec![running(args, url, seed)?], None)
     } else {
+        args.trust.without_url("--url")?;
         let (rows, store) = started(args, seed)?;
         (rows, Some(store))
     };
@@ -132,12 +135,7 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
 
 /// Checks a server that is already running.
 fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
-    let (target, path) = target::parse(url, false).map_err(bad_input)?;
-    if target.tls.is_some() {
-        return Err(bad_input(anyhow!(
-            "`{url}`: a check speaks plain http: give an http:// URL"
-        )));
-    }
+    let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
             "`{url}`: the contract gives the paths: leave `{path}` out"

@@ -1,11 +1,11 @@
 //! Requests as they are asked for: on the command line, by a line of curl, in a list, with values from a table.
 
 use super::args::{Args, RequestArgs};
-use super::target;
 use super::template::Places;
 use super::typed::{JobError, read, text};
 use prony_load::typed::table::Table;
 use prony_load::typed::{curl, table, urls};
+use prony_plan::target;
 use std::path::Path;
 
 /// One request, as it is asked for.

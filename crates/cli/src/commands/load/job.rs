@@ -4,7 +4,6 @@ use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, U
 use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
 use super::reach;
-use super::target;
 use super::template::Places;
 use super::typed::{JobError, header, read, text_or_file};
 use prony_contract::SequenceFile;
@@ -12,6 +11,7 @@ use prony_load::{
     Arrival, Body, BodyRule, Check, Expectation, Header, Job, Load, Operation, Order, Phases, Profile,
     Protocol, Request, Spacing, Step, Template, WarmUp, Workload,
 };
+use prony_plan::target;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -35,7 +35,7 @@ impl Shape {
 
     /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
     fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
-        let (mut target, path) = target::parse(&asked.url, args.tls.insecure || asked.insecure)?;
+        let (mut target, path) = target::parse(&asked.url, args.tls.trust.insecure || asked.insecure)?;
         target.reach = reach::reach(&target, &args.reach)?;
         reach::speak_tls(&mut target, &args.tls)?;
         let mut places = places(args)?;

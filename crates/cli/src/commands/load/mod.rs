@@ -11,14 +11,15 @@ mod interrupt;
 mod job;
 mod metrics;
 mod reach;
+mod running;
 mod stream;
-pub(crate) mod target;
 mod template;
 mod typed;
 mod view;
 
-pub(crate) use args::{Args, LoadArgs, RequestArgs};
+pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
 pub(crate) use job::Shape;
+pub(crate) use running::server;
 pub(crate) use typed::JobError;
 
 use crate::checkout::Checkout;

@@ -1,6 +1,6 @@
 //! From what was typed about connections and TLS to the job's target.
 
-use super::args::{ReachArgs, TlsArgs};
+use super::args::{ReachArgs, TlsArgs, TrustArgs};
 use super::typed::{JobError, read};
 use prony_load::{Identity, Reach, Target, WrittenDuration};
 
@@ -32,6 +32,21 @@ pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<Reach, JobError
     })
 }
 
+/// Adds whom to trust to a target that speaks TLS.
+pub(super) fn trust(target: &mut Target, args: &TrustArgs) -> Result<(), JobError> {
+    match target.tls.as_mut() {
+        Some(tls) => tls.cacert = args.cacert.as_deref().map(read).transpose()?,
+        None if args.cacert.is_some() => {
+            return Err(JobError::NoTls {
+                switch: "--cacert",
+                url: target.url.clone(),
+            });
+        }
+        None => {}
+    }
+    Ok(())
+}
+
 /// Adds what was typed about TLS to a target that speaks it.
 pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobError> {
     let Some(tls) = target.tls.as_mut() else {
@@ -46,10 +61,9 @@ pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobEr
     if let Some(name) = &args.sni {
         tls.server_name.clone_from(name);
     }
-    if tls.insecure && args.cacert.is_some() {
+    if tls.insecure && args.trust.cacert.is_some() {
         return Err(JobError::AnyAndOne);
     }
-    tls.cacert = args.cacert.as_deref().map(read).transpose()?;
     tls.choices.version = args.tls.map(Into::into);
     tls.choices.whole_handshakes = args.no_resumption;
     if let (Some(certificate), Some(key)) = (&args.cert, &args.key) {
@@ -58,5 +72,5 @@ pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobEr
             key: read(key)?,
         });
     }
-    Ok(())
+    trust(target, &args.trust)
 }

@@ -1,7 +1,7 @@
 //! `prony new contract NAME`: a draft from an API's description, from requests that somebody sent, or from a server that runs.
 
 use crate::checkout::Checkout;
-use crate::commands::load::target;
+use crate::commands::load;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
@@ -36,6 +36,8 @@ pub(crate) struct Args {
     /// Send each request twice to this server, and expect what it answered; alone, one GET of this URL
     #[arg(long, value_name = "URL")]
     record: Option<String>,
+    #[command(flatten)]
+    trust: load::TrustArgs,
     /// Send this header with every request
     #[arg(long, short = 'H', value_name = "NAME: VALUE")]
     header: Vec<String>,
@@ -49,13 +51,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     recording::is_free(&contracts, &args.name)?;
     let mut draft = draft(args)?;
     headers(args, &mut draft)?;
-    let told = match &args.record {
-        Some(url) => {
-            let target = server(args, url)?;
-            std::fs::create_dir_all(&contracts)?;
-            recording::record(&contracts, &args.name, &mut draft, &target)?
-        }
-        None => Vec::new(),
+    let told = if let Some(url) = &args.record {
+        let target = server(args, url)?;
+        std::fs::create_dir_all(&contracts)?;
+        recording::record(&contracts, &args.name, &mut draft, &target)?
+    } else {
+        args.trust.without_url("--record")?;
+        Vec::new()
     };
     let folder = recording::keep(&contracts, &args.name, &draft)?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&told).collect();
@@ -111,12 +113,7 @@ fn headers(args: &Args, draft: &mut Draft) -> anyhow::Result<()> {
 
 /// The server to record from; the requests say the paths, unless the URL is the only request.
 fn server(args: &Args, url: &str) -> anyhow::Result<Target> {
-    let (target, path) = target::parse(url, false).map_err(bad_input)?;
-    if target.tls.is_some() {
-        return Err(bad_input(anyhow!(
-            "`{url}`: a recording speaks plain http, as `prony check` does: give an http:// URL"
-        )));
-    }
+    let (target, path) = load::server(url, &args.trust)?;
     let has_source =
         args.openapi.is_some() || args.har.is_some() || args.postman.is_some() || !args.curl.is_empty();
     if has_source && path != "/" {

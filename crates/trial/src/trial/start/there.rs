@@ -1,6 +1,5 @@
 //! A service that runs already: it is asked and looked at, and nothing else.
 
-use super::super::job::target_of;
 use super::{Backend, Bench, SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
@@ -41,7 +40,7 @@ pub(super) fn attach(
     };
     Ok(Subject {
         service,
-        target: target_of(&there.host, there.port),
+        target: (*there.target).clone(),
         backend: None,
     })
 }

@@ -9,7 +9,7 @@ mod tls;
 pub(super) use reach::ReachArgs;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
-pub(super) use tls::TlsArgs;
+pub(crate) use tls::{TlsArgs, TrustArgs};
 
 use super::metrics::MetricsAddress;
 use crate::checkout::LabArgs;

@@ -4,16 +4,34 @@ use clap::ValueEnum;
 use prony_load::TlsVersion;
 use std::path::PathBuf;
 
+/// Whom a connection with TLS trusts: the same words for every command that takes a URL
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "cacert", help_heading = "TLS")]
+    pub(crate) insecure: bool,
+    /// Trust the certificates in this file, in PEM, instead of the machine's own: as authorities, or as the server's itself
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS")]
+    pub(crate) cacert: Option<PathBuf>,
+}
+
+impl TrustArgs {
+    /// The first switch that was typed.
+    pub(crate) fn typed(&self) -> Option<&'static str> {
+        match (&self.cacert, self.insecure) {
+            (Some(_), _) => Some("--cacert"),
+            (None, true) => Some("--insecure"),
+            (None, false) => None,
+        }
+    }
+}
+
 /// How TLS is spoken
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArgs {
-    /// Accept any certificate
-    #[arg(long, conflicts_with = "cacert")]
-    pub(crate) insecure: bool,
-    /// Trust the certificates in this file, in PEM, instead of the machine's own: as authorities, or as the server's itself
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) cacert: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
     /// The generator's own certificate, in PEM, for services that ask for one
     #[arg(long, value_name = "FILE", requires = "key", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
@@ -35,7 +53,7 @@ impl TlsArgs {
     /// The switches that mean nothing without TLS, of those that were typed.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         [
-            ("--cacert", self.cacert.is_some()),
+            ("--cacert", self.trust.cacert.is_some()),
             ("--cert", self.cert.is_some()),
             ("--sni", self.sni.is_some()),
             ("--tls", self.tls.is_some()),

@@ -1,6 +1,6 @@
 //! Whom a connection trusts, and who it says it is.
 
-use crate::layer::LayerError;
+use crate::TlsError;
 use prony_load::Identity;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -9,23 +9,26 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// How the file with certificates to trust is named.
+const CACERT: &str = "--cacert (or of `cacert` in a service.toml)";
 
 /// Whom a connection trusts.
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// Whoever answers.
     Any,
     /// Those whom one of these has signed.
-    Roots(RootCertStore),
+    Roots(Arc<RootCertStore>),
     /// One of these, and those whom one of these has signed.
     Given(Vec<CertificateDer<'static>>),
 }
 
 impl Trust {
-    pub(super) fn verifier(
+    pub(crate) fn verifier(
         self,
         provider: Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, LayerError> {
+    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         let (roots, given) = match self {
             Self::Any => return Ok(Arc::new(AnyCertificate(provider))),
             Self::Roots(roots) => (roots, Vec::new()),
@@ -33,17 +36,17 @@ impl Trust {
                 let mut roots = RootCertStore::empty();
                 for certificate in &given {
                     roots.add(certificate.clone()).map_err(|error| {
-                        LayerError(format!(
-                            "a certificate in the file of --cacert cannot be used: {error}"
+                        TlsError(format!(
+                            "a certificate in the file of {CACERT} cannot be used: {error}"
                         ))
                     })?;
                 }
-                (roots, given)
+                (Arc::new(roots), given)
             }
         };
-        let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        let signed = WebPkiServerVerifier::builder_with_provider(roots, provider)
             .build()
-            .map_err(|error| LayerError(error.to_string()))?;
+            .map_err(|error| TlsError(error.to_string()))?;
         Ok(if given.is_empty() {
             signed
         } else {
@@ -52,40 +55,48 @@ impl Trust {
     }
 }
 
+/// The certificates in PEM that are to be trusted.
+pub(crate) fn authorities_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    certificates_of(pem, CACERT)
+}
+
 /// The certificates of a text in PEM, which came from the file of this switch.
-pub(super) fn certificates_of(pem: &str, switch: &str) -> Result<Vec<CertificateDer<'static>>, LayerError> {
+fn certificates_of(pem: &str, switch: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<_, _>>()
-        .map_err(|error| LayerError(format!("the file of {switch} is no PEM: {error}")))?;
+        .map_err(|error| TlsError(format!("the file of {switch} is no PEM: {error}")))?;
     if certificates.is_empty() {
-        return Err(LayerError(format!(
+        return Err(TlsError(format!(
             "the file of {switch} holds no certificate: it must be PEM, with -----BEGIN CERTIFICATE-----"
         )));
     }
     Ok(certificates)
 }
 
-/// The certificates that this machine trusts.
-pub(super) fn native_roots() -> Result<RootCertStore, LayerError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+/// The certificates that this machine trusts: read once, for there are many and a check opens many connections.
+pub(crate) fn native_roots() -> Result<Arc<RootCertStore>, TlsError> {
+    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    let roots = ROOTS.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    });
     if roots.is_empty() {
-        return Err(LayerError(
-            "no trusted certificates are found on this machine: install ca-certificates, name a file with --cacert \
-             or in SSL_CERT_FILE, or accept any with --insecure"
-                .into(),
-        ));
+        return Err(TlsError(format!(
+            "no trusted certificates are found on this machine: install ca-certificates, name a file with {CACERT} \
+             or in SSL_CERT_FILE, or accept any with --insecure (`insecure = true`)"
+        )));
     }
-    Ok(roots)
+    Ok(Arc::clone(roots))
 }
 
 /// A certificate with those that lead to its issuer, and its key.
-pub(super) fn identity_of(
+pub(crate) fn identity_of(
     identity: &Identity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), LayerError> {
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
     let chain = certificates_of(&identity.certificate, "--cert")?;
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(|error| {
-        LayerError(format!(
+        TlsError(format!(
             "the file of --key holds no private key in PEM, such as -----BEGIN PRIVATE KEY-----: {error}"
         ))
     })?;

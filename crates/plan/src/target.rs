@@ -5,19 +5,41 @@ use url::{Host, Url};
 
 /// What is wrong with a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum TargetError {
+pub enum TargetError {
+    /// It is none.
     #[error("`{url}` is no URL ({reason}): write it as http://host:port/path")]
-    NoUrl { url: String, reason: String },
+    NoUrl {
+        /// As it was written.
+        url: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something else is spoken there.
     #[error("`{url}`: prony speaks http and https, not {scheme}")]
-    Scheme { url: String, scheme: String },
+    Scheme {
+        /// As it was written.
+        url: String,
+        /// What is spoken there.
+        scheme: String,
+    },
+    /// It has a fragment.
     #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: leave it out")]
-    Fragment { url: String, fragment: String },
+    Fragment {
+        /// As it was written.
+        url: String,
+        /// The fragment.
+        fragment: String,
+    },
+    /// It has a name or a password.
     #[error("`{url}`: a name or password in a URL is not sent: use -H 'Authorization: Basic …' instead")]
-    Credentials { url: String },
+    Credentials {
+        /// As it was written.
+        url: String,
+    },
 }
 
 /// Takes a URL apart: where to connect, and the path with its query, as written.
-pub(crate) fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
+pub fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
     let owned = || url.to_owned();
     let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
     // Places of templates are no part of a URL; what stands before the path has none.

@@ -1,0 +1,60 @@
+//! C libraries: whether what is built with one runs with another.
+
+use std::fmt;
+
+/// A C library, as its machine tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CLibrary {
+    /// `glibc`, `musl`.
+    name: String,
+    /// The numbers of its version; empty: it does not tell.
+    version: Vec<u32>,
+}
+
+impl CLibrary {
+    /// From `glibc 2.36`, or from what `ldd --version` of another library prints.
+    pub(super) fn of(said: &str) -> Self {
+        let mut words = said.split_whitespace();
+        let name = words.next().unwrap_or("a C library that it does not tell");
+        let numbers = |word: &str| {
+            let numbers: Result<Vec<u32>, _> = word.split('.').map(str::parse).collect();
+            numbers.ok().filter(|numbers| numbers.len() > 1)
+        };
+        Self {
+            name: name.to_owned(),
+            version: words.find_map(numbers).unwrap_or_default(),
+        }
+    }
+
+    /// Whether what is built with this one runs with another: with the same, and with a newer one.
+    pub(super) fn runs_on(&self, other: &Self) -> bool {
+        self.name == other.name && self.version <= other.version
+    }
+}
+
+impl fmt::Display for CLibrary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.version.iter().map(ToString::to_string).collect();
+        let text = format!("{} {}", self.name, numbers.join("."));
+        formatter.write_str(text.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_runs_with_the_same_or_a_newer_library() {
+        let old = CLibrary::of("glibc 2.9");
+        let new = CLibrary::of("glibc 2.36");
+        let musl = CLibrary::of("musl libc (x86_64) Version 1.2.3 ");
+        assert_eq!(
+            [old.to_string(), new.to_string(), musl.to_string()],
+            ["glibc 2.9", "glibc 2.36", "musl 1.2.3"]
+        );
+        assert!(old.runs_on(&new) && new.runs_on(&new) && musl.runs_on(&musl));
+        assert!(!new.runs_on(&old) && !old.runs_on(&musl) && !musl.runs_on(&new));
+        assert!(!new.runs_on(&CLibrary::of("")));
+    }
+}

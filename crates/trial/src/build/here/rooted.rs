@@ -1,0 +1,92 @@
+//! Builds that run in their own place alone: tools such as Python's `venv` write their folder into what they make.
+
+use crate::Failure;
+use prony_measurement::Stage;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a script in which the program that runs it is named.
+const HEAD: u64 = 1024;
+
+/// The first link or script of a build that names one of these folders of this machine.
+pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
+    let mut open = vec![build.to_owned()];
+    while let Some(folder) = open.pop() {
+        let unread = |error: io::Error| {
+            Failure::lab(
+                Stage::Build,
+                format!("cannot read what was built in {}: {error}", folder.display()),
+            )
+        };
+        for entry in fs::read_dir(&folder).map_err(unread)? {
+            let entry = entry.map_err(unread)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(unread)?);
+            if kind.is_dir() {
+                open.push(path);
+            } else if (kind.is_symlink() && leads(&path, folders).map_err(unread)?)
+                || (kind.is_file() && is_run_by(&path, folders).map_err(unread)?)
+            {
+                return Ok(Some(path.strip_prefix(build).unwrap_or(&path).to_owned()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a link leads into one of the folders by its whole path.
+fn leads(link: &Path, folders: &[&Path]) -> io::Result<bool> {
+    let target = fs::read_link(link)?;
+    Ok(folders.iter().any(|folder| target.starts_with(folder)))
+}
+
+/// Whether a script is run by a program in one of the folders.
+fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
+    let mut head = Vec::new();
+    File::open(file)?.take(2).read_to_end(&mut head)?;
+    if head != b"#!" {
+        return Ok(false);
+    }
+    head.clear();
+    File::open(file)?.take(HEAD).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    // Where a path is too long for the first line, it stands in the second one.
+    let mut lines = head.lines().take(2);
+    Ok(lines.any(|line| {
+        folders
+            .iter()
+            .any(|folder| line.contains(&*folder.to_string_lossy()))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_build_that_names_its_own_folder_is_found() {
+        let place = tempfile::tempdir().expect("a folder");
+        let builds = place.path().join("build");
+        let build = builds.join("mine");
+        fs::create_dir_all(build.join("bin")).expect("a folder");
+        symlink("../lib", build.join("bin/lib")).expect("a link");
+        symlink("/bin/sh", build.join("bin/sh")).expect("a link");
+        fs::write(build.join("bin/run"), "#!/bin/sh\nexec ./server\n").expect("a file");
+        fs::write(build.join("bin/log"), format!("{}\n", build.display())).expect("a file");
+        let found = || first(&build, &[&builds]).expect("it is read");
+        assert_eq!(found(), None);
+        let script = build.join("bin/pip");
+        fs::write(&script, format!("#!{}/bin/python3\n", build.display())).expect("a file");
+        assert_eq!(found(), Some("bin/pip".into()));
+        fs::write(
+            &script,
+            format!("#!/bin/sh\n'''exec' {}/bin/python3\n", build.display()),
+        )
+        .expect("a file");
+        assert_eq!(found(), Some("bin/pip".into()));
+        fs::remove_file(&script).expect("it is there");
+        symlink(build.join("bin/sh"), build.join("bin/python")).expect("a link");
+        assert_eq!(found(), Some("bin/python".into()));
+    }
+}
