@@ -1,6 +1,6 @@
 //! Building on another host: the sources go there, and a prony there builds them as it would its own.
 
-use super::{Built, Folders, InUse, copy};
+use super::{Built, Folders, InUse, Repetition, copy};
 use crate::{Cancel, Failure, Progress};
 use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, Stdio, hostname};
 use prony_lab::{Member, Reached};
@@ -77,6 +77,7 @@ pub(super) struct There<'a> {
     pub(super) remote: &'a Reached,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
+    pub(super) repetition: Option<Repetition>,
 }
 
 impl There<'_> {
@@ -184,7 +185,12 @@ impl There<'_> {
     fn start(self, services: &[&Service], how: &str) -> Result<Teller, Failure> {
         let project = self.send(services)?;
         let folder = project.to_string_lossy();
-        let mut command = self.member.prony(&["-C", &folder, "build", "--json", how, "--"]);
+        let mut command = self.member.prony(&["-C", &folder, "build", "--json", how]);
+        if let Some(Repetition { number, fresh }) = self.repetition {
+            command.extend(["--repetition".to_owned(), number.to_string()]);
+            command.extend(fresh.then(|| "--fresh".to_owned()));
+        }
+        command.push("--".to_owned());
         command.extend(services.iter().map(|service| service.label()));
         let spec = ProcessSpec {
             name: "the builds".to_owned(),
