@@ -170,10 +170,9 @@ fn reach(
     let remote = Arc::new(remote);
     let program = remote.program();
     let program = program.unwrap_or_else(|| PathBuf::from("prony"));
-    let member = Member {
-        remote: Some(Arc::clone(&remote)),
-        ..Member::new(&entry.name, remote, vec![text(&program)], PathBuf::from("logs"))
-    };
+    let host = Arc::clone(&remote);
+    let mut member = Member::new(&entry.name, host, vec![text(&program)], PathBuf::from("logs"));
+    member.remote = Some(remote);
     confined(member, &entry.cpus)
 }
 

@@ -3,10 +3,10 @@
 use crate::placement;
 use crate::reached::Reached;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
-use prony_measurement::LabHost;
+use prony_measurement::{Environment, LabHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One host of a lab.
 #[derive(Clone)]
@@ -23,6 +23,7 @@ pub struct Member {
     pub logs: PathBuf,
     /// The connection to it; `None`: it is the machine of the controller.
     pub remote: Option<Arc<Reached>>,
+    environment: Arc<OnceLock<Environment>>,
 }
 
 impl Member {
@@ -35,7 +36,13 @@ impl Member {
             program,
             logs,
             remote: None,
+            environment: Arc::default(),
         }
+    }
+
+    /// What it is like, read when it is asked for the first time: all that a command says of a host is of that moment.
+    pub fn environment(&self) -> &Environment {
+        self.environment.get_or_init(|| self.host.environment())
     }
 
     /// Whether it is the machine of the controller.
@@ -139,7 +146,7 @@ impl Lab {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
-            environment: member.host.environment(),
+            environment: member.environment().clone(),
         }
     }
 
@@ -178,5 +185,27 @@ impl Lab {
             })
             .collect();
         placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preflight;
+    use prony_host::FakeHost;
+
+    #[test]
+    fn what_a_host_is_like_is_read_once() {
+        let fake = FakeHost::new(2, 0);
+        let lab = Lab::here(Member::new(
+            "app",
+            Arc::new(fake.clone()),
+            Vec::new(),
+            PathBuf::new(),
+        ));
+        let before = Preflight::of(&lab).expect("looked at");
+        assert_eq!(before.hosts["app"].host, lab.hosts()["app"]);
+        assert_eq!(lab.clone().hosts(), lab.hosts());
+        assert_eq!(fake.environments_read(), 1);
     }
 }
