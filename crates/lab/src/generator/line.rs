@@ -1,10 +1,11 @@
 //! The generator on one worker: its process, and what is said over its standard streams.
 
+use super::roster::{Doing, Roster};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::Member;
 use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use prony_load::Job;
-use prony_measurement::{Command, Event};
+use prony_measurement::{Command, Event, WorkerNow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
@@ -26,6 +27,9 @@ pub(super) struct Line {
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
     events: Receiver<Result<Event, String>>,
+    doing: Doing,
+    /// For whoever hears this worker alone.
+    roster: Roster,
 }
 
 impl Line {
@@ -65,9 +69,29 @@ impl Line {
             process,
             input: Some(input),
             events: listen(output),
+            doing: Doing::new(&place.host),
+            roster: Roster::default(),
         };
         line.say(job);
         Ok(line)
+    }
+
+    /// The next that its generator says.
+    pub(super) fn hear(&mut self, within: Duration) -> Heard {
+        match self.events.recv_timeout(within) {
+            Ok(Ok(event)) => {
+                self.doing.hear(&event);
+                Heard::Event(event)
+            }
+            Ok(Err(reason)) => Heard::Gone(format!("{} {reason}", who(&self.host))),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Gone(self.why_gone()),
+        }
+    }
+
+    /// What the worker does now.
+    pub(super) fn doing(&self) -> WorkerNow {
+        self.doing.now()
     }
 
     /// A line that cannot be written finds no reader: that shows at the other end.
@@ -110,12 +134,13 @@ pub(super) fn who(host: &str) -> String {
 
 impl Loading for Line {
     fn next(&mut self, within: Duration) -> Heard {
-        match self.events.recv_timeout(within) {
-            Ok(Ok(event)) => Heard::Event(event),
-            Ok(Err(reason)) => Heard::Gone(format!("{} {reason}", who(&self.host))),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Gone(self.why_gone()),
+        // Without a lab there is no worker to tell of.
+        if !self.host.is_empty()
+            && let Some(news) = self.roster.news(|| vec![self.doing.now()])
+        {
+            return Heard::Event(news);
         }
+        self.hear(within)
     }
 
     fn tell(&mut self, command: Command) {
