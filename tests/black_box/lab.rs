@@ -22,16 +22,20 @@ load = ["one", "two"]
 "#;
 
 /// The binary in a checkout with this lab.
-fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
+pub(crate) fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
     let checkout = Checkout::new(rounds, modes);
     checkout.write("lab.toml", PIPES);
     checkout
 }
 
-fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
+pub(crate) fn command(checkout: &Checkout, arguments: &[&str]) -> Command {
     let mut command = checkout.command(arguments);
     command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
-    Ended::of(&command.output().expect("the binary starts"))
+    command
+}
+
+pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
+    Ended::of(&command(checkout, arguments).output().expect("the binary starts"))
 }
 
 fn service(report: &Value) -> &Value {
@@ -207,9 +211,12 @@ fn a_lab_is_looked_at() {
 #[test]
 fn a_run_of_a_lab_goes_on_in_the_same_lab() {
     let checkout = with_pipes(4, &["right"]);
-    let mut command = checkout.command(&["run", "toys", "--lab", "lab.toml", "--keep-disturbed"]);
-    command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
-    let child = command.spawn().expect("the binary starts");
+    let child = command(
+        &checkout,
+        &["run", "toys", "--lab", "lab.toml", "--keep-disturbed"],
+    )
+    .spawn()
+    .expect("the binary starts");
     let stored = || {
         let listed = checkout.prony(&["list", "runs", "--json"]);
         let known = (listed.code == Some(0)).then(|| listed.json()["runs"][0]["trials"].as_u64());
@@ -290,13 +297,13 @@ fn a_build_that_fails_there_is_a_row_with_the_reason() {
 }
 
 /// A toy of a checkout that runs by itself.
-struct Toy {
+pub(crate) struct Toy {
     process: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Toy {
-    fn start(checkout: &Checkout) -> Self {
+    pub(crate) fn start(checkout: &Checkout) -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0")
             .and_then(|listener| listener.local_addr())
             .expect("a port")

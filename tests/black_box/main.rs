@@ -11,6 +11,7 @@ mod hosts;
 mod images;
 mod kills;
 mod lab;
+mod lab_commands;
 mod lab_page;
 mod machine;
 mod new;

@@ -107,12 +107,7 @@ impl Preflight {
         let mut links = Vec::new();
         for (from, to) in ways(lab) {
             match link(from, to) {
-                Ok(speed) => links.push(Link {
-                    from: from.name.clone(),
-                    to: to.name.clone(),
-                    round_trip_ns: speed.round_trip_ns,
-                    bits_per_s: speed.bits_per_s,
-                }),
+                Ok(link) => links.push(link),
                 Err(reason) => findings.push(Finding {
                     host: from.name.clone(),
                     text: format!(
@@ -217,8 +212,17 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
     findings
 }
 
+/// The network from each worker of a lab to a host that the load goes to, where they are apart and not both this machine. The
+/// first way that is closed is told.
+pub fn links_to(lab: &Lab, to: &Member) -> Result<Vec<Link>, String> {
+    let apart = lab
+        .workers()
+        .filter(|worker| worker.name != to.name && !(worker.is_on_this_machine() && to.is_on_this_machine()));
+    apart.map(|worker| link(worker, to)).collect()
+}
+
 /// Measures the way between two hosts with a prony on each.
-fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
+fn link(from: &Member, to: &Member) -> Result<Link, String> {
     let address = to.host.address();
     let (mut server, output) =
         start(to, &["link", "--listen", address]).map_err(|error| error.to_string())?;
@@ -228,7 +232,14 @@ fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
     let target = format!("{address}:{}", port.trim());
     let (mut client, output) = start(from, &["link", "--to", &target]).map_err(|error| error.to_string())?;
     let line = first_line(output).ok_or_else(|| said(&mut *client, &from.name))?;
-    serde_json::from_str(&line).map_err(|_| format!("the prony on {} said `{}`", from.name, line.trim()))
+    let speed: LinkSpeed = serde_json::from_str(&line)
+        .map_err(|_| format!("the prony on {} said `{}`", from.name, line.trim()))?;
+    Ok(Link {
+        from: from.name.clone(),
+        to: to.name.clone(),
+        round_trip_ns: speed.round_trip_ns,
+        bits_per_s: speed.bits_per_s,
+    })
 }
 
 /// A process with what it writes.
