@@ -246,6 +246,20 @@ impl Lab {
         self.inside(&format!("ip link set {host} up"));
     }
 
+    /// Makes the way to a host and from it as narrow as this: `4mbit`.
+    pub(crate) fn narrow(&self, number: usize, rate: &str) {
+        let shape = |device: &str| {
+            format!("tc qdisc add dev {device} root tbf rate {rate} burst 32kbit latency 400ms")
+        };
+        self.inside(&shape(&format!("h{number}")));
+        run(&format!("nsenter {} {}", self.net_of(number), shape("eth0")));
+    }
+
+    /// What makes `nsenter` run a program in the network of a host.
+    pub(crate) fn net_of(&self, number: usize) -> String {
+        format!("--net={}", self.hosts[number - 1].net())
+    }
+
     /// Switches a host off, at once.
     pub(crate) fn switch_off(&mut self, number: usize) {
         let holder = &mut self.hosts[number - 1];

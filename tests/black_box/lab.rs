@@ -336,14 +336,14 @@ impl Drop for Toy {
 }
 
 /// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
-struct Away {
-    checkout: Checkout,
-    hosts: hosts::Lab,
+pub(crate) struct Away {
+    pub(crate) checkout: Checkout,
+    pub(crate) hosts: hosts::Lab,
 }
 
 impl Away {
     /// `None` where no hosts can be made, which is said.
-    fn new(rounds: u32, measured: &str) -> Option<Self> {
+    pub(crate) fn new(rounds: u32, measured: &str) -> Option<Self> {
         if let Some(reason) = hosts::without_labs() {
             skipped(&reason);
             return None;
@@ -366,7 +366,7 @@ impl Away {
     }
 
     /// The binary in the network of the controller.
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let inner = self.checkout.command(arguments);
         let mut command = Command::new("nsenter");
         command
@@ -425,7 +425,7 @@ impl Away {
         found.expect("found")
     }
 
-    fn nothing_is_left(&self, hosts: &[&str]) {
+    pub(crate) fn nothing_is_left(&self, hosts: &[&str]) {
         for host in hosts {
             until("nothing is left behind", || self.processes(host).is_empty());
             let works = self.hosts.of(host, "home").join(".cache/prony/work");

@@ -1,12 +1,14 @@
 //! What else takes a lab, beside runs: over hosts that are agents on this machine.
 
 use crate::common::{Ended, signal, until};
-use crate::lab::{Toy, command, prony, with_pipes};
+use crate::hosts;
+use crate::lab::{Away, Toy, command, prony, with_pipes};
+use crate::skip::skipped;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -200,7 +202,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
         "-d",
         "50s",
     ];
-    let child = command(&checkout, &arguments).spawn().expect("the binary starts");
+    let mut child = command(&checkout, &arguments).spawn().expect("the binary starts");
     until("the run has begun", || {
         let listed = checkout.prony(&["list", "runs", "--json"]);
         listed.code == Some(0) && listed.json()["runs"][0]["run"].is_string()
@@ -237,8 +239,99 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     let report: Value = serde_json::from_str(&body[start..=end]).expect("JSON");
     let hosts = &report["environment"]["hosts"];
     assert_eq!(hosts["app"]["roles"], serde_json::json!(["service"]), "{hosts}");
-    signal(&child, "INT");
+    // The first asks it to end after this trial, another one to end now.
+    until("it ends", || {
+        signal(&child, "INT");
+        child.try_wait().expect("a state").is_some()
+    });
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     until("nothing is left behind", || checkout.processes().is_empty());
+}
+
+/// A process that ends with the test.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
+    let Some(away) = Away::new(1, "300ms") else { return };
+    if Command::new("tc").arg("-V").output().is_err() {
+        return skipped("there is no `tc` (apt-get install iproute2)");
+    }
+    away.checkout.add("wide", "");
+    let prony = |arguments: &[&str]| {
+        let output = away
+            .command(&[arguments, &["--lab", "lab.toml", "--json"]].concat())
+            .output();
+        let ended = Ended::of(&output.expect("it starts"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.json()
+    };
+    // Brings the binary there while the network is fast.
+    prony(&["lab", "check"]);
+    away.hosts.narrow(1, "4mbit");
+    let times = ["--rounds", "2", "-d", "2s", "--warmup", "500ms", "-c", "8"];
+    let duet = prony(&[&["duet", "toy-wide", "toy-wide"], &times[..]].concat());
+    let warnings = duet["warnings"].to_string();
+    assert!(
+        warnings.contains("of 2 rounds the network was the limit: "),
+        "{warnings}"
+    );
+    assert!(warnings.contains("Gbit/s that were measured"), "{warnings}");
+    let run = duet["run"].as_str().expect("a run");
+    let report = away.checkout.prony(&["report", run, "--json"]).json();
+    assert!(
+        report["environment"]["links"].to_string().contains("\"two\""),
+        "{report}"
+    );
+    assert!(report["groups"].to_string().contains("network_bound"), "{report}");
+    let server = Command::new("nsenter")
+        .args([&away.hosts.net_of(1), "python3"])
+        .arg(away.checkout.path("services/toy-wide/toy.py"))
+        .envs([
+            ("HOST", hosts::address(1).as_str()),
+            ("PORT", "8080"),
+            ("MODE", "wide"),
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _server = Ends(server.expect("python3"));
+    until("the toy listens", || {
+        let reach = format!("exec 3<>/dev/tcp/{}/8080", hosts::address(1));
+        let mut command = Command::new("nsenter");
+        command
+            .args([&away.hosts.net(), "bash", "-c", &reach])
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    });
+    let url = format!("http://{}:8080/api/test", hosts::address(1));
+    let recording = prony(&["load", &url, "-c", "8", "-d", "2s"]);
+    let warnings = recording["warnings"].to_string();
+    assert!(warnings.contains("\"network_bound\""), "{warnings}");
+    assert!(warnings.contains("to app"), "{warnings}");
+    let capacity = [
+        "capacity",
+        &url,
+        "--objective",
+        "errors<50%",
+        "--start",
+        "4",
+        "--limit",
+        "4",
+        "-c",
+        "4",
+        "-d",
+        "1s",
+    ];
+    let found = prony(&capacity);
+    assert_eq!(found["curve"][0]["network_bound"], false, "{found}");
+    away.nothing_is_left(&["h2", "h3"]);
 }
