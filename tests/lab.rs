@@ -273,6 +273,11 @@ impl Lab {
         Ok(())
     }
 
+    /// What makes `nsenter` run a program in the network of a host.
+    pub(crate) fn net_of(&self, number: usize) -> String {
+        format!("--net={}", self.hosts[number - 1].net())
+    }
+
     /// Switches a host off, at once.
     pub(crate) fn switch_off(&mut self, number: usize) {
         let holder = &mut self.hosts[number - 1];

@@ -30,10 +30,14 @@ pub(crate) fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
     checkout
 }
 
-pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
+pub(crate) fn command(checkout: &Checkout, arguments: &[&str]) -> Command {
     let mut command = checkout.command(arguments);
     command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
-    Ended::of(&command.output().expect("the binary starts"))
+    command
+}
+
+pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
+    Ended::of(&command(checkout, arguments).output().expect("the binary starts"))
 }
 
 pub(crate) fn service(report: &Value) -> &Value {
@@ -209,9 +213,12 @@ fn a_lab_is_looked_at() {
 #[test]
 fn a_run_of_a_lab_goes_on_in_the_same_lab() {
     let checkout = with_pipes(4, &["right"]);
-    let mut command = checkout.command(&["run", "toys", "--lab", "lab.toml", "--keep-disturbed"]);
-    command.env("PRONY_AGENT_CACHE", checkout.path("agents"));
-    let child = command.spawn().expect("the binary starts");
+    let child = command(
+        &checkout,
+        &["run", "toys", "--lab", "lab.toml", "--keep-disturbed"],
+    )
+    .spawn()
+    .expect("the binary starts");
     let stored = || {
         let listed = checkout.prony(&["list", "runs", "--json"]);
         let known = (listed.code == Some(0)).then(|| listed.json()["runs"][0]["trials"].as_u64());

@@ -13,6 +13,7 @@ mod images;
 mod kills;
 mod lab;
 mod lab_clocks;
+mod lab_commands;
 mod lab_kills;
 mod lab_links;
 mod lab_page;

@@ -108,6 +108,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
+        if MODE == "wide":
+            self.send_header("X-Width", "x" * 4000)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

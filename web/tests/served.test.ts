@@ -28,7 +28,7 @@ after(async () => {
   await server.stop();
 });
 
-const news = (trials: number, running: boolean, throughput: number) => ({
+const news = (trials: number, running: boolean, throughput: number, lab: object = {}) => ({
   running,
   trials,
   sequence: trials,
@@ -44,6 +44,9 @@ const news = (trials: number, running: boolean, throughput: number) => ({
     phase: "warm_up",
     throughput_per_s: throughput,
     response_time_ns_p99: 2_400_000,
+    workers: [],
+    lost: null,
+    ...lab,
   },
 });
 
@@ -73,6 +76,28 @@ describe("a run in progress", () => {
     server.tell(news(15, false, 62_000));
     await eventually(() => now.count(), 0);
     await eventually(async () => server.listening, 0);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+
+  test("names the hosts of a lab with what each does", async () => {
+    const report: Report = { ...synthetic({ services: 3, contracts: ["hello"] }), state: "running", ended_at: null };
+    const host = (...roles: string[]) => ({ roles, address: "10.0.0.7", cpus: [0, 1], environment: { ...report.environment, hosts: {} } });
+    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "companion") } };
+    server.answers.set(`/api/runs/${report.run}`, report);
+    const { page, said } = await browser.visit(`${server.address}/run/${report.run}`);
+    await eventually(async () => server.listening, 1);
+    const workers = [
+      { name: "one", state: "measurement", throughput_per_s: 31_000 },
+      { name: "two", state: "silent", throughput_per_s: null },
+    ];
+    server.tell(news(3, true, 31_000, { workers, lost: "lost the connection to two" }));
+    const hosts = page.locator(".now .hosts");
+    await hosts.waitFor();
+    const rows = (await hosts.locator("tbody tr").allInnerTexts()).map((row) => row.split(/\s*\t\s*/).join(" | "));
+    assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and companion | silent | –"]);
+    assert.match(await hosts.getByRole("alert").innerText(), /lost the connection to two/);
+    assert.deepEqual(await violations(page), []);
     assert.deepEqual(said, []);
     await page.close();
   });

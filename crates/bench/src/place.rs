@@ -8,7 +8,7 @@ use prony_plan::{Address, Machine};
 use std::net::TcpListener;
 
 /// What this machine is like.
-pub(crate) fn environment() -> Environment {
+pub fn environment() -> Environment {
     Local::new(Vec::new()).environment()
 }
 
@@ -26,10 +26,8 @@ pub fn machine() -> Machine {
 /// What a lab has: of its service's host what a service uses, of its workers what connections need.
 pub fn machine_of(lab: &Lab) -> Machine {
     let service = lab.service();
-    let environment = service.host.environment();
-    let limits = lab
-        .workers()
-        .map(|worker| worker.host.environment().open_files_limit);
+    let environment = service.environment();
+    let limits = lab.workers().map(|worker| worker.environment().open_files_limit);
     let is_here = lab.workers().all(prony_lab::Member::is_here);
     Machine {
         cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),

@@ -44,6 +44,12 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
+    /// Whether this command line names one; what the environment names holds for other commands.
+    pub(crate) fn is_given(&self) -> bool {
+        let named = std::env::var_os("PRONY_LAB").map(PathBuf::from);
+        self.lab.is_some() && self.lab != named
+    }
+
     /// The lab file, where one is given or the project names one.
     pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<LabFile>> {
         let file = match (&self.lab, checkout) {

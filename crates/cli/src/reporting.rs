@@ -92,9 +92,14 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
     Ok(report)
 }
 
-/// What the last calibration of the run's machine says of its numbers; `None` where it was never calibrated.
+/// What the last calibration of the run's machine or lab says of its numbers; `None` where it was never calibrated.
 fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option<String>> {
     let stored = store.calibration::<Calibration>(&machine_name(&run.environment))?;
+    let what = if run.environment.hosts.is_empty() {
+        "machine"
+    } else {
+        "lab"
+    };
     Ok(stored.map(|stored| {
         let calibration = stored.value;
         let verdict = if calibration.passed {
@@ -120,7 +125,7 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
             ""
         };
         format!(
-            "This machine was calibrated at {}{short}: {verdict}{smallest}.",
+            "This {what} was calibrated at {}{short}: {verdict}{smallest}.",
             stored.calibrated_at
         )
     }))

@@ -356,6 +356,8 @@ fn progress(at: String) -> Progress {
         phase: None,
         throughput_per_s: Some(55_000.0),
         response_time_ns_p99: Some(3_000_000),
+        workers: Vec::new(),
+        lost: None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
 };
 use prony_measurement::{Environment, Warning};
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub struct FakeHost {
     topology: Topology,
     behaviour: Arc<Mutex<FakeProcess>>,
     started: Arc<Mutex<Vec<ProcessSpec>>>,
+    environments: Arc<AtomicUsize>,
     port: u16,
 }
 
@@ -50,6 +52,7 @@ impl FakeHost {
             },
             behaviour: Arc::default(),
             started: Arc::default(),
+            environments: Arc::default(),
             port,
         }
     }
@@ -57,6 +60,11 @@ impl FakeHost {
     /// From now on processes do this.
     pub fn set(&self, behaviour: FakeProcess) {
         *self.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
+    }
+
+    /// How often it was asked what it is like.
+    pub fn environments_read(&self) -> usize {
+        self.environments.load(Ordering::Relaxed)
     }
 
     /// What was started so far.
@@ -106,6 +114,7 @@ impl Host for FakeHost {
     }
 
     fn environment(&self) -> Environment {
+        self.environments.fetch_add(1, Ordering::Relaxed);
         Environment::default()
     }
 

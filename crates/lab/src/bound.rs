@@ -7,59 +7,70 @@ const NEAR: f64 = 0.8;
 /// Above this share of the fastest single link, the port of the service has proven to be faster than that link.
 const BEYOND: f64 = 1.15;
 
-/// Whether a load went at nearly the speed that was measured for the network to the host of the service: over the link of one
-/// worker, or over all together where the port of the service is as fast as its fastest link. `links` are those of the run.
-pub fn network_bound(recording: &Recording, links: &[Link], service: &str) -> Option<Warning> {
+/// Bits per second: sent, received.
+type Rates = [f64; 2];
+
+/// Whether loads that went on at the same time went at nearly the speed that was measured for the network to the host of the
+/// service: over the link of one worker, or over all together where the port of the service is as fast as its fastest link.
+/// `links` are those that were measured before.
+pub fn network_bound(recordings: &[&Recording], links: &[Link], service: &str) -> Option<Warning> {
     let links: Vec<&Link> = links.iter().filter(|link| link.to == service).collect();
-    let moved = recording.bytes.sent.max(recording.bytes.received) as f64 * 8.0;
-    let all = (recording.duration_s > 0.0).then(|| moved / recording.duration_s)?;
-    let used: Vec<(&Link, f64)> = shares(recording, &links)
-        .into_iter()
-        .map(|(link, share)| (link, share * all))
+    let moved: Vec<(&Link, Rates)> = links
+        .iter()
+        .filter_map(|link| Some((*link, carried(recordings, link, &links)?)))
         .collect();
     let of = |used: f64, link: &Link| used / link.bits_per_s.max(1.0);
-    let busiest = used
-        .iter()
-        .max_by(|(one, mine), (other, theirs)| of(*mine, one).total_cmp(&of(*theirs, other)))?;
-    if of(busiest.1, busiest.0) >= NEAR {
-        let (link, used) = busiest;
+    let used = moved.iter().map(|(link, rates)| (*link, most(*rates)));
+    let (link, busiest) =
+        used.max_by(|(one, mine), (other, theirs)| of(*mine, one).total_cmp(&of(*theirs, other)))?;
+    if of(busiest, link) >= NEAR {
         return Some(warning(
-            *used,
+            busiest,
             link.bits_per_s,
             &format!("{} to {service}", link.from),
         ));
     }
-    let fastest = used
+    let fastest = moved
         .iter()
         .map(|(link, _)| link)
         .max_by(|one, other| one.bits_per_s.total_cmp(&other.bits_per_s))?;
-    let together: f64 = used.iter().map(|(_, used)| used).sum();
+    let together = most(moved.iter().fold([0.0; 2], |sum, (_, rates)| plus(sum, *rates)));
     let is_near = (NEAR..=BEYOND).contains(&of(together, fastest));
-    (is_near && used.len() > 1).then(|| {
+    (is_near && moved.len() > 1).then(|| {
         let way = format!("a single worker to {service}, and all workers used it together");
         warning(together, fastest.bits_per_s, &way)
     })
 }
 
-/// The part of the load that went over each link: bytes go as replies do, which each worker counts.
-fn shares<'a>(recording: &Recording, links: &[&'a Link]) -> Vec<(&'a Link, f64)> {
+/// What loads moved over a link; `None` where none of them says which part went over it.
+fn carried(recordings: &[&Recording], link: &Link, links: &[&Link]) -> Option<Rates> {
+    let each = recordings.iter().filter_map(|recording| {
+        let share = share(recording, link, links)?;
+        let seconds = recording.duration_s;
+        let rate = |bytes: u64| share * bytes as f64 * 8.0 / seconds;
+        (seconds > 0.0).then(|| [rate(recording.bytes.sent), rate(recording.bytes.received)])
+    });
+    each.reduce(plus)
+}
+
+/// The part of a load that went over a link: bytes go as replies do, which each worker counts.
+fn share(recording: &Recording, link: &Link, links: &[&Link]) -> Option<f64> {
     if recording.workers.is_empty() {
         // One worker made all of it: where several could have, nobody knows which.
-        return match links {
-            [link] => vec![(*link, 1.0)],
-            _ => Vec::new(),
-        };
+        return (links.len() == 1).then_some(1.0);
     }
-    let all: f64 = recording
-        .workers
-        .iter()
-        .map(|worker| worker.throughput_per_s)
-        .sum();
-    let of = |link: &&'a Link| {
-        let worker = recording.workers.iter().find(|worker| worker.name == link.from)?;
-        (all > 0.0).then(|| (*link, worker.throughput_per_s / all))
-    };
-    links.iter().filter_map(of).collect()
+    let all = recording.workers.iter().map(|worker| worker.throughput_per_s);
+    let all: f64 = all.sum();
+    let worker = recording.workers.iter().find(|worker| worker.name == link.from)?;
+    (all > 0.0).then(|| worker.throughput_per_s / all)
+}
+
+fn plus(one: Rates, other: Rates) -> Rates {
+    [one[0] + other[0], one[1] + other[1]]
+}
+
+const fn most(rates: Rates) -> f64 {
+    rates[0].max(rates[1])
 }
 
 fn warning(used: f64, measured: f64, way: &str) -> Warning {
@@ -117,7 +128,7 @@ mod tests {
     }
 
     fn says(recording: &Recording, links: &[Link]) -> Option<String> {
-        let warning = network_bound(recording, links, "app")?;
+        let warning = network_bound(&[recording], links, "app")?;
         assert_eq!(warning.kind, WarningKind::NetworkBound);
         Some(warning.text)
     }
@@ -158,5 +169,23 @@ mod tests {
         let links = [link("one", "app", 1.0)];
         let shared = [("one", 10.0), ("app", 90.0)];
         assert_eq!(says(&recording(5.0, &shared), &links), None);
+    }
+
+    #[test]
+    fn loads_at_the_same_time_share_a_link() {
+        let links = [link("one", "app", 1.0)];
+        let (half, less) = (recording(0.5, &[]), recording(0.2, &[]));
+        assert_eq!(says(&half, &links), None);
+        let together = |both: &[&Recording]| network_bound(both, &links, "app");
+        let warning = together(&[&half, &half]).expect("the link is full");
+        assert!(
+            warning.text.contains("1.000 of the 1.000 Gbit/s"),
+            "{}",
+            warning.text
+        );
+        assert_eq!(together(&[&half, &less]), None);
+        // Of a load that nothing is known of, the other tells.
+        let empty = recording(0.5, &[("two", 10.0)]);
+        assert_eq!(together(&[&half, &empty]), None);
     }
 }

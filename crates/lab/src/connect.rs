@@ -174,11 +174,10 @@ fn reach(
         BuildAt::There => None,
         BuildAt::Here => Some(Arc::new(controller.host.clone())),
     };
-    let member = Member {
-        remote: Some(Arc::clone(&remote)),
-        builds,
-        ..Member::new(&entry.name, remote, vec![text(&program)], PathBuf::from("logs"))
-    };
+    let host = Arc::clone(&remote);
+    let mut member = Member::new(&entry.name, host, vec![text(&program)], PathBuf::from("logs"));
+    member.remote = Some(remote);
+    member.builds = builds;
     confined(member, &entry.cpus)
 }
 

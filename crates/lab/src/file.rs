@@ -1,6 +1,6 @@
 //! The lab file: which hosts there are, how each is reached, and what each is for.
 
-use prony_host::Cpus;
+use prony_host::{Cpus, Ssh};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,23 @@ pub enum BuildAt {
     There,
     /// On the machine of the controller, and sent.
     Here,
+}
+
+impl HostEntry {
+    /// Where it lies as far as this machine knows without asking it: its address, or what `ssh` makes of its name.
+    pub fn known_as(&self) -> Option<String> {
+        match (&self.address, &self.way) {
+            (Some(address), _) => Some(address.clone()),
+            (None, Way::Ssh { destination, command }) => {
+                let ssh = Ssh {
+                    command: command.clone(),
+                    ..Ssh::new(destination.clone())
+                };
+                ssh.host_name()
+            }
+            (None, Way::Here | Way::Pipe) => None,
+        }
+    }
 }
 
 /// How a host is reached.
@@ -178,14 +195,30 @@ impl LabFile {
         })
     }
 
-    /// The same with its workers alone: for a load of what none of its hosts runs.
+    /// The same with its workers alone: for a load of what none of its hosts is started for.
     #[must_use]
-    pub fn workers(mut self) -> Self {
-        let load = &self.roles.load;
-        self.hosts.retain(|host| load.contains(&host.name));
-        self.roles.service.clone_from(&load[0]);
-        self.roles.companion.clone_from(&load[0]);
-        self
+    pub fn workers(&self) -> Self {
+        self.only(&self.roles.load)
+    }
+
+    /// The same with the host of the service alone.
+    #[must_use]
+    pub fn service(&self) -> Self {
+        self.only(std::slice::from_ref(&self.roles.service))
+    }
+
+    /// The same with these hosts, which all make load.
+    fn only(&self, names: &[String]) -> Self {
+        let hosts = self.hosts.iter();
+        Self {
+            path: self.path.clone(),
+            hosts: hosts.filter(|host| names.contains(&host.name)).cloned().collect(),
+            roles: Roles {
+                service: names[0].clone(),
+                load: names.to_vec(),
+                companion: names[0].clone(),
+            },
+        }
     }
 
     /// The host with this name, where the lab has it.

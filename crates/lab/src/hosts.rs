@@ -3,10 +3,10 @@
 use crate::placement;
 use crate::reached::Reached;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
-use prony_measurement::LabHost;
+use prony_measurement::{Environment, LabHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One host of a lab.
 #[derive(Clone)]
@@ -25,6 +25,7 @@ pub struct Member {
     pub remote: Option<Arc<Reached>>,
     /// The machine of the controller, where that builds what runs on this host; `None`: the host builds it.
     pub builds: Option<Arc<dyn Host>>,
+    environment: Arc<OnceLock<Environment>>,
 }
 
 impl Member {
@@ -38,7 +39,13 @@ impl Member {
             logs,
             remote: None,
             builds: None,
+            environment: Arc::default(),
         }
+    }
+
+    /// What it is like, read when it is asked for the first time: all that a command says of a host is of that moment.
+    pub fn environment(&self) -> &Environment {
+        self.environment.get_or_init(|| self.host.environment())
     }
 
     /// Whether it is the machine of the controller.
@@ -142,7 +149,7 @@ impl Lab {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
-            environment: member.host.environment(),
+            environment: member.environment().clone(),
         }
     }
 
@@ -181,5 +188,27 @@ impl Lab {
             })
             .collect();
         placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preflight;
+    use prony_host::FakeHost;
+
+    #[test]
+    fn what_a_host_is_like_is_read_once() {
+        let fake = FakeHost::new(2, 0);
+        let lab = Lab::here(Member::new(
+            "app",
+            Arc::new(fake.clone()),
+            Vec::new(),
+            PathBuf::new(),
+        ));
+        let before = Preflight::of(&lab).expect("looked at");
+        assert_eq!(before.hosts["app"].host, lab.hosts()["app"]);
+        assert_eq!(lab.clone().hosts(), lab.hosts());
+        assert_eq!(fake.environments_read(), 1);
     }
 }

@@ -21,6 +21,6 @@ pub use file::{BuildAt, FileError, HostEntry, LabFile, Roles, Way};
 pub use generator::{Generator, Heard, Loading, ProcessGenerator, Spent};
 pub use hosts::{Lab, Member};
 pub use link::{LinkSpeed, measure_link, serve_link};
-pub use preflight::{Finding, HostFound, Link, Preflight, Severity};
+pub use preflight::{Finding, HostFound, Link, Preflight, Severity, links_to};
 pub use reached::Reached;
 pub use talk::{Talk, Task};

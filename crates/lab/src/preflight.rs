@@ -113,12 +113,7 @@ impl Preflight {
         let mut links = Vec::new();
         for (from, to) in ways(lab) {
             match link(from, to) {
-                Ok(speed) => links.push(Link {
-                    from: from.name.clone(),
-                    to: to.name.clone(),
-                    round_trip_ns: speed.round_trip_ns,
-                    bits_per_s: speed.bits_per_s,
-                }),
+                Ok(link) => links.push(link),
                 Err(reason) => findings.push(Finding {
                     host: from.name.clone(),
                     text: format!(
@@ -249,12 +244,26 @@ fn slow(links: &[Link]) -> Vec<Finding> {
     .collect()
 }
 
+/// The network from each worker of a lab to a host that the load goes to, where they are apart and not both this machine. The
+/// first way that is closed is told.
+pub fn links_to(lab: &Lab, to: &Member) -> Result<Vec<Link>, String> {
+    let apart = lab
+        .workers()
+        .filter(|worker| worker.name != to.name && !(worker.is_on_this_machine() && to.is_on_this_machine()));
+    apart.map(|worker| link(worker, to)).collect()
+}
+
 /// Measures the way between two hosts with a prony on each.
-fn link(from: &Member, to: &Member) -> Result<LinkSpeed, String> {
+fn link(from: &Member, to: &Member) -> Result<Link, String> {
     let address = to.host.address();
     let (_server, port): (_, u16) = told(to, &["link", "--listen", address])?;
-    let (_client, speed) = told(from, &["link", "--to", &format!("{address}:{port}")])?;
-    Ok(speed)
+    let (_client, speed): (_, LinkSpeed) = told(from, &["link", "--to", &format!("{address}:{port}")])?;
+    Ok(Link {
+        from: from.name.clone(),
+        to: to.name.clone(),
+        round_trip_ns: speed.round_trip_ns,
+        bits_per_s: speed.bits_per_s,
+    })
 }
 
 /// What one end of a measurement tells first, and that end.

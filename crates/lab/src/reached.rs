@@ -167,8 +167,9 @@ impl Host for Reached {
         self.remote().attach(spec)
     }
 
+    /// As its agent read it when it began.
     fn environment(&self) -> Environment {
-        self.remote().environment()
+        self.with(|remote| remote.hello().environment.clone())
     }
 
     fn watch(&self, window: Duration) -> Option<MachineUsage> {

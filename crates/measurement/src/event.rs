@@ -1,6 +1,6 @@
 //! What a generator and its caller say to each other while it runs: one JSON object a line.
 
-use crate::{Fault, Interval, IntervalPart, Recording};
+use crate::{Fault, Interval, IntervalPart, Recording, WorkerNow};
 use serde::{Deserialize, Serialize};
 
 /// A line of a generator's standard output in streaming mode.
@@ -28,6 +28,11 @@ pub enum Event {
         phase: Phase,
         /// What happened in it.
         part: IntervalPart,
+    },
+    /// What each worker of a lab does now. Said by who leads them, not by a generator.
+    Workers {
+        /// Each of them.
+        workers: Vec<WorkerNow>,
     },
     /// The end of a job that is a share of a larger load, instead of [`Event::Recording`].
     Part {

@@ -25,7 +25,8 @@ pub use event::{Command, Event, Phase};
 pub use recording::{
     Address, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies, Generator,
     Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages, Network,
-    OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerRow, WrongReply,
+    OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow, WorkerState,
+    WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{

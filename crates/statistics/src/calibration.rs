@@ -20,7 +20,7 @@ pub struct Calibration {
     pub schema: u32,
     /// Version of prony.
     pub prony: String,
-    /// The machine.
+    /// The machine, or the hosts of the lab.
     pub machine: String,
     /// When, RFC 3339 in UTC.
     pub calibrated_at: String,
@@ -29,6 +29,9 @@ pub struct Calibration {
     /// Whether its stages were shortened, which shows that they work and proves little.
     #[serde(default)]
     pub short: bool,
+    /// The hosts, where it was done in a lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// What was compared with a known truth.
     pub checks: Vec<TruthCheck>,
     /// One service entered twice.
@@ -110,8 +113,19 @@ pub struct SmallestDifference {
     pub difference: f64,
 }
 
-/// What a machine is called in calibrations: the same for every run on an equal machine.
+/// What a machine, or a lab, is called in calibrations: the same for every run on an equal machine, or in an equal lab.
 pub fn machine_name(environment: &Environment) -> String {
+    if environment.hosts.is_empty() {
+        return one_machine(environment);
+    }
+    let hosts = environment.hosts.iter().map(|(name, host)| {
+        let (roles, machine) = (host.roles.join(" and "), one_machine(&host.environment));
+        format!("{name} ({roles}) on {} of {machine}", host.cpus.len())
+    });
+    hosts.collect::<Vec<_>>().join("; ")
+}
+
+fn one_machine(environment: &Environment) -> String {
     let known = |text: Option<&String>| text.cloned().unwrap_or_else(|| "unknown".to_owned());
     let memory = environment
         .memory_bytes

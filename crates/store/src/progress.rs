@@ -1,7 +1,7 @@
 //! How far a run is: one row a run, written over and over, for those who watch from another process.
 
 use crate::{Store, StoreError, from_json, to_json};
-use prony_measurement::{Phase, ServiceId};
+use prony_measurement::{Phase, ServiceId, WorkerNow};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,12 @@ pub struct Progress {
     pub throughput_per_s: Option<f64>,
     /// 99th percentile of the response time in the last second, ns.
     pub response_time_ns_p99: Option<u64>,
+    /// What each worker of a lab does; empty between two loads, and without a lab.
+    #[serde(default)]
+    pub workers: Vec<WorkerNow>,
+    /// Why a host of the lab is lost, until load is made again.
+    #[serde(default)]
+    pub lost: Option<String>,
 }
 
 impl Store {

@@ -227,6 +227,8 @@ fn progress_is_the_last_word() {
         phase: None,
         throughput_per_s: Some(12_345.5),
         response_time_ns_p99: Some(1_000_000),
+        workers: Vec::new(),
+        lost: None,
     };
     store.set_progress("r", &progress).expect("writes");
     progress.done = 1;

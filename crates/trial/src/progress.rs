@@ -1,6 +1,6 @@
 //! What happens, for whoever shows it.
 
-use prony_measurement::{Phase, ServiceCheck, ServiceId, TrialRecord, Warning};
+use prony_measurement::{Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow};
 use std::time::Duration;
 
 /// Something that happened in a run.
@@ -82,6 +82,10 @@ pub enum Progress {
         /// Requests that failed.
         errors: u64,
     },
+    /// What the workers of a lab do now.
+    Workers(Vec<WorkerNow>),
+    /// A host of the lab is lost, in words.
+    HostLost(String),
     /// A service was checked against its contract: before the load, or after it where it failed then.
     Checked(Box<ServiceCheck>),
     /// A trial ended.

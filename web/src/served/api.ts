@@ -13,6 +13,14 @@ export interface ListedRun {
   running: boolean;
 }
 
+/** What a worker of a lab does now. */
+export interface WorkerNow {
+  name: string;
+  state: "starting" | "warm_up" | "measurement" | "drain" | "done" | "silent";
+  /** `null` where it told of none of late. */
+  throughput_per_s: number | null;
+}
+
 export interface Progress {
   at: string;
   done: number;
@@ -25,6 +33,10 @@ export interface Progress {
   phase: string | null;
   throughput_per_s: number | null;
   response_time_ns_p99: number | null;
+  /** Empty between two loads, and without a lab. */
+  workers: WorkerNow[];
+  /** Why a host of the lab is lost, until load is made again. */
+  lost: string | null;
 }
 
 export interface News {

@@ -1,10 +1,11 @@
 // One run: its report, and while it goes on, what happens now.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Report } from "../data.ts";
+import type { LabHost, Report } from "../data.ts";
 import { howLong, human, words } from "../format.ts";
+import { Heads } from "../parts/heads.tsx";
 import { ReportPage } from "../parts/page.tsx";
-import { ask, type News } from "./api.ts";
+import { ask, type News, type Progress } from "./api.ts";
 import { Shown, useAnswer } from "./served.tsx";
 
 /** Points of a sparkline: a minute or so. */
@@ -40,7 +41,36 @@ function Sparkline(props: { values: number[]; label: string; text: string }) {
   );
 }
 
-function Now(props: { news: News; planned: number }) {
+/** What each host of a lab is for, and what it does. */
+function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | null }) {
+  const { hosts, progress } = props;
+  const workers = new Map(progress?.workers.map((worker) => [worker.name, worker]));
+  const doing = ([name, host]: [string, LabHost]) => {
+    const worker = workers.get(name);
+    return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
+  };
+  return (
+    <div class="hosts">
+      {progress?.lost && <p role="alert">{progress.lost}</p>}
+      <table class="plain">
+        <caption>Each host</caption>
+        <Heads of={["Host", "For", "Now", "Throughput"]} />
+        <tbody>
+          {Object.entries(hosts).map(([name, host]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{host.roles.join(" and ") || "–"}</td>
+              <td>{doing([name, host])}</td>
+              <td>{workers.get(name)?.throughput_per_s == null ? "–" : human(workers.get(name)!.throughput_per_s!, "rate")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Now(props: { news: News; planned: number; hosts: Record<string, LabHost> }) {
   const { progress, trials } = props.news;
   const [seen, setSeen] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
   const last = useRef("");
@@ -68,6 +98,7 @@ function Now(props: { news: News; planned: number }) {
       </div>
       {progress?.throughput_per_s != null && <Sparkline values={seen.throughput} label="Throughput" text={human(progress.throughput_per_s, "rate")} />}
       {progress?.response_time_ns_p99 != null && <Sparkline values={seen.p99} label="p99" text={human(progress.response_time_ns_p99, "time")} />}
+      {Object.keys(props.hosts).length > 0 && <Hosts hosts={props.hosts} progress={progress} />}
     </section>
   );
 }
@@ -82,7 +113,7 @@ export function LiveRun(props: { run: string }) {
     <Shown answer={answer}>
       {(report) => (
         <>
-          {news?.running && <Now news={news} planned={report.planned_trials} />}
+          {news?.running && <Now news={news} planned={report.planned_trials} hosts={report.environment.hosts ?? {}} />}
           <ReportPage report={report} />
         </>
       )}

@@ -4,10 +4,12 @@ mod instrument;
 pub mod toy;
 mod twice;
 
+pub use crate::place::environment as here;
+
 use crate::clock::now;
-use crate::place::environment;
 use crate::{BenchError, Checkout, Shows, Workbench};
 use instrument::Instrument;
+use prony_measurement::Environment;
 use prony_plan::Plan;
 use prony_statistics::{Calibration, Options, machine_name, same_twice};
 use prony_store::Store;
@@ -25,16 +27,20 @@ pub struct Wish {
     pub short: bool,
 }
 
-/// The last calibration of this machine.
-pub fn last(store: &Store) -> Result<Calibration, BenchError> {
-    let machine = machine_name(&environment());
-    let last = store.calibration::<Calibration>(&machine)?;
-    let never =
-        || BenchError::Input("this machine was never calibrated: `prony calibrate` does it".to_owned());
+/// The last calibration of a machine, or of a lab.
+pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, BenchError> {
+    let last = store.calibration::<Calibration>(&machine_name(environment))?;
+    let never = || {
+        BenchError::Input(if environment.hosts.is_empty() {
+            "this machine was never calibrated: `prony calibrate` does it".to_owned()
+        } else {
+            "this lab was never calibrated: `prony calibrate --lab FILE` does it".to_owned()
+        })
+    };
     Ok(last.ok_or_else(never)?.value)
 }
 
-/// Calibrates this machine and stores what came of it.
+/// Calibrates this machine, or the lab of the workbench, and stores what came of it.
 pub fn calibrate(
     wish: Wish,
     store: &Store,
@@ -44,17 +50,19 @@ pub fn calibrate(
 ) -> Result<Calibration, BenchError> {
     let began = Instant::now();
     let calibrated_at = now();
-    let machine = machine_name(&workbench.host().environment());
+    let environment = workbench.environment();
+    let machine = machine_name(&environment);
     let checkout = Checkout::find()?;
-    let mut catalogue = checkout.catalogue()?;
+    let catalogue = checkout.catalogue()?;
     workbench.hold(tell)?;
+    workbench.links()?;
     let truth = Instrument {
         workbench,
         short: wish.short,
         tell,
     }
     .truth(&catalogue)?;
-    let trials = twice::measure(&checkout, &mut catalogue, (store, workbench), wish.rounds, shows)?;
+    let trials = twice::measure(&checkout, (store, workbench), wish.rounds, shows)?;
     let (same_twice, noise) = same_twice(&trials, &Options::default())?;
     let passed = same_twice.ties && truth.checks.iter().all(|check| check.passed);
     let calibration = Calibration {
@@ -64,6 +72,7 @@ pub fn calibrate(
         calibrated_at: calibrated_at.clone(),
         took_s: began.elapsed().as_secs_f64(),
         short: wish.short,
+        hosts: environment.hosts.into_keys().collect(),
         checks: truth.checks,
         same_twice,
         noise,

@@ -4,14 +4,30 @@ use crate::error::Told as _;
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
 use prony_load::{Load, Protocol};
 use prony_measurement::TrialRecord;
-use prony_plan::{Catalogue, Class, GroupPlan, Plan, Reached, Service, WarmUpChoice, Workers, WorkersUse};
+use prony_plan::{Catalogue, GroupPlan, Plan, Service, WarmUpChoice};
 use prony_store::Store;
 use prony_trial::RunEnd;
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
 
 const NAMES: [&str; 2] = ["toy-once", "toy-again"];
+const SERVICE: &str = r#"name = "NAME"
+title = "prony's toy server"
+language = "Rust"
+framework = "none"
+class = "stripped"
+contracts = ["hello"]
+toolchains = []
+build = []
+run = RUN
+start_timeout = "10s"
+
+[workers]
+uses = "one-cpu"
+how = "one thread"
+
+[[variant]]
+name = "current"
+version = "VERSION"
+"#;
 const CONNECTIONS: u32 = 32;
 const WARM_UP_NS: u64 = 500_000_000;
 const MEASUREMENT_NS: u64 = 1_500_000_000;
@@ -20,19 +36,19 @@ const TIMEOUT_NS: u64 = 10_000_000_000;
 /// Measures the toy server under two names in a run of its own, and gives its trials.
 pub(super) fn measure(
     checkout: &Checkout,
-    catalogue: &mut Catalogue,
     (store, workbench): (&Store, &Workbench),
     rounds: u32,
     shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
 ) -> Result<Vec<TrialRecord>, BenchError> {
-    let folder = checkout.state().join("calibration");
-    std::fs::create_dir_all(&folder).failed(|| format!("cannot make the folder {}", folder.display()))?;
-    catalogue
-        .services
-        .extend(NAMES.map(|name| toy(name, Path::new(&workbench.program), &folder)));
+    let project = Checkout {
+        root: checkout.state().join("calibration"),
+    };
+    let run = command(&workbench.lab.service().prony(&["toy"]));
+    NAMES.iter().try_for_each(|name| write(&project, name, &run))?;
+    let catalogue = &project.catalogue()?;
     let plan = plan(rounds, catalogue);
     let session = Session {
-        checkout,
+        checkout: &project,
         catalogue,
         store,
         workbench,
@@ -56,39 +72,24 @@ pub(super) fn measure(
     }
 }
 
-fn toy(name: &str, executable: &Path, folder: &Path) -> Service {
-    Service {
-        name: name.to_owned(),
-        variant: "current".to_owned(),
-        default: true,
-        title: "prony's toy server".to_owned(),
-        language: "Rust".to_owned(),
-        framework: "none".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        version_from: None,
-        class: Class::Stripped,
-        era: false,
-        note: None,
-        contracts: vec!["hello".to_owned()],
-        protocols: vec![Protocol::Http1],
-        documents: Vec::new(),
-        toolchains: Vec::new(),
-        workers: Workers {
-            uses: WorkersUse::OneCpu,
-            how: "one thread".to_owned(),
-        },
-        build: Vec::new(),
-        reached: Reached::Run(format!(
-            "exec '{}' toy",
-            executable.display().to_string().replace('\'', r"'\''")
-        )),
-        env: BTreeMap::new(),
-        start_timeout: Duration::from_secs(10),
-        folder: folder.to_owned(),
-        copies: BTreeMap::new(),
-        guide: None,
-        unavailable_hint: None,
-    }
+/// The words of a command as a shell reads them.
+fn command(words: &[String]) -> String {
+    let quoted = words
+        .iter()
+        .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    format!("exec {}", quoted.collect::<Vec<_>>().join(" "))
+}
+
+/// Makes the toy server, which this command starts, a service of a project: as one it goes to wherever services run.
+fn write(project: &Checkout, name: &str, run: &str) -> Result<(), BenchError> {
+    let folder = project.root.join("services").join(name);
+    let cannot = || format!("cannot write the folder {}", folder.display());
+    std::fs::create_dir_all(&folder).failed(cannot)?;
+    let text = SERVICE
+        .replace("NAME", name)
+        .replace("VERSION", env!("CARGO_PKG_VERSION"))
+        .replace("RUN", &toml::Value::from(run).to_string());
+    std::fs::write(folder.join("service.toml"), text).failed(cannot)
 }
 
 fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {

@@ -188,8 +188,10 @@ impl<E: From<BenchError>> Stage<'_, E> {
         let (mut settled, mut now) = (0.0_f64, begin);
         let on_event = &mut *self.on_event;
         let mut show = |event: Event| {
-            let Event::Interval { phase, interval } = event else {
-                return;
+            let (phase, interval) = match event {
+                Event::Interval { phase, interval } => (phase, interval),
+                workers @ Event::Workers { .. } => return on_event(workers),
+                _ => return,
             };
             let end = interval.start_s + interval.length_s;
             let offset = if phase == Phase::WarmUp {

@@ -43,7 +43,7 @@ pub fn check_services(
     let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
-    let at_once = builds_at_once(workbench.host().environment().memory_available_bytes);
+    let at_once = builds_at_once(workbench.host().memory_available_bytes());
     let built = builder.build_all(&services, at_once, &|progress| {
         if let Some(text) = progress.waits() {
             tell(&text);

@@ -107,6 +107,7 @@ pub fn play(
     let services = [&first, &second].map(|chosen| find(&catalogue, chosen));
     checkout.has_room(services.map(|service| service.name.as_str()))?;
     workbench.hold(&|text| tell(text))?;
+    let links = workbench.links()?;
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
@@ -119,6 +120,7 @@ pub fn play(
         services,
         built: &built,
         places,
+        links,
     };
     let session = Session {
         checkout: &checkout,
@@ -243,7 +245,7 @@ fn outcome_of(stage: &Stage<'_>, record: &RunRecord, rounds: Vec<Round>) -> Resu
         response_time_ns_p99: times(|round| round.response_time_ns_p99),
         cpu_per_request: by_rounds(&rounds, |round| round.cpu_ratio, wish.confidence),
         bias: BIAS,
-        warnings: stage.warnings(),
+        warnings: stage.warnings(&rounds),
         interrupted,
         rounds,
     })

@@ -6,7 +6,8 @@ use super::round::Round;
 use super::{Tell, Wish};
 use crate::BenchError;
 use prony_contract::Contract;
-use prony_measurement::{Command, Exclusion};
+use prony_lab::{Link, network_bound};
+use prony_measurement::{Command, Exclusion, WarningKind};
 use prony_plan::{Plan, PlannedTrial, Service};
 use prony_trial::{Began, Bench, Built, Lane, Seat, Trial, enter};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub(super) struct Stage<'a> {
     pub(super) services: [&'a Service; 2],
     pub(super) built: &'a [Built],
     pub(super) places: [Places; 4],
+    /// The network between the hosts of a lab.
+    pub(super) links: &'a [Link],
 }
 
 impl Stage<'_> {
@@ -50,8 +53,8 @@ impl Stage<'_> {
         Ok(played)
     }
 
-    /// What is not as it should be where they run.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    /// What is not as it should be where they run, and was not in these rounds.
+    pub(super) fn warnings(&self, rounds: &[Round]) -> Vec<String> {
         let mut texts: Vec<String> = self
             .places
             .iter()
@@ -60,6 +63,7 @@ impl Stage<'_> {
             .collect();
         texts.sort();
         texts.dedup();
+        texts.extend(full_network(rounds));
         texts
     }
 
@@ -75,7 +79,13 @@ impl Stage<'_> {
         let began = players.each_ref().map(|player| player.began);
         let gone = || BenchError::Failed("a generator gave no recording".to_owned());
         let [first, second] = players.map(Player::measurement);
-        let both = [first.ok_or_else(gone)?, second.ok_or_else(gone)?];
+        let mut both = [first.ok_or_else(gone)?, second.ok_or_else(gone)?];
+        // Both loads go over the same network at the same time.
+        let recordings = both.each_ref().map(|measurement| &measurement.recording);
+        let bound = network_bound(&recordings, self.links, &self.bench.lab.service().name);
+        for measurement in &mut both {
+            measurement.warnings.extend(bound.clone());
+        }
         let mut done = Round::of(places.reversed, &both);
         for (index, measurement) in both.into_iter().enumerate() {
             let trial = self.trial(index, round);
@@ -148,6 +158,19 @@ impl Stage<'_> {
         }
         Ok(())
     }
+}
+
+/// That the network was the limit, with how many rounds it was that in.
+fn full_network(rounds: &[Round]) -> Option<String> {
+    let of = |round: &Round| {
+        let trials = round.trials.iter().filter_map(|trial| trial.result.as_ref().ok());
+        let mut warnings = trials.flat_map(|measurement| &measurement.warnings);
+        let found = warnings.find(|warning| warning.kind == WarningKind::NetworkBound);
+        found.map(|warning| warning.text.clone())
+    };
+    let full: Vec<String> = rounds.iter().filter_map(of).collect();
+    let text = full.first()?;
+    Some(format!("in {} of {} rounds {text}", full.len(), rounds.len()))
 }
 
 fn ended() -> BenchError {

@@ -17,7 +17,6 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
 use checks::Checks;
-use prony_lab::{Link, Member, Preflight};
 use prony_measurement::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service};
 use prony_store::{RunLock, Store};
@@ -83,7 +82,7 @@ impl Session<'_> {
         let names = plan.entries.iter().map(|entry| entry.service.as_str());
         self.checkout.has_room(names)?;
         bench.hold(&|text| shows.says(text))?;
-        let links = self.preflight()?;
+        bench.links()?;
         let built = self.build(plan, builder, shows, resumed.is_none())?;
         // As long as this function goes on nobody else adds to the run.
         let (record, _lock) = if let Some(resumed) = resumed {
@@ -103,7 +102,7 @@ impl Session<'_> {
                 .into_iter()
                 .chain(hint)
                 .chain(tokens);
-            self.begin_with(plan, &built[0], warnings.collect(), links)?
+            self.begin_with(plan, &built[0], warnings.collect())?
         };
         let trials = self.store.trials(&record.id)?;
         shows.knows(&trials);
@@ -124,23 +123,6 @@ impl Session<'_> {
         Ok((record, end))
     }
 
-    /// The network between hosts that are apart; refuses what would give no numbers before anything is built.
-    fn preflight(&self) -> Result<Vec<Link>, BenchError> {
-        let lab = &self.workbench.lab;
-        if lab.members().iter().all(Member::is_on_this_machine) {
-            return Ok(Vec::new());
-        }
-        let found = Preflight::of(lab)?;
-        let blocks = found.blocks();
-        if blocks.is_empty() {
-            return Ok(found.links);
-        }
-        Err(BenchError::Input(format!(
-            "the lab is not fit for a run:\n  {}\n`prony lab check` looks at it again",
-            blocks.join("\n  ")
-        )))
-    }
-
     /// Builds each service as often as the plan says; several builds are made anew where the run is.
     fn build(
         &self,
@@ -155,7 +137,7 @@ impl Session<'_> {
             if plan.builds > 1 {
                 builder = builder.repeated(number, fresh);
             }
-            let at_once = builds_at_once(bench.host().environment().memory_available_bytes);
+            let at_once = builds_at_once(bench.host().memory_available_bytes());
             let built = builder.build_all(&self.services_of(plan), at_once, &|progress| {
                 shows.building(&progress);
             });
@@ -186,7 +168,7 @@ impl Session<'_> {
     pub fn begin(&self, plan: &Plan, built: &AllBuilt) -> Result<(RunRecord, RunLock), BenchError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
-        self.begin_with(plan, built, warning.into_iter().collect(), Vec::new())
+        self.begin_with(plan, built, warning.into_iter().collect())
     }
 
     fn begin_with(
@@ -194,14 +176,10 @@ impl Session<'_> {
         plan: &Plan,
         built: &AllBuilt,
         warnings: Vec<Warning>,
-        links: Vec<Link>,
     ) -> Result<(RunRecord, RunLock), BenchError> {
-        let host = self.workbench.host();
         let started_at = now();
-        let mut environment = host.environment();
-        environment.prony = String::from(env!("CARGO_PKG_VERSION"));
-        environment.hosts = self.workbench.lab.hosts();
-        environment.links = links;
+        let mut environment = self.workbench.environment();
+        environment.links = self.workbench.links()?.to_vec();
         environment.commit = self.checkout.commit();
         environment.runtimes = built
             .values()

@@ -53,10 +53,8 @@ impl Resumed {
         builder: &Builder<'_>,
     ) -> Result<(), BenchError> {
         self.has_its_services(session, plan)?;
-        let mut here = session.workbench.host().environment();
-        env!("CARGO_PKG_VERSION").clone_into(&mut here.prony);
+        let mut here = session.workbench.environment();
         here.commit = session.checkout.commit();
-        here.hosts = session.workbench.lab.hosts();
         self.is_in_a_lab_again(&here)?;
         let mut differs = circumstances(&self.record, &here);
         differs.extend(self.builds(session, plan, builder)?);

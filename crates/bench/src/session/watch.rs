@@ -54,6 +54,8 @@ impl<'a> Watch<'a> {
             phase: None,
             throughput_per_s: None,
             response_time_ns_p99: None,
+            workers: Vec::new(),
+            lost: None,
         };
         Self {
             store,
@@ -95,6 +97,7 @@ impl<'a> Watch<'a> {
             Progress::Phase(phase) => {
                 self.now.phase = Some(*phase);
                 self.now.step = None;
+                self.now.lost = None;
                 self.noted = None;
             }
             Progress::Interval {
@@ -105,7 +108,15 @@ impl<'a> Watch<'a> {
                 self.now.throughput_per_s = Some(*throughput_per_s);
                 self.now.response_time_ns_p99 = *response_time_ns_p99;
             }
-            Progress::Ended(_) => self.now.done += 1,
+            Progress::Workers(workers) => self.now.workers.clone_from(workers),
+            Progress::HostLost(reason) => {
+                self.now.lost = Some(reason.clone());
+                self.noted = None;
+            }
+            Progress::Ended(_) => {
+                self.now.done += 1;
+                self.now.workers.clear();
+            }
             _ => return,
         }
         if self.noted.is_none_or(|noted| noted.elapsed() >= NOTE_EVERY) {
@@ -122,7 +133,7 @@ impl<'a> Watch<'a> {
         let mut hosts = environment.hosts.iter();
         let service = hosts.find(|(_, host)| host.roles.iter().any(|role| role == "service"));
         if let (Some((service, _)), Ok(measurement)) = (service, &mut record.result) {
-            let bound = network_bound(&measurement.recording, &environment.links, service);
+            let bound = network_bound(&[&measurement.recording], &environment.links, service);
             measurement.warnings.extend(bound);
         }
         record

@@ -8,11 +8,12 @@ use crate::error::Told as _;
 use crate::{BenchError, Checkout};
 pub use claim::{Claim, who_measures};
 use prony_host::{Held, Host, Isolation, Local, writable};
-use prony_lab::{Claims, Controller, Lab, LabFile, Member};
+use prony_lab::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
+use prony_measurement::Environment;
 use prony_trial::{Bench, Cancel, NoiseLimits, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// A generator that says nothing for this long is stuck.
@@ -32,6 +33,7 @@ pub struct Workbench {
     pub program: String,
     claim: Claim,
     held: Mutex<Option<(Held, Claims)>>,
+    links: OnceLock<Vec<Link>>,
 }
 
 impl Workbench {
@@ -57,6 +59,7 @@ impl Workbench {
             program: program.to_owned(),
             claim: Claim::default(),
             held: Mutex::new(None),
+            links: OnceLock::new(),
         })
     }
 
@@ -90,6 +93,36 @@ impl Workbench {
         self.lab = Lab::connect(file, &controller, tell)?;
         self.generator = LabGenerator::new(&self.lab);
         Ok(self)
+    }
+
+    /// What the machine is like on which services run, and the hosts where there are several.
+    pub fn environment(&self) -> Environment {
+        Environment {
+            prony: String::from(env!("CARGO_PKG_VERSION")),
+            hosts: self.lab.hosts(),
+            ..self.lab.service().environment().clone()
+        }
+    }
+
+    /// What the network between hosts that are apart carries, measured once. Refuses what would give no numbers.
+    pub(crate) fn links(&self) -> Result<&[Link], BenchError> {
+        if let Some(known) = self.links.get() {
+            return Ok(known);
+        }
+        let found = if self.lab.members().iter().all(Member::is_on_this_machine) {
+            Vec::new()
+        } else {
+            let found = Preflight::of(&self.lab)?;
+            let blocks = found.blocks();
+            if !blocks.is_empty() {
+                return Err(BenchError::Input(format!(
+                    "the lab is not fit for a run:\n  {}\n`prony lab check` looks at it again",
+                    blocks.join("\n  ")
+                )));
+            }
+            found.links
+        };
+        Ok(self.links.get_or_init(|| found))
     }
 
     /// The same, which claims its CPUs in these words before it measures.

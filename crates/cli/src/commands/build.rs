@@ -26,6 +26,12 @@ pub(crate) struct Args {
     /// Build nothing, and print what makes each build equal to another one (prony asks for it on the hosts of a lab)
     #[arg(long, hide = true, requires = "json")]
     digests: bool,
+    /// Build beside the usual builds, in folders with this number (prony does so on the host of a lab, for `run --builds`)
+    #[arg(long, hide = true, value_name = "N", conflicts_with = "digests")]
+    repetition: Option<u32>,
+    /// Build anew what has this number already
+    #[arg(long, hide = true, requires = "repetition")]
+    fresh: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -47,11 +53,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let mut builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    if let Some(number) = args.repetition {
+        builder = builder.repeated(number, args.fresh);
+    }
     if args.digests {
         return digests(&builder, &services);
     }
-    let at_once = builds_at_once(workbench.host().environment().memory_available_bytes);
+    let at_once = builds_at_once(workbench.host().memory_available_bytes());
     let built = builder.build_all(&services, at_once, &|progress| tell(args.json, &progress));
     if workbench.cancel.is_asked() {
         return Ok(Exit::Interrupted);

@@ -1,14 +1,17 @@
 //! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
 
-use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, no_job, warn_of_others};
+use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, fleet, no_job, warn_of_others};
+use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shares::share;
 use crate::shown::duration;
 use prony_bench::capacity::{Next, Plan, Point, walk};
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
+use prony_measurement::WarningKind;
 use serde_json::json;
 use std::fmt::Write as _;
+use std::sync::mpsc;
 
 /// Find the highest offered load that meets an objective
 #[derive(Debug, clap::Args)]
@@ -32,6 +35,8 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    lab: LabArgs,
     #[command(flatten)]
     request: RequestArgs,
 }
@@ -64,14 +69,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
              A:B:TIME, and use --start and --limit"
         )));
     }
-    warn_of_others();
+    let fleet = fleet(&args.lab, &job(args, args.start).map_err(no_job)?.target)?;
+    if fleet.is_none() {
+        warn_of_others();
+    }
     let plan = Plan {
         start: args.start,
         limit: args.limit,
         precision: args.precision,
     };
     let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
-    let mut load = |rate: f64| carry_out(&job(args, rate).map_err(no_job)?, &mut |_| {});
+    let (_commands, never) = mpsc::channel();
+    let mut load = |rate: f64| {
+        let job = job(args, rate).map_err(no_job)?;
+        match &fleet {
+            None => carry_out(&job, &mut |_| {}),
+            Some(fleet) => Ok(fleet.load(&job, &mut |_| {}, &never)?),
+        }
+    };
     let (end, points) = walk(plan, (&args.objective, under_way), &mut load, &mut tell)?;
     print(&if args.json {
         as_json(args, end, &points)
@@ -110,6 +125,11 @@ fn generator_was_limit(point: &Point) -> bool {
     point.recording.generator.saturated
 }
 
+fn network_was_limit(point: &Point) -> bool {
+    let mut warnings = point.recording.warnings.iter();
+    warnings.any(|warning| warning.kind == WarningKind::NetworkBound)
+}
+
 fn tell(point: &Point) {
     let verdict = match point.missed.first() {
         None => "met".to_owned(),
@@ -141,6 +161,9 @@ fn verdict(args: &Args, end: Next, points: &[Point]) -> String {
         text.push_str(
             "\nthe generator was saturated above it: the service may be able to do more (-t, --cpus)",
         );
+    }
+    if points.iter().any(network_was_limit) {
+        text.push_str("\nthe network was nearly full at some rates: the service may be able to do more over a faster one");
     }
     text
 }
@@ -191,6 +214,7 @@ fn as_json(args: &Args, end: Next, points: &[Point]) -> String {
                 "met": point.missed.is_empty(),
                 "missed": point.missed,
                 "generator_saturated": generator_was_limit(point),
+                "network_bound": network_was_limit(point),
             })
         })
         .collect();

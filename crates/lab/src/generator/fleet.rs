@@ -1,6 +1,7 @@
 //! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
 
 use super::line::Line;
+use super::roster::Roster;
 use super::{Heard, Loading, Spent, clocks, share};
 use crate::Member;
 use prony_host::{HostError, Place};
@@ -29,6 +30,7 @@ pub(super) struct Fleet {
     told: bool,
     /// When the first worker came to the phase that not all have come to.
     waits_since: Option<Instant>,
+    roster: Roster,
 }
 
 /// One of them.
@@ -78,6 +80,7 @@ impl Fleet {
             ready: VecDeque::new(),
             told: false,
             waits_since: None,
+            roster: Roster::default(),
         })
     }
 
@@ -94,7 +97,7 @@ impl Fleet {
                 let reason = format!("on {}: {reason}", self.workers[number].member.name);
                 return Err(Heard::Event(Event::Failed { reason, fault }));
             }
-            Event::Interval { .. } | Event::Recording { .. } => {
+            Event::Interval { .. } | Event::Recording { .. } | Event::Workers { .. } => {
                 let worker = self.workers[number].line.who();
                 return Err(Heard::Gone(format!(
                     "{worker} does not know that it has a share of a load"
@@ -192,7 +195,7 @@ impl Fleet {
                 if self.workers[number].is_done {
                     break;
                 }
-                match self.workers[number].line.next(Duration::ZERO) {
+                match self.workers[number].line.hear(Duration::ZERO) {
                     Heard::Event(event) => self.take(number, event)?,
                     Heard::Nothing => break,
                     gone @ Heard::Gone(_) => return Err(gone),
@@ -239,6 +242,11 @@ impl Loading for Fleet {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(end) => return end,
+            }
+            let workers = &self.workers;
+            let doing = || workers.iter().map(|worker| worker.line.doing()).collect();
+            if let Some(news) = self.roster.news(doing) {
+                return Heard::Event(news);
             }
             if let Some(late) = self.late() {
                 return Heard::Gone(late);

@@ -1,11 +1,12 @@
 //! The generator on one worker.
 
+use super::roster::{Doing, Roster};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::Member;
 use crate::talk::{Talk, Task};
 use prony_host::{HostError, Place};
 use prony_load::Job;
-use prony_measurement::Command;
+use prony_measurement::{Command, WorkerNow};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +15,11 @@ pub(super) struct Line {
     talk: Talk,
     /// Whether the service is on the same host.
     beside: bool,
+    /// Whether there is a lab, and so a worker to tell of.
+    in_lab: bool,
+    doing: Doing,
+    /// For whoever hears this worker alone.
+    roster: Roster,
 }
 
 impl Line {
@@ -33,22 +39,46 @@ impl Line {
         };
         let mut talk = Talk::begin(member, what)?;
         talk.say(job);
-        Ok(Self { talk, beside })
+        Ok(Self {
+            talk,
+            beside,
+            in_lab: !place.host.is_empty(),
+            doing: Doing::new(&place.host),
+            roster: Roster::default(),
+        })
     }
 
     /// Who it is, for messages.
     pub(super) fn who(&self) -> &str {
         self.talk.who()
     }
+
+    /// The next that its generator says.
+    pub(super) fn hear(&mut self, within: Duration) -> Heard {
+        match self.talk.hear(within) {
+            Ok(Some(event)) => {
+                self.doing.hear(&event);
+                Heard::Event(event)
+            }
+            Ok(None) => Heard::Nothing,
+            Err(reason) => Heard::Gone(reason),
+        }
+    }
+
+    /// What the worker does now.
+    pub(super) fn doing(&self) -> WorkerNow {
+        self.doing.now()
+    }
 }
 
 impl Loading for Line {
     fn next(&mut self, within: Duration) -> Heard {
-        match self.talk.hear(within) {
-            Ok(Some(event)) => Heard::Event(event),
-            Ok(None) => Heard::Nothing,
-            Err(reason) => Heard::Gone(reason),
+        if self.in_lab
+            && let Some(news) = self.roster.news(|| vec![self.doing.now()])
+        {
+            return Heard::Event(news);
         }
+        self.hear(within)
     }
 
     fn tell(&mut self, command: Command) {

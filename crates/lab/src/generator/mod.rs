@@ -3,6 +3,7 @@
 mod clocks;
 mod fleet;
 mod line;
+mod roster;
 mod share;
 
 pub(crate) use clocks::error_ns as clock_error_ns;

@@ -16,7 +16,7 @@ pub use histogram::{Histogram, HistogramError};
 pub use network::{Address, Handshakes, Network};
 pub use outcome::{Outcome, Outcomes};
 pub use piece::IntervalPart;
-pub use workers::{CommonStart, WorkerRow};
+pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON. Keys are added, never renamed.
 pub const SCHEMA: u32 = 1;

@@ -33,6 +33,35 @@ pub struct WorkerRow {
     pub late_start_ns: Option<u64>,
 }
 
+/// What one worker does while a load goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerNow {
+    /// The worker.
+    pub name: String,
+    /// What it does.
+    pub state: WorkerState,
+    /// Complete replies per second of late; `None` where it told of none.
+    pub throughput_per_s: Option<f64>,
+}
+
+/// What a worker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerState {
+    /// Its generator has begun no phase yet.
+    Starting,
+    /// Load that is not part of the result.
+    WarmUp,
+    /// Load that is.
+    Measurement,
+    /// It waits for the replies that are still due.
+    Drain,
+    /// It has told all that it recorded.
+    Done,
+    /// Nothing came from it for some time, though it makes load.
+    Silent,
+}
+
 /// How far apart the workers of a load began their measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonStart {

@@ -276,6 +276,7 @@ impl<'a> Builder<'a> {
             remote,
             folders: &self.folders,
             cancel: self.cancel,
+            repetition: self.repetition,
         })
     }
 

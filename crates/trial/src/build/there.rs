@@ -1,6 +1,6 @@
 //! Building on another host: the sources go there, and a prony there builds them as it would its own.
 
-use super::{Built, Folders, InUse, copy};
+use super::{Built, Folders, InUse, Repetition, copy};
 use crate::{Cancel, Failure, Progress};
 use prony_host::{HostError, hostname};
 use prony_lab::{Member, Reached, Talk, Task};
@@ -59,6 +59,7 @@ pub(super) struct There<'a> {
     pub(super) remote: &'a Reached,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
+    pub(super) repetition: Option<Repetition>,
 }
 
 impl There<'_> {
@@ -156,12 +157,15 @@ impl There<'_> {
     /// ends; `--digests` builds nothing.
     fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
         let project = self.send(services)?;
-        let (folder, labels) = (
-            project.to_string_lossy(),
-            services.iter().map(|service| service.label()),
-        );
-        let labels: Vec<String> = labels.collect();
-        let mut arguments = vec!["-C", &folder, "build", "--json", how, "--"];
+        let folder = project.to_string_lossy();
+        let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
+        let repetition = self.repetition.map(|one| one.number.to_string());
+        let mut arguments = vec!["-C", &folder, "build", "--json", how];
+        if let (Some(Repetition { fresh, .. }), Some(number)) = (self.repetition, &repetition) {
+            arguments.extend(["--repetition", number]);
+            arguments.extend(fresh.then_some("--fresh"));
+        }
+        arguments.push("--");
         arguments.extend(labels.iter().map(String::as_str));
         let what = Task {
             name: "the prony that builds",

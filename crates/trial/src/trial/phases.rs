@@ -74,7 +74,10 @@ impl<'a> Phases<'a> {
                     self.entered.begin_window()?;
                     return Ok(detector.map_or_else(|| steady::fixed(intervals), Detector::finish));
                 }
-                Event::Phase { .. } | Event::Interval { .. } | Event::IntervalPart { .. } => {}
+                Event::Phase { .. }
+                | Event::Interval { .. }
+                | Event::IntervalPart { .. }
+                | Event::Workers { .. } => {}
                 Event::Recording { .. } | Event::Part { .. } => {
                     let text = "the generator ended before the measurement began";
                     return Err(Failure::lab(Stage::WarmUp, text));
@@ -99,7 +102,10 @@ impl<'a> Phases<'a> {
                 } if window.is_none() => {
                     window = Some(self.entered.end_window()?);
                 }
-                Event::Phase { .. } | Event::Interval { .. } | Event::IntervalPart { .. } => {}
+                Event::Phase { .. }
+                | Event::Interval { .. }
+                | Event::IntervalPart { .. }
+                | Event::Workers { .. } => {}
                 Event::Part { .. } => {
                     let text =
                         "the generator ended with a part of a load, where it was asked for a whole one";
@@ -138,6 +144,7 @@ impl<'a> Phases<'a> {
             return Err(Failure::interrupted(stage));
         }
         if let Some(lost) = self.bench.lab.lost() {
+            (self.watch)(Progress::HostLost(lost.to_string()));
             return Err(Failure::host(stage, &lost));
         }
         if let Some(ending) = self.service().ended() {
@@ -149,7 +156,10 @@ impl<'a> Phases<'a> {
         let silence = self.bench.options.silence;
         match heard {
             Heard::Event(event) => {
-                self.heard = Instant::now();
+                // That of workers is said by who leads them, who may have heard nothing.
+                if !matches!(event, Event::Workers { .. }) {
+                    self.heard = Instant::now();
+                }
                 self.show(&event);
                 Ok(Some(event))
             }
@@ -171,6 +181,7 @@ impl<'a> Phases<'a> {
                 response_time_ns_p99: interval.response_time_ns_p99,
                 errors: interval.errors,
             }),
+            Event::Workers { workers } => (self.watch)(Progress::Workers(workers.clone())),
             Event::IntervalPart { .. }
             | Event::Part { .. }
             | Event::Recording { .. }

@@ -1,9 +1,9 @@
-//! `prony calibrate`: proves the instrument on this machine, in about two minutes.
+//! `prony calibrate`: proves the instrument on this machine, or in a lab, in about two minutes.
 
 mod text;
 
 use super::run::view_of;
-use crate::checkout::{Checkout, ClaimArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
@@ -11,11 +11,12 @@ use prony_bench::Workbench;
 use prony_bench::calibrate::{self, Wish};
 use prony_statistics::Calibration;
 
-/// Prove on this machine that prony tells the truth, and how small a difference it can show
+/// Prove on this machine or in a lab that prony tells the truth, and how small a difference it can show
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 One service entered twice must tie; a server that freezes in a known way must show the known percentiles; rates must be
-held. The result is stored, and reports of runs on this machine cite it. Exit code 3 when a check fails.")]
+held. The result is stored, and reports of runs on this machine cite it; in a lab, those of runs in an equal lab. Exit code 3
+when a check fails.")]
 pub(crate) struct Args {
     /// Rounds of the service that is entered twice
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
@@ -26,9 +27,11 @@ pub(crate) struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Show the last calibration of this machine instead of making one
+    /// Show the last calibration of this machine, or of the lab, instead of making one
     #[arg(long)]
     last: bool,
+    #[command(flatten)]
+    lab: LabArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -36,18 +39,28 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let lab = args.lab.read(Checkout::find().ok().as_ref())?;
+    let tell = |text: &str| eprintln!("{text}");
     if args.last {
-        return show(args, &calibrate::last(&args.store.open_existing()?)?);
+        let store = args.store.open_existing()?;
+        let logs = std::env::temp_dir().join(format!("prony-calibrate-{}", std::process::id()));
+        let environment = match &lab {
+            None => calibrate::here(),
+            Some(file) => Workbench::new(logs, &signals::listen()?)?
+                .in_lab(Some(file), &tell)?
+                .environment(),
+        };
+        return show(args, &calibrate::last(&store, &environment)?);
     }
     let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
         .repeating(true)
-        .claiming(args.claim.claim());
+        .claiming(args.claim.claim())
+        .in_lab(lab.as_ref(), &tell)?;
     let store = args.store.open()?;
     let wish = Wish {
         rounds: args.rounds,
         short: args.short,
     };
-    let tell = |text: &str| eprintln!("{text}");
     let calibration = calibrate::calibrate(wish, &store, &workbench, &tell, &mut view_of)?;
     show(args, &calibration)
 }

@@ -7,7 +7,11 @@ use std::fmt::Write as _;
 pub(super) fn table(calibration: &Calibration) -> String {
     let mut text = format!(
         "{}\n{}, prony {}, took {:.0} s\n\n",
-        calibration.machine, calibration.calibrated_at, calibration.prony, calibration.took_s
+        // In a lab a line for each host.
+        calibration.machine.replace("; ", "\n"),
+        calibration.calibrated_at,
+        calibration.prony,
+        calibration.took_s
     );
     let mut rows: Vec<Vec<String>> = calibration.checks.iter().map(row).collect();
     rows.push(twice(calibration));
@@ -48,12 +52,16 @@ pub(super) fn table(calibration: &Calibration) -> String {
     if calibration.short {
         text.push_str("Its stages were shortened: run it without --short before you rely on it. ");
     }
-    let verdict = if calibration.passed {
-        "The instrument tells the truth on this machine."
+    let (place, whose) = if calibration.hosts.is_empty() {
+        ("on this machine", "this machine")
     } else {
-        "A check failed: do not trust numbers of this machine before it is found why."
+        ("in this lab", "this lab")
     };
-    text.push_str(verdict);
+    text += &if calibration.passed {
+        format!("The instrument tells the truth {place}.")
+    } else {
+        format!("A check failed: do not trust numbers of {whose} before it is found why.")
+    };
     text
 }
 

@@ -135,6 +135,12 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
 
 /// Checks a server that is already running.
 fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
+    if args.lab.is_given() {
+        return Err(bad_input(anyhow!(
+            "a lab says where services are started, and --url names a server that runs already, which this machine asks: leave \
+             --lab out, or run the check on a machine that reaches it"
+        )));
+    }
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(

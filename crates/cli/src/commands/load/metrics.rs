@@ -80,6 +80,7 @@ impl Metrics {
             }
             // Nobody asks one of several workers for its figures: it says them itself.
             Event::IntervalPart { .. }
+            | Event::Workers { .. }
             | Event::Part { .. }
             | Event::Recording { .. }
             | Event::Failed { .. } => {}

@@ -18,11 +18,11 @@ mod typed;
 mod view;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
+pub(crate) use fleet::fleet;
 pub(crate) use job::Shape;
 pub(crate) use running::server;
 pub(crate) use typed::JobError;
 
-use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use metrics::Metrics;
@@ -48,11 +48,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
         None => None,
     };
-    let lab = match args.lab.read(Checkout::find().ok().as_ref())? {
-        None => None,
-        Some(file) => Some(fleet::connect(file)?),
-    };
-    if lab.is_none() {
+    let fleet = fleet(&args.lab, &job.target)?;
+    if fleet.is_none() {
         warn_of_others();
     }
     let mut view = view::View::new(&job);
@@ -65,9 +62,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let began = Instant::now();
-    let recording = match &lab {
+    let recording = match &fleet {
         None => here(&job, &mut on_event, &commands),
-        Some(lab) => fleet::load(lab, &job, &mut on_event, &commands).map(Some),
+        Some(fleet) => {
+            let recording = fleet.load(&job, &mut on_event, &commands);
+            recording.map(Some).map_err(Into::into)
+        }
     };
     let took_s = began.elapsed().as_secs_f64();
     view.finish();

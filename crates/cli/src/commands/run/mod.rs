@@ -29,11 +29,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
     let store = args.store.open()?;
     let lab = args.lab.read(Some(&checkout))?;
-    if lab.is_some() && args.builds.is_some() {
-        return Err(bad_input(anyhow::anyhow!(
-            "--builds builds on this machine: leave it out where a lab is given"
-        )));
-    }
     let workbench = match &lab {
         Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
         _ => None,

@@ -11,7 +11,7 @@ use nix::poll::PollFlags;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs on the host, in whatever shell: looks for the binary by its hash and becomes it; else takes it from its input. In one
@@ -46,6 +46,17 @@ impl Ssh {
             binary: None,
             within: Duration::from_secs(20),
         }
+    }
+
+    /// The name or address that `ssh` connects to, as its configuration says; `None` where it does not say.
+    pub fn host_name(&self) -> Option<String> {
+        let mut words = self.command.iter();
+        let mut command = Command::new(words.next().map_or("ssh", String::as_str));
+        command.args(words).args(["-G", "--", &self.host]);
+        let output = command.stdin(Stdio::null()).output().ok()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let name = said.lines().find_map(|line| line.strip_prefix("hostname "));
+        name.map(|name| name.trim().to_owned())
     }
 
     /// The command line.

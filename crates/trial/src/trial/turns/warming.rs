@@ -60,7 +60,7 @@ fn piece(phases: &mut Phases<'_>, intervals: &mut Vec<Interval>) -> Result<Piece
                 completed += interval.completed;
                 intervals.push(interval);
             }
-            Some(Event::Phase { .. } | Event::IntervalPart { .. }) | None => {}
+            Some(Event::Phase { .. } | Event::IntervalPart { .. } | Event::Workers { .. }) | None => {}
             Some(Event::Recording { .. } | Event::Part { .. }) => {
                 let text = "the generator ended before the service was warm";
                 return Err(Failure::lab(Stage::WarmUp, text));

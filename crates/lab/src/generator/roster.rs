@@ -1,0 +1,188 @@
+//! What workers do while a load goes on, for whoever watches.
+
+use prony_measurement::{Event, Phase, WorkerNow, WorkerState};
+use std::time::{Duration, Instant};
+
+/// Length of the intervals that a rate is told of, s.
+const TELLING_S: f64 = 0.5;
+/// Time between two looks at the workers.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time between two tellings where no state changed.
+const EVERY: Duration = Duration::from_millis(500);
+/// A worker that makes load tells ten times a second: one that is quiet for so long stands still, or is not reached.
+const SILENT: Duration = Duration::from_secs(2);
+
+/// What one worker does, by what it told.
+pub(super) struct Doing {
+    now: WorkerNow,
+    heard: Instant,
+    /// Replies since its rate was last known, and the time that they took, s.
+    since: (u64, f64),
+}
+
+impl Doing {
+    pub(super) fn new(worker: &str) -> Self {
+        Self {
+            now: WorkerNow {
+                name: worker.to_owned(),
+                state: WorkerState::Starting,
+                throughput_per_s: None,
+            },
+            heard: Instant::now(),
+            since: (0, 0.0),
+        }
+    }
+
+    pub(super) fn hear(&mut self, event: &Event) {
+        self.heard = Instant::now();
+        match event {
+            Event::Phase { phase, .. } => self.state(match phase {
+                Phase::WarmUp => WorkerState::WarmUp,
+                Phase::Measurement => WorkerState::Measurement,
+                Phase::Drain => WorkerState::Drain,
+            }),
+            Event::Interval { interval, .. } => self.interval(interval.completed, interval.length_s),
+            Event::IntervalPart { part, .. } => {
+                let length = part.end_ns.saturating_sub(part.begin_ns);
+                self.interval(part.completed, length as f64 / 1e9);
+            }
+            Event::Part { .. } | Event::Recording { .. } | Event::Failed { .. } => {
+                self.state(WorkerState::Done);
+            }
+            Event::Workers { .. } => {}
+        }
+    }
+
+    fn state(&mut self, state: WorkerState) {
+        self.now.state = state;
+        if !makes_load(state) {
+            self.now.throughput_per_s = None;
+            self.since = (0, 0.0);
+        }
+    }
+
+    fn interval(&mut self, completed: u64, length_s: f64) {
+        if !makes_load(self.now.state) {
+            return;
+        }
+        self.since = (self.since.0 + completed, self.since.1 + length_s);
+        let (completed, length_s) = self.since;
+        if length_s >= TELLING_S {
+            self.now.throughput_per_s = Some(completed as f64 / length_s);
+            self.since = (0, 0.0);
+        }
+    }
+
+    pub(super) fn now(&self) -> WorkerNow {
+        self.at(Instant::now())
+    }
+
+    fn at(&self, now: Instant) -> WorkerNow {
+        let is_quiet = now.saturating_duration_since(self.heard) > SILENT;
+        if !is_quiet || !makes_load(self.now.state) {
+            return self.now.clone();
+        }
+        WorkerNow {
+            name: self.now.name.clone(),
+            state: WorkerState::Silent,
+            throughput_per_s: None,
+        }
+    }
+}
+
+const fn makes_load(state: WorkerState) -> bool {
+    matches!(state, WorkerState::WarmUp | WorkerState::Measurement)
+}
+
+/// What was told of all workers, and when.
+#[derive(Default)]
+pub(super) struct Roster {
+    told: Vec<WorkerNow>,
+    told_at: Option<Instant>,
+    looked_at: Option<Instant>,
+}
+
+impl Roster {
+    /// What is to be told now, if anything: a change of a state soon, a rate from time to time.
+    pub(super) fn news(&mut self, workers: impl FnOnce() -> Vec<WorkerNow>) -> Option<Event> {
+        let now = Instant::now();
+        let is_past = |then: Option<Instant>, wait| then.is_none_or(|then| now.duration_since(then) >= wait);
+        if !is_past(self.looked_at, LOOK) {
+            return None;
+        }
+        self.looked_at = Some(now);
+        let workers = workers();
+        let states = |workers: &[WorkerNow]| -> Vec<WorkerState> {
+            workers.iter().map(|worker| worker.state).collect()
+        };
+        let is_due = states(&workers) != states(&self.told) || is_past(self.told_at, EVERY);
+        if !is_due || workers == self.told {
+            return None;
+        }
+        self.told_at = Some(now);
+        self.told.clone_from(&workers);
+        Some(Event::Workers { workers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_measurement::{CompactHistogram, Histogram, IntervalPart};
+
+    fn part(completed: u64) -> Event {
+        Event::IntervalPart {
+            phase: Phase::Measurement,
+            part: IntervalPart {
+                index: 0,
+                begin_ns: 0,
+                end_ns: 100_000_000,
+                completed,
+                valid: completed,
+                errors: 0,
+                times: CompactHistogram::of(&Histogram::new()),
+            },
+        }
+    }
+
+    fn phase(phase: Phase) -> Event {
+        Event::Phase {
+            phase,
+            established: 1,
+        }
+    }
+
+    #[test]
+    fn a_worker_is_followed_through_its_load() {
+        let mut doing = Doing::new("one");
+        let seen = |doing: &Doing| (doing.now().state, doing.now().throughput_per_s);
+        assert_eq!(seen(&doing), (WorkerState::Starting, None));
+        doing.hear(&phase(Phase::Measurement));
+        for _ in 0..5 {
+            assert_eq!(seen(&doing), (WorkerState::Measurement, None));
+            doing.hear(&part(20));
+        }
+        assert_eq!(seen(&doing), (WorkerState::Measurement, Some(200.0)));
+        let later = doing.at(Instant::now() + 2 * SILENT);
+        assert_eq!((later.state, later.throughput_per_s), (WorkerState::Silent, None));
+        doing.hear(&phase(Phase::Drain));
+        assert_eq!(seen(&doing), (WorkerState::Drain, None));
+        assert_eq!(
+            doing.at(Instant::now() + 2 * SILENT).state,
+            WorkerState::Drain,
+            "it has nothing to tell"
+        );
+        doing.hear(&Event::Part { part: String::new() });
+        assert_eq!(seen(&doing), (WorkerState::Done, None));
+    }
+
+    #[test]
+    fn what_did_not_change_is_told_once() {
+        let mut roster = Roster::default();
+        let workers = || vec![Doing::new("one").now()];
+        assert!(matches!(roster.news(workers), Some(Event::Workers { workers }) if workers.len() == 1));
+        roster.looked_at = None;
+        roster.told_at = None;
+        assert_eq!(roster.news(workers), None);
+    }
+}
