@@ -246,6 +246,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     });
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
+    drop(server);
     until("nothing is left behind", || checkout.processes().is_empty());
 }
 
