@@ -1,6 +1,6 @@
 //! What else takes a lab, beside runs: over hosts that are agents on this machine.
 
-use crate::common::{Ended, signal, until};
+use crate::common::{Ended, PATIENCE, signal, until};
 use crate::hosts;
 use crate::away::Away;
 use crate::lab::{Toy, command, prony, with_pipes};
@@ -10,7 +10,6 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 #[test]
 fn the_capacity_of_a_url_is_searched_by_all_workers() {
@@ -172,9 +171,7 @@ impl Serves {
     /// The lines of what it answers.
     fn lines(&self, path: &str) -> impl Iterator<Item = String> + use<> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .expect("a limit");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
             self.address
@@ -247,6 +244,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     });
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
+    drop(server);
     until("nothing is left behind", || checkout.processes().is_empty());
 }
 
@@ -258,6 +256,31 @@ impl Drop for Ends {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A toy with large replies on the host of the service, started by nobody of the lab.
+fn wide_toy(away: &Away) -> Ends {
+    let server = Command::new("nsenter")
+        .args([&away.hosts.net_of(1), "python3"])
+        .arg(away.checkout.path("services/toy-wide/toy.py"))
+        .envs([
+            ("HOST", hosts::address(1).as_str()),
+            ("PORT", "8080"),
+            ("MODE", "wide"),
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let server = Ends(server.expect("python3"));
+    until("the toy listens", || {
+        let reach = format!("exec 3<>/dev/tcp/{}/8080", hosts::address(1));
+        let mut command = Command::new("nsenter");
+        command
+            .args([&away.hosts.net(), "bash", "-c", &reach])
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    });
+    server
 }
 
 #[test]
@@ -296,26 +319,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
         "{report}"
     );
     assert!(report["groups"].to_string().contains("network_bound"), "{report}");
-    let server = Command::new("nsenter")
-        .args([&away.hosts.net_of(1), "python3"])
-        .arg(away.checkout.path("services/toy-wide/toy.py"))
-        .envs([
-            ("HOST", hosts::address(1).as_str()),
-            ("PORT", "8080"),
-            ("MODE", "wide"),
-        ])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let _server = Ends(server.expect("python3"));
-    until("the toy listens", || {
-        let reach = format!("exec 3<>/dev/tcp/{}/8080", hosts::address(1));
-        let mut command = Command::new("nsenter");
-        command
-            .args([&away.hosts.net(), "bash", "-c", &reach])
-            .stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    });
+    let _server = wide_toy(&away);
     let url = format!("http://{}:8080/api/test", hosts::address(1));
     let recording = prony(&["load", &url, "-c", "8", "-d", "2s"]);
     let warnings = recording["warnings"].to_string();

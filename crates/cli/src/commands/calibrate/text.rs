@@ -57,11 +57,12 @@ pub(super) fn table(calibration: &Calibration) -> String {
     } else {
         ("in this lab", "this lab")
     };
-    text += &if calibration.passed {
+    let verdict = if calibration.passed {
         format!("The instrument tells the truth {place}.")
     } else {
         format!("A check failed: do not trust numbers of {whose} before it is found why.")
     };
+    text.push_str(&verdict);
     text
 }
 
