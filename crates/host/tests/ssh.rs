@@ -2,6 +2,7 @@
 
 mod common;
 #[path = "../../../tests/lab.rs"]
+#[expect(dead_code, reason = "the black-box tests use the rest")]
 mod lab;
 #[path = "../../../tests/skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
