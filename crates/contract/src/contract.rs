@@ -11,7 +11,7 @@ use prony_load::{Load, Protocol};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use toml::Spanned;
 
 /// What a service must do.
@@ -25,8 +25,6 @@ pub struct Contract {
     pub summary: String,
     /// The document that it comes from.
     pub document: Option<String>,
-    /// The backend that a service of this contract needs; `None`: it stands alone.
-    pub backend: Option<Backend>,
     /// The folder that holds it.
     pub folder: PathBuf,
     pub(crate) file: File,
@@ -37,13 +35,6 @@ pub struct Contract {
     pub(crate) beside: Beside,
     /// Rows as they were read, by the contract's word for them.
     pub(crate) tables: BTreeMap<String, RowTable>,
-}
-
-/// The backend that a service of a contract relays to: `prony backend`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backend {
-    /// Time that it takes to answer; delays of several requests overlap.
-    pub delay: Duration,
 }
 
 /// One kind of call, as a contract describes it.
@@ -71,7 +62,6 @@ impl Contract {
             title: String::new(),
             summary: String::new(),
             document: None,
-            backend: None,
             tokens: jwt::mint(&file, &folder, &written.jwt)?,
             folder,
             file,

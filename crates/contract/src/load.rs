@@ -7,7 +7,7 @@ use crate::jwt;
 use crate::proto::Schema;
 use crate::source::RowTable;
 use crate::written::WrittenContract;
-use crate::{Backend, Contract, ContractError};
+use crate::{Contract, ContractError};
 use prony_load::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,9 +46,6 @@ impl Contract {
             title: written.title.clone(),
             summary: written.summary.clone(),
             document: written.document.clone(),
-            backend: written.backend.as_ref().map(|backend| Backend {
-                delay: backend.delay.0,
-            }),
             folder: folder.to_owned(),
             schema,
             data: data(&file, &written)?,
@@ -104,6 +101,7 @@ impl Contract {
 
     /// Builds everything once, so that a contract that was loaded cannot fail later.
     fn try_out(&self) -> Result<(), ContractError> {
+        self.delay()?;
         if self.written.workload.is_empty() {
             return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
         }

@@ -250,6 +250,7 @@ fn start(member: &Member, words: &[&str]) -> Result<Started, HostError> {
         log: member.logs.join("link.log"),
         log_bytes: 1 << 16,
         grace: Duration::from_secs(1),
+        stop_signal: None,
         sample_every: None,
     };
     let mut process = member.host.start(&spec)?;

@@ -110,9 +110,9 @@ pub fn play(
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
-    let places = places::places(&workbench.lab, contract.backend.is_some());
+    let places = places::places(&workbench.lab, !contract.companions().is_empty());
     let stage = Stage {
-        bench: workbench.bench(),
+        bench: workbench.bench(&catalogue),
         wish,
         plan: &plan,
         contract,

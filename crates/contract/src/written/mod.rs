@@ -23,7 +23,6 @@ pub(crate) struct WrittenContract {
     pub(crate) proto: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) without: Vec<Spanned<String>>,
-    pub(crate) backend: Option<WrittenBackend>,
     /// Software that a service needs beside it.
     #[serde(default)]
     pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
@@ -63,7 +62,6 @@ impl WrittenContract {
             document: None,
             proto: None,
             without: Vec::new(),
-            backend: None,
             companion: BTreeMap::new(),
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
@@ -75,12 +73,6 @@ impl WrittenContract {
             workload,
         }
     }
-}
-
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenBackend {
-    pub(crate) delay: WrittenDuration,
 }
 
 /// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`

@@ -51,6 +51,7 @@ impl Line {
             log: member.logs.join(log),
             log_bytes: LOG_BYTES,
             grace: GRACE,
+            stop_signal: None,
             sample_every: None,
         };
         let mut process = member.host.start(&spec)?;

@@ -201,6 +201,7 @@ impl There<'_> {
             log: self.member.logs.join("builds.log"),
             log_bytes: LOG_BYTES,
             grace: GRACE,
+            stop_signal: None,
             sample_every: None,
         };
         let mut process = self.member.host.start(&spec).map_err(|error| failed(&error))?;

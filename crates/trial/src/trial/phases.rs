@@ -140,6 +140,9 @@ impl<'a> Phases<'a> {
         if let Some(lost) = self.bench.lab.lost() {
             return Err(Failure::host(stage, &lost));
         }
+        if let Some(fault) = self.entered.subject.companions.ended() {
+            return Err(Failure::lab(stage, fault));
+        }
         if let Some(ending) = self.service().ended() {
             return Err(Failure::new(
                 stage,

@@ -1,7 +1,8 @@
 //! A service that runs already: it is asked and looked at, and nothing else.
 
+use super::super::companion::Companions;
 use super::super::job::target_of;
-use super::{Backend, Bench, SAMPLE_EVERY, Start, Subject};
+use super::{Bench, SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
 use prony_measurement::{Stage, StartUp, Warning, WarningKind};
@@ -12,12 +13,12 @@ pub(super) fn attach(
     bench: &Bench<'_>,
     start: &Start<'_>,
     there: &There,
-    (backend, supervisor_cpus): (Option<&Backend>, &Cpus),
+    (companions, supervisor_cpus): (Companions, &Cpus),
 ) -> Result<Subject, Failure> {
     let refused = |text: &str| Err(Failure::new(Stage::Start, text));
-    if backend.is_some() {
+    if !companions.is_empty() {
         return refused(
-            "it runs already, and cannot be told where the backend of this contract is: give it a `run`",
+            "it runs already, and cannot be told where the companions of this contract are: give it a `run`",
         );
     }
     if start.network.is_some() {
@@ -42,7 +43,7 @@ pub(super) fn attach(
     Ok(Subject {
         service,
         target: target_of(&there.host, there.port),
-        backend: None,
+        companions,
     })
 }
 
