@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod common;
+mod companions;
 mod doctor;
 mod draft;
 mod duet;

@@ -31,6 +31,8 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
+    /// The data of the companions of this contract is made, unless it is there.
+    Seeds(String),
     /// A trial begins.
     Begins {
         /// Its number, from 1.

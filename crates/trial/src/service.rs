@@ -66,6 +66,7 @@ pub fn with_service<T>(
     let start = Start {
         service: request.service,
         built: request.built,
+        contract,
         address: &Address::default(),
         limits: Limits::default(),
         network: None,

@@ -1,18 +1,19 @@
 //! A run: the trials of a plan, round by round.
 
+mod given;
 mod shared;
 mod turns;
 
+use crate::Progress;
 use crate::build::Built;
 use crate::noise::Repeats;
-use crate::trial::{Bench, Trial, TurnsOf, prepare, run_trial};
-use crate::{Failure, Progress};
+use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use given::{Given, given};
 use prony_contract::Contract;
 use prony_host::Wants;
 use prony_measurement::{Exclusion, Fault, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Design, Entry, Plan, PlannedTrial, Service, Starts};
 use shared::Shared;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -76,7 +77,7 @@ const HOPELESS: u32 = 2;
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
     let lab = run.bench.lab;
-    let given = given(run);
+    let given = given(run, watcher);
     if given
         .values()
         .any(|given| given.as_ref().is_err_and(|failed| failed.interrupted))
@@ -95,31 +96,6 @@ pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, Stri
     let end = all_rounds(run, &given, watcher);
     let _ = host.pin_self(&topology.cpus());
     end
-}
-
-/// Contracts with companions as they are checked and loaded, or why they cannot be, by name.
-type Given<'a> = BTreeMap<String, Result<Cow<'a, Contract>, Failure>>;
-
-/// Makes the data of companions before the first trial.
-fn given<'a>(run: &Run<'a>) -> Given<'a> {
-    let names: BTreeSet<&str> = run
-        .plan
-        .groups
-        .iter()
-        .map(|group| group.contract.as_str())
-        .collect();
-    let contracts = names
-        .into_iter()
-        .filter_map(|name| run.catalogue.contracts.get(name));
-    let beside = contracts.filter(|contract| !contract.companions().is_empty());
-    beside
-        .map(|contract| {
-            (
-                contract.name.clone(),
-                prepare(&run.bench, contract, run.plan.seed),
-            )
-        })
-        .collect()
 }
 
 fn all_rounds<'a>(

@@ -1,5 +1,6 @@
 //! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
 
+use super::bound::companion_bound;
 use super::companion::Companions;
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
@@ -278,6 +279,8 @@ impl Done {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
+        let bound = companion_bound(&measurement, &self.known.seat.placement);
+        measurement.warnings.extend(bound);
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {
             // What the trials beside it used is not the noise of others.

@@ -1,5 +1,6 @@
 //! The story of one trial.
 
+mod bound;
 mod companion;
 mod enter;
 mod job;
@@ -189,7 +190,10 @@ impl Course<'_> {
             if let Some(fault) = done.subject.companions.fault() {
                 return Err(Failure::lab(Stage::Measure, fault));
             }
-            Ok(done.measurement(recording, steadiness, Some(window)))
+            let mut measurement = done.measurement(recording, steadiness, Some(window));
+            let blamed = done.subject.companions.blames();
+            (measurement.warnings).extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
+            Ok(measurement)
         });
         match measured {
             Ok(measurement) => Ok((done, measurement)),

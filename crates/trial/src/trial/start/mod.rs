@@ -6,6 +6,7 @@ use super::companion::Companions;
 use super::job::target_of;
 use super::{Bench, Seat, Trial};
 use crate::{Built, Failure};
+use prony_contract::Contract;
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
 use prony_measurement::Stage;
@@ -24,6 +25,8 @@ pub struct Start<'a> {
     pub service: &'a Service,
     /// Where it was built.
     pub built: &'a Built,
+    /// What it is asked for.
+    pub contract: &'a Contract,
     /// Where it is to listen.
     pub address: &'a Address,
     /// Its limits.
@@ -38,6 +41,7 @@ impl<'a> Start<'a> {
         Self {
             service: trial.service,
             built: trial.built,
+            contract: trial.contract,
             address: &trial.plan.address,
             limits: trial.plan.limits,
             network: trial.plan.network,
@@ -167,6 +171,7 @@ fn spec_of(
     environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());
     environment.insert("WORKERS".to_owned(), workers.to_string());
+    environment.extend(start.contract.environment().clone());
     environment.extend(companions.exports());
     ProcessSpec {
         name: service.label(),
