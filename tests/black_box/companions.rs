@@ -1,4 +1,4 @@
-//! Services beside a real PostgreSQL and a real Redis, which prony makes, starts, kills and removes.
+//! Services beside a real database and a real cache, which prony makes, starts, kills and removes.
 
 use crate::common::{Checkout, Ended, until};
 use crate::skip::skipped;

@@ -68,7 +68,7 @@ pub enum Ready {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
-    /// Interrupt: PostgreSQL ends its sessions and then itself.
+    /// Interrupt: a database ends its sessions and then itself.
     Int,
     /// Quit.
     Quit,

@@ -77,13 +77,9 @@ const HOPELESS: u32 = 2;
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
     let lab = run.bench.lab;
-    let given = given(run, watcher);
-    if given
-        .values()
-        .any(|given| given.as_ref().is_err_and(|failed| failed.interrupted))
-    {
+    let Some(given) = given(run, watcher) else {
         return Ok(RunEnd::Interrupted);
-    }
+    };
     if !lab.is_one_host() {
         return all_rounds(run, &given, watcher);
     }
@@ -342,13 +338,8 @@ impl<'a> State<'a> {
             fault: Fault::Service,
         };
         let group = self.run.plan.group_of(entry);
-        let contract = match self.given.get(&group.contract) {
-            Some(Ok(given)) => given,
-            Some(Err(failed)) => return Err(failed.clone().with_log(Vec::new())),
-            None => catalogue
-                .contract(&group.contract)
-                .map_err(|_| gone(&group.contract))?,
-        };
+        let contract = given::contract(self.given, catalogue, &group.contract);
+        let contract = contract.unwrap_or_else(|| Err(gone(&group.contract)))?;
         let named = |service: &&Service| service.name == entry.service && service.variant == entry.variant;
         let service = catalogue.services.iter().find(named);
         Ok((

@@ -24,13 +24,13 @@ fn bound(
 ) -> Option<Warning> {
     let service = share(service, placement.service.cpus.len())?;
     let place = placement.companion.as_ref()?;
-    let uses = |one: &Resources| share(one, place.cpus.len());
+    let part = |one: &Resources| share(one, place.cpus.len());
     let used: Vec<(&str, f64)> = companions
         .iter()
-        .filter_map(|one| Some((one.title.as_str(), uses(one.resources.as_ref()?)?)))
+        .filter_map(|one| Some((one.title.as_str(), part(one.resources.as_ref()?)?)))
         .collect();
     let beside = match generator {
-        Some(generator) if shares(place, placement.generator()) => uses(generator)?,
+        Some(generator) if shares(place, placement.generator()) => part(generator)?,
         _ => 0.0,
     };
     let own: f64 = used.iter().map(|(_, share)| share).sum();

@@ -4,7 +4,7 @@ use super::super::{Bench, Seat};
 use super::ANSWER;
 use super::ask::{self, Table};
 use super::recipe::{self, Recipe};
-use crate::Failure;
+use crate::{Cancel, Failure};
 use prony_contract::Contract;
 use prony_host::{HostError, Process};
 use prony_lab::Spent;
@@ -195,7 +195,7 @@ impl Companion {
         ]);
         let text = self.recipe.filled(command, self.port);
         let log = format!("{what}-{}", self.recipe.name);
-        let spec = self.recipe.script((&log, &text), Vec::new(), environment)?;
+        let spec = self.recipe.script((&log, &text), Vec::new(), environment);
         recipe::run(&self.recipe, &spec, self.recipe.definition.start_timeout)
     }
 
@@ -282,12 +282,10 @@ impl Drop for Companion {
     fn drop(&mut self) {
         self.process = None;
         // What goes wrong here is found by the next one that starts: it removes what is nobody's, too.
-        if let Ok(spec) = self.recipe.script(
-            (&format!("left-{}", self.recipe.name), ""),
-            Vec::new(),
-            BTreeMap::new(),
-        ) {
-            let _ = recipe::run(&self.recipe, &spec, REMOVAL);
-        }
+        // A user who has had enough wants nothing to stay either.
+        self.recipe.cancel = Cancel::new();
+        let log = format!("left-{}", self.recipe.name);
+        let spec = self.recipe.script((&log, ""), Vec::new(), BTreeMap::new());
+        let _ = recipe::run(&self.recipe, &spec, REMOVAL);
     }
 }

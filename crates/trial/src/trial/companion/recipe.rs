@@ -8,9 +8,10 @@ use prony_contract::Contract;
 use prony_host::{Cpus, HostError, Isolation, Limits, Process, ProcessSpec, Stdio};
 use prony_lab::Member;
 use prony_measurement::Stage;
-use prony_plan::Companion as Definition;
+use prony_plan::{Companion as Definition, StopSignal};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -162,7 +163,7 @@ impl Recipe {
         (log, text): (&str, &str),
         arguments: Vec<String>,
         environment: BTreeMap<String, String>,
-    ) -> Result<ProcessSpec, Failure> {
+    ) -> ProcessSpec {
         let there = &self.member;
         let place = self.seat.placement.companion.clone().unwrap_or_default();
         let mut all = self.tools.environment.clone();
@@ -170,7 +171,7 @@ impl Recipe {
         all.extend(environment);
         let script = format!("{}{PRELUDE}{text}", self.tools.locates);
         let words = ["sh", "-euc", script.as_str(), "companion"].map(str::to_owned);
-        Ok(ProcessSpec {
+        ProcessSpec {
             name: self.label(),
             command: words.into_iter().chain(arguments).collect(),
             container: None,
@@ -187,7 +188,7 @@ impl Recipe {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-        })
+        }
     }
 
     /// The process itself, on this port.
@@ -202,7 +203,7 @@ impl Recipe {
             ("RUNNING".to_owned(), self.filled(&self.definition.run, port)),
         ]);
         let log = format!("companion-{}", self.name);
-        let spec = self.script((&log, include_str!("run.sh")), Vec::new(), environment)?;
+        let spec = self.script((&log, include_str!("run.sh")), Vec::new(), environment);
         let limits = self.definition.limits;
         Ok(ProcessSpec {
             limits: Limits {
@@ -210,7 +211,7 @@ impl Recipe {
                 memory_bytes: limits.memory_bytes,
                 ..Limits::default()
             },
-            stop_signal: self.definition.stop_signal.map(|signal| signal.number()),
+            stop_signal: self.definition.stop_signal.map(StopSignal::number),
             sample_every: Some(SAMPLE_EVERY),
             ..spec
         })
@@ -277,7 +278,7 @@ fn tools(bench: &Bench<'_>, definition: &Definition, is_here: bool) -> Result<To
         let toolchain = toolchain.ok_or_else(|| format!("nobody knows toolchain `{name}`"))?;
         if !is_here {
             if let Some((locate, variable)) = &toolchain.locate {
-                tools.locates += &format!("{variable}=$(\n{locate}\n)\nexport {variable}\n");
+                let _ = writeln!(tools.locates, "{variable}=$(\n{locate}\n)\nexport {variable}");
             }
             continue;
         }

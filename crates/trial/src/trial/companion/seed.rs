@@ -57,7 +57,7 @@ fn spec(recipe: &Recipe, key: &str) -> Result<ProcessSpec, Failure> {
     let files = recipe.files().iter();
     let files = files.map(|file| file.to_string_lossy().into_owned());
     let log = format!("seed-{}", recipe.name);
-    recipe.script((&log, include_str!("seed.sh")), files.collect(), environment)
+    Ok(recipe.script((&log, include_str!("seed.sh")), files.collect(), environment))
 }
 
 /// The first line that names a seed file and a line of it, with the path that a person finds it by; else the last lines.

@@ -1,6 +1,7 @@
 # Makes data once, and keeps it as KEY among the newest. What is not whole is never kept.
 kept=$BASE/kept/$KEY
 if [ ! -e "$kept/whole" ]; then
+  trap 'rm -rf "$LIVE"' EXIT
   own
   cd "$FILES"
   (
