@@ -3,6 +3,7 @@
 mod away;
 mod calibrate;
 mod common;
+mod companions;
 mod doctor;
 mod draft;
 mod duet;

@@ -26,7 +26,7 @@ pub enum Kind {
     Builds,
     /// Services as git had them.
     Revisions,
-    /// Toolchains and packages that came from registries.
+    /// Toolchains and packages that came from registries, and data that was made for companions.
     Cache,
     /// Logs of commands that ended.
     Logs,
@@ -153,7 +153,7 @@ fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
             paths
         }
         Kind::Revisions => inside("revisions")?,
-        Kind::Cache => inside("cache")?,
+        Kind::Cache => [inside("cache")?, inside("companions/kept")?].concat(),
         Kind::Logs => inside("log")?,
         Kind::Leftovers => {
             let mut paths = listed(state)?;

@@ -1,15 +1,17 @@
 //! A contract that was loaded: what it says of itself.
 
 use crate::ContractError;
+use crate::companion::{After, Beside, Companion, Rows};
 use crate::error::{File, known};
 use crate::jwt::{self, Tokens};
 use crate::proto::Schema;
-use crate::written::{WrittenContract, WrittenWorkload};
+use crate::source::RowTable;
+use crate::written::{WrittenContract, WrittenWorkload, in_order};
 use prony_load::{Load, Protocol};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use toml::Spanned;
 
 /// What a service must do.
@@ -23,8 +25,6 @@ pub struct Contract {
     pub summary: String,
     /// The document that it comes from.
     pub document: Option<String>,
-    /// The backend that a service of this contract needs; `None`: it stands alone.
-    pub backend: Option<Backend>,
     /// The folder that holds it.
     pub folder: PathBuf,
     pub(crate) file: File,
@@ -32,13 +32,9 @@ pub struct Contract {
     pub(crate) schema: Option<Schema>,
     pub(crate) data: BTreeMap<String, Value>,
     pub(crate) tokens: Tokens,
-}
-
-/// The backend that a service of a contract relays to: `prony backend`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backend {
-    /// Time that it takes to answer; delays of several requests overlap.
-    pub delay: Duration,
+    pub(crate) beside: Beside,
+    /// Rows as they were read, by the contract's word for them.
+    pub(crate) tables: BTreeMap<String, RowTable>,
 }
 
 /// One kind of call, as a contract describes it.
@@ -66,13 +62,14 @@ impl Contract {
             title: String::new(),
             summary: String::new(),
             document: None,
-            backend: None,
             tokens: jwt::mint(&file, &folder, &written.jwt)?,
             folder,
             file,
             written,
             schema: None,
             data: BTreeMap::new(),
+            beside: Beside::default(),
+            tables: BTreeMap::new(),
         })
     }
 
@@ -92,6 +89,42 @@ impl Contract {
     /// When the first of its tokens expires; `None` where none does.
     pub const fn tokens_expire(&self) -> Option<SystemTime> {
         self.tokens.expire
+    }
+
+    /// The software that a service needs beside it, in the order of the file.
+    pub fn companions(&self) -> &[Companion] {
+        &self.beside.companions
+    }
+
+    /// The rows that requests and expectations use, in the order of the file. Until [`Contract::give_rows`] gave them, a
+    /// value of a row is a stand-in, with which nothing can be checked.
+    pub fn rows(&self) -> &[Rows] {
+        &self.beside.rows
+    }
+
+    /// What is looked at behind the server when the load is over, in the order of the file.
+    pub fn after(&self) -> &[After] {
+        &self.beside.after
+    }
+
+    /// Variables that the environment of a service of this contract has.
+    pub const fn environment(&self) -> &BTreeMap<String, String> {
+        &self.beside.environment
+    }
+
+    /// An error at a key of `[companion.NAME]`, or at the table where it has no such key.
+    pub fn companion_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
+        let table = self.written.companion.get(name);
+        let span = table.map(|table| {
+            table
+                .get_ref()
+                .get(key)
+                .map_or_else(|| table.span(), Spanned::span)
+        });
+        self.invalid(
+            span.unwrap_or_default(),
+            format!("`companion.{name}.{key}`: {reason}"),
+        )
     }
 
     /// The operations in the order of the file.
@@ -153,16 +186,4 @@ impl Contract {
     pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ContractError {
         self.file.invalid(span, message)
     }
-}
-
-/// The tables of a kind in the order of the file.
-pub(crate) fn in_order<T>(
-    tables: &BTreeMap<String, Spanned<T>>,
-) -> impl Iterator<Item = (&str, &Spanned<T>)> {
-    let mut sorted: Vec<_> = tables
-        .iter()
-        .map(|(name, table)| (name.as_str(), table))
-        .collect();
-    sorted.sort_by_key(|(_, table)| table.span().start);
-    sorted.into_iter()
 }

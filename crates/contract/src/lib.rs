@@ -7,6 +7,7 @@
 
 mod call;
 mod cases;
+mod companion;
 mod contract;
 pub mod digest;
 mod error;
@@ -20,7 +21,9 @@ mod written;
 
 pub use call::grpc_code_name;
 pub use cases::{Case, Delivery, Exchange, SingleCall};
-pub use contract::{Backend, Contract, OperationInfo};
+pub use companion::{After, Companion, Quantity, Rows, Term};
+pub use contract::{Contract, OperationInfo};
 pub use error::ContractError;
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
+pub use source::RowTable;
 pub use workload::SequenceFile;

@@ -1,11 +1,13 @@
 //! Reading a contract's files, and trying everything in them out.
 
 use crate::call::as_json;
+use crate::companion::Beside;
 use crate::error::File;
 use crate::jwt;
 use crate::proto::Schema;
+use crate::source::RowTable;
 use crate::written::WrittenContract;
-use crate::{Backend, Contract, ContractError};
+use crate::{Contract, ContractError};
 use prony_load::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,18 +46,40 @@ impl Contract {
             title: written.title.clone(),
             summary: written.summary.clone(),
             document: written.document.clone(),
-            backend: written.backend.as_ref().map(|backend| Backend {
-                delay: backend.delay.0,
-            }),
             folder: folder.to_owned(),
             schema,
             data: data(&file, &written)?,
             tokens: jwt::mint(&file, folder, &written.jwt)?,
+            beside: Beside::read(&file, folder, &written)?,
+            tables: BTreeMap::new(),
             file,
             written,
         };
         contract.try_out()?;
         Ok(contract)
+    }
+
+    /// The contract with the rows that were read from its companions, by the names of [`Contract::rows`]. Everything is tried
+    /// out with them, so that a contract with rows cannot fail later either.
+    pub fn give_rows(mut self, tables: BTreeMap<String, RowTable>) -> Result<Self, ContractError> {
+        for rows in self.rows() {
+            let at = |reason: &str| {
+                let span = self.written.rows[rows.name()].span();
+                Err(self.invalid(span, format!("`rows.{}`: {reason}", rows.name())))
+            };
+            let Some(table) = tables.get(rows.name()) else {
+                return at("nothing was read for it");
+            };
+            if table.rows.is_empty() {
+                return at("the query found no row");
+            }
+            if table.rows.iter().any(|row| row.len() != table.columns.len()) {
+                return at("a row has more or fewer values than there are columns");
+            }
+        }
+        self.tables = tables;
+        self.try_out()?;
+        Ok(self)
     }
 
     /// Every contract of a folder of contracts, by name.
@@ -77,6 +101,7 @@ impl Contract {
 
     /// Builds everything once, so that a contract that was loaded cannot fail later.
     fn try_out(&self) -> Result<(), ContractError> {
+        self.delay()?;
         if self.written.workload.is_empty() {
             return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
         }

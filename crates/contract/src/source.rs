@@ -1,13 +1,14 @@
 //! Where the value of a place in a request comes from, as a contract writes it.
 
-use prony_load::Source;
+use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 /// Where values come from: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
-/// `{ counter = 1 }`.
+/// `{ counter = 1 }`, `{ row = "order", column = "id" }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WrittenSource {
     One(String),
@@ -16,6 +17,7 @@ pub(crate) enum WrittenSource {
     Random(u64, u64),
     Hex(u8),
     Counter(u64),
+    Row { row: String, column: String },
 }
 
 #[derive(serde::Deserialize)]
@@ -25,6 +27,14 @@ enum Rule {
     Random(u64, u64),
     Hex(u8),
     Counter(u64),
+}
+
+/// `{ row = "order", column = "id" }`
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfRow {
+    row: String,
+    column: String,
 }
 
 /// A text, or a whole number as text.
@@ -55,7 +65,7 @@ impl<'de> Visitor<'de> for SourceVisitor {
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(
-            "a value, a list of values, or one of { range = [1, 100] }, { random = [0, 500] }, { hex = 16 }, { counter = 1 }",
+            "a value, a list of values, or one of { range = [1, 100] }, { random = [0, 500] }, { hex = 16 }, { counter = 1 }, { row = \"order\", column = \"id\" }",
         )
     }
 
@@ -78,7 +88,19 @@ impl<'de> Visitor<'de> for SourceVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenSource, A::Error> {
-        match Rule::deserialize(MapAccessDeserializer::new(map))? {
+        let mut map = map;
+        let Some(key) = map.next_key::<String>()? else {
+            return Err(de::Error::invalid_length(0, &self));
+        };
+        let members = First {
+            key: Some(key.clone()),
+            rest: map,
+        };
+        if matches!(key.as_str(), "row" | "column") {
+            let OfRow { row, column } = OfRow::deserialize(MapAccessDeserializer::new(members))?;
+            return Ok(WrittenSource::Row { row, column });
+        }
+        match Rule::deserialize(MapAccessDeserializer::new(members))? {
             Rule::Range(low, high) | Rule::Random(low, high) if low > high => Err(de::Error::custom(
                 format!("[{low}, {high}]: the first number must not be the larger one"),
             )),
@@ -91,11 +113,94 @@ impl<'de> Visitor<'de> for SourceVisitor {
     }
 }
 
+/// A map whose first key was looked at.
+struct First<A> {
+    key: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for First<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.key.take() {
+            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
+    }
+}
+
+/// Rows as they were read from a companion.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowTable {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, each with a text for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl RowTable {
+    /// The place of a column.
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|known| known == name)
+    }
+}
+
+/// Draws values of places.
+pub(crate) struct Draw<'a> {
+    random: &'a mut SmallRng,
+    tables: &'a BTreeMap<String, RowTable>,
+    /// The row that was drawn of each table: places that name the same rows get values of one row.
+    rows: BTreeMap<String, usize>,
+}
+
+/// What stands for a value of a row before rows were read: a number, a path and JSON alike.
+const STAND_IN: &str = "1";
+
+impl<'a> Draw<'a> {
+    pub(crate) const fn new(random: &'a mut SmallRng, tables: &'a BTreeMap<String, RowTable>) -> Self {
+        Self {
+            random,
+            tables,
+            rows: BTreeMap::new(),
+        }
+    }
+
+    fn of_row(&mut self, name: &str, column: &str) -> String {
+        let Some(table) = self.tables.get(name) else {
+            return STAND_IN.to_owned();
+        };
+        let row = match self.rows.get(name) {
+            Some(row) => *row,
+            None => self.random.random_range(0..table.rows.len()),
+        };
+        self.rows.insert(name.to_owned(), row);
+        let column = table.column(column);
+        column.map_or_else(|| STAND_IN.to_owned(), |column| table.rows[row][column].clone())
+    }
+}
+
 impl WrittenSource {
     /// What the generator draws from; `None` where the value is always the same.
-    pub(crate) fn parameter(&self) -> Option<Source> {
+    pub(crate) fn parameter(&self, tables: &BTreeMap<String, RowTable>) -> Option<Source> {
         Some(match self {
             Self::One(_) => return None,
+            Self::Row { row, column } => {
+                let table = tables.get(row);
+                let found = table.and_then(|table| Some((table, table.column(column)?)));
+                Source::Column {
+                    values: found.map_or_else(
+                        || vec![STAND_IN.to_owned()],
+                        |(table, column)| table.rows.iter().map(|row| row[column].clone()).collect(),
+                    ),
+                    pick: Pick::Each,
+                }
+            }
             Self::List(lines) => Source::Lines(lines.clone()),
             Self::Range(low, high) => Source::Range {
                 low: *low,
@@ -111,18 +216,20 @@ impl WrittenSource {
     }
 
     /// The values that a case sends: all of a list or range, one draw of a random source.
-    pub(crate) fn values(&self, random: &mut SmallRng) -> Vec<String> {
+    pub(crate) fn values(&self, draw: &mut Draw<'_>) -> Vec<String> {
         match self {
             Self::One(text) => vec![text.clone()],
             Self::List(texts) => texts.clone(),
             Self::Range(low, high) => (*low..=*high).map(|number| number.to_string()).collect(),
-            _ => vec![self.draw(random)],
+            _ => vec![self.draw(draw)],
         }
     }
 
     /// One value.
-    pub(crate) fn draw(&self, random: &mut SmallRng) -> String {
+    pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> String {
+        let random = &mut *draw.random;
         match self {
+            Self::Row { row, column } => draw.of_row(row, column),
             Self::One(text) => text.clone(),
             Self::List(texts) => texts[random.random_range(0..texts.len())].clone(),
             Self::Range(low, high) | Self::Random(low, high) => random.random_range(*low..=*high).to_string(),

@@ -1,6 +1,8 @@
 //! What an author may write wrong is told with file, line and key.
 
-use prony_contract::Contract;
+use prony_contract::{Contract, RowTable};
+use prony_load::{Pick, Protocol, Source};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A contract that is right; line 1 is `name`.
@@ -294,5 +296,225 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
             "{message}"
         );
         assert!(message.contains(told), "{told}: {message}");
+    }
+}
+
+/// A contract with a companion, rows and something to look at afterwards.
+const BESIDE: &str = r#"name = "toy"
+title = "Toy"
+summary = "A toy."
+
+[companion.db]
+use = "postgresql"
+seed = ["schema.sql"]
+work_mem = "4MB"
+
+[rows.thing]
+query = "select id, name from thing"
+
+[operation.get]
+summary = "Gets."
+http = "GET /get/{id}/{name}"
+with = { id = { row = "thing", column = "id" }, name = { row = "thing", column = "name" } }
+expect = { status = 200, type = "text/plain", text = "{id} {name}" }
+
+[[after]]
+name = "none is lost"
+query = "select count(*) from thing"
+equals = "before + get.201 - 2 * get.204"
+
+[environment]
+SECRET = "s"
+
+[workload.get]
+summary = "Gets."
+mix = [{ operation = "get" }]
+load = { kind = "closed", connections = 1 }
+"#;
+
+fn load_beside(contract: &str) -> Result<Contract, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("toy");
+    std::fs::create_dir(&path).expect("a folder");
+    std::fs::write(path.join("contract.toml"), contract).expect("written");
+    std::fs::write(path.join("schema.sql"), "create table thing (id int, name text);").expect("written");
+    Contract::load(&path).map_err(|error| error.to_string())
+}
+
+#[test]
+fn what_stands_beside_a_service_is_read() {
+    let contract = load_beside(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+    let [db] = contract.companions() else {
+        panic!("one companion")
+    };
+    assert_eq!((db.name(), db.uses()), ("db", "postgresql"));
+    assert!(db.seed()[0].ends_with("toy/schema.sql"), "{:?}", db.seed());
+    assert_eq!(db.settings()["work_mem"].as_str(), Some("4MB"));
+    let [thing] = contract.rows() else {
+        panic!("one kind of rows")
+    };
+    assert_eq!((thing.name(), thing.companion()), ("thing", "db"));
+    assert_eq!(thing.query(), "select id, name from thing");
+    let [after] = contract.after() else {
+        panic!("one query")
+    };
+    assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
+    assert_eq!(
+        after.expected(100, |_, status| u64::from(status)),
+        100 + 201 - 408
+    );
+    assert_eq!(contract.environment()["SECRET"], "s");
+    let told = contract
+        .companion_error("db", "work_mem", "too little")
+        .to_string();
+    assert!(
+        told.contains("contract.toml:8: `companion.db.work_mem`: too little"),
+        "{told}"
+    );
+}
+
+#[test]
+fn places_of_one_request_stand_in_one_row() {
+    let things = RowTable {
+        columns: vec!["id".into(), "name".into()],
+        rows: (1..=50)
+            .map(|id| vec![id.to_string(), format!("n{id}")])
+            .collect(),
+    };
+    let give = |table: RowTable| {
+        let contract = load_beside(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+        let tables = BTreeMap::from([("thing".to_owned(), table)]);
+        contract.give_rows(tables).map_err(|error| error.to_string())
+    };
+    let contract = give(things.clone()).expect("rows");
+    let cases = contract.cases(Protocol::Http1, 3);
+    let mut seen = BTreeSet::new();
+    let common = ["keep-alive", "many connections"];
+    let drawn = cases.iter().filter(|case| common.contains(&case.name.as_str()));
+    for exchange in drawn.flat_map(|case| &case.exchanges) {
+        let mut parts = exchange.label.split('/').skip(2);
+        if let (Some(id), Some(name), None) = (parts.next(), parts.next(), parts.next()) {
+            assert_eq!(format!("n{id}"), name, "{}", exchange.label);
+            seen.insert(id.to_owned());
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+    let workload = contract.workload("get", Protocol::Http1).expect("a workload");
+    assert!(
+        workload.parameters.iter().all(|parameter| matches!(
+            &parameter.source,
+            Source::Column { values, pick: Pick::Each } if values.len() == 50
+        )),
+        "{:?}",
+        workload.parameters
+    );
+    for (table, told) in [
+        (
+            RowTable {
+                rows: Vec::new(),
+                ..things.clone()
+            },
+            "contract.toml:10: `rows.thing`: the query found no row",
+        ),
+        (
+            RowTable {
+                columns: vec!["id".into(), "title".into()],
+                ..things
+            },
+            "contract.toml:16: `with.name`: `rows.thing` has no column `name`: known are id, title",
+        ),
+    ] {
+        let error = give(table).expect_err(told);
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn what_stands_beside_a_service_is_told_with_its_line() {
+    for (old, new, line, told) in [
+        ("use = \"postgresql\"\n", "", 5, "`companion.db`: no `use`"),
+        (
+            "use = \"postgresql\"",
+            "use = 15",
+            6,
+            "`companion.db.use`: give the name of a companion",
+        ),
+        (
+            "\"schema.sql\"",
+            "\"none.sql\"",
+            7,
+            "`companion.db.seed`: none.sql: no such file",
+        ),
+        (
+            "\"schema.sql\"",
+            "\"../schema.sql\"",
+            7,
+            "give a file of this folder",
+        ),
+        ("[\"schema.sql\"]", "\"schema.sql\"", 7, "give a list of files"),
+        ("[companion.db]", "[companion.DB]", 5, "small letters, digits"),
+        (
+            "[rows.thing]",
+            "[rows.thing]\ncompanion = \"cache\"",
+            11,
+            "`companion` is `cache`: known are db",
+        ),
+        (
+            "query = \"select id, name from thing\"",
+            "query = \" \"",
+            10,
+            "`rows.thing`: `query` is empty",
+        ),
+        (
+            "query = \"select id, name from thing\"",
+            "sql = \"x\"",
+            11,
+            "unknown field `sql`",
+        ),
+        (
+            "[rows.thing]",
+            "[companion.cache]\nuse = \"redis\"\n[rows.thing]",
+            12,
+            "no `companion`: say which one",
+        ),
+        ("get.201", "put.201", 22, "`put` is no operation: known are get"),
+        (
+            "get.201",
+            "get",
+            22,
+            "after `none is lost`: `equals`: `get` is no part of a sum",
+        ),
+        (
+            "row = \"thing\", column = \"id\"",
+            "row = \"item\", column = \"id\"",
+            16,
+            "no `[rows.item]`: known are thing",
+        ),
+        (
+            "row = \"thing\", column = \"id\"",
+            "row = \"thing\"",
+            16,
+            "missing field `column`",
+        ),
+        (
+            "row = \"thing\", column = \"id\"",
+            "row = \"thing\", colum = \"id\"",
+            16,
+            "unknown variant `colum`",
+        ),
+        (
+            "SECRET = \"s\"",
+            "SECRET = { file = \"none.pem\" }",
+            25,
+            "`environment.SECRET`: none.pem: No such file",
+        ),
+    ] {
+        assert!(BESIDE.contains(old), "{old}");
+        let error = load_beside(&BESIDE.replacen(old, new, 1)).expect_err(new);
+        assert!(
+            error.contains(&format!("contract.toml:{line}: ")),
+            "{new}: not line {line}: {error}"
+        );
+        assert!(error.contains(told), "{new}: {error}");
     }
 }

@@ -15,6 +15,8 @@ pub struct Parameters {
 pub struct Values<'a> {
     parameters: &'a Parameters,
     number: u64,
+    /// Step of its sequence.
+    step: u16,
     /// What earlier replies of the sequence gave.
     taken: Option<&'a Bag>,
 }
@@ -36,6 +38,7 @@ impl Parameters {
         Values {
             parameters: self,
             number,
+            step: 0,
             taken: None,
         }
     }
@@ -46,6 +49,12 @@ impl<'a> Values<'a> {
     #[must_use]
     pub const fn with_taken(self, taken: Option<&'a Bag>) -> Self {
         Self { taken, ..self }
+    }
+
+    /// The same for this step of the sequence.
+    #[must_use]
+    pub const fn at_step(self, step: u16) -> Self {
+        Self { step, ..self }
     }
 
     /// Appends the value of parameter `index`.
@@ -79,6 +88,10 @@ impl<'a> Values<'a> {
                     Pick::InTurn | Pick::Once => self.number % rows,
                     // Of the number alone, so that all columns of a table give the same row.
                     Pick::Random => below(mix(seed ^ mix(self.number)), u128::from(rows)),
+                    Pick::Each => {
+                        let request = self.number ^ (u64::from(self.step) << 48);
+                        below(mix(seed ^ mix(request)), u128::from(rows))
+                    }
                 };
                 out.extend_from_slice(values[row as usize].as_bytes());
             }
@@ -157,5 +170,27 @@ mod tests {
         let lines = Source::Lines(vec!["a".into(), "b".into()]);
         assert_eq!(value(lines.clone(), 2), "a");
         assert_eq!(value(lines, 3), "b");
+    }
+
+    #[test]
+    fn each_step_has_a_row_of_its_own_and_its_columns_are_of_one_row() {
+        let column = |letter: &str| Parameter {
+            name: letter.into(),
+            source: Source::Column {
+                values: (0..100).map(|row| format!("{letter}{row}")).collect(),
+                pick: Pick::Each,
+            },
+        };
+        let parameters = Parameters::new(&[column("a"), column("b")], 7);
+        let value = |step, index| {
+            let mut out = Vec::new();
+            parameters.values(3).at_step(step).append(index, &mut out);
+            String::from_utf8(out).expect("text")
+        };
+        let rows: std::collections::BTreeSet<String> = (0..50).map(|step| value(step, 0)).collect();
+        assert!(rows.len() > 25, "{rows:?}");
+        for step in 0..50 {
+            assert_eq!(value(step, 0)[1..], value(step, 1)[1..]);
+        }
     }
 }

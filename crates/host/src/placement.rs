@@ -26,7 +26,7 @@ pub struct Placement {
     pub service: Place,
     /// The generator, on each of its workers; never empty.
     pub workers: Vec<Place>,
-    /// What stands beside the service: its backend.
+    /// What stands beside the service: its companions.
     pub companion: Option<Place>,
     /// What is not as it should be.
     pub warnings: Vec<Warning>,

@@ -41,6 +41,10 @@ pub struct ProcessSpec {
     pub log_bytes: u64,
     /// Time between TERM and KILL.
     pub grace: Duration,
+    /// The number of a signal that is sent to its first process alone in place of TERM to all: some software ends in order only
+    /// so. What is left when that process has ended gets TERM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_signal: Option<i32>,
     /// Time between two samples of its resources; `None`: it is not sampled.
     pub sample_every: Option<Duration>,
 }

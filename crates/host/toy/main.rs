@@ -238,6 +238,7 @@ fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
         log: std::path::Path::new(mark).join("log"),
         log_bytes: 4_096,
         grace: Duration::from_millis(50),
+        stop_signal: None,
         sample_every: Some(Duration::from_millis(10)),
     }
 }

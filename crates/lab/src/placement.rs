@@ -23,7 +23,7 @@ pub(crate) fn across(
     (service, companion, workers): (usize, usize, &[usize]),
     wants: Wants,
 ) -> Placement {
-    let companion = wants.backend.then_some(companion);
+    let companion = wants.companion.then_some(companion);
     let shares: Vec<Share> = (0..hosts.len())
         .map(|host| {
             let roles = OnHost {
@@ -80,11 +80,11 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     {
         // What is the generator's on one machine is the companion's where the generator is elsewhere.
         let split = topology.split(Wants {
-            backend: load && companion,
+            companion: load && companion,
             service_cpus,
         });
         return Share {
-            companion: split.backend.unwrap_or_else(|| split.generator.clone()),
+            companion: split.companion.unwrap_or_else(|| split.generator.clone()),
             keepers: split.generator.clone(),
             load: split.generator,
             service: split.service,
@@ -98,7 +98,7 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     } = roles
     {
         let split = topology.split(Wants {
-            backend: false,
+            companion: false,
             service_cpus: None,
         });
         return Share {
@@ -156,8 +156,8 @@ mod tests {
         }
     }
 
-    const BACKEND: Wants = Wants {
-        backend: true,
+    const BESIDE: Wants = Wants {
+        companion: true,
         service_cpus: None,
     };
 
@@ -170,7 +170,7 @@ mod tests {
             site("load2", &small),
             site("db", &small),
         ];
-        let placement = across(&hosts, (0, 3, &[1, 2]), BACKEND);
+        let placement = across(&hosts, (0, 3, &[1, 2]), BESIDE);
         assert_eq!(placement.service.cpus.to_string(), "0-7");
         assert_eq!(
             (
@@ -213,7 +213,7 @@ mod tests {
     fn a_service_has_as_many_cpus_as_it_may() {
         let eight = machine(8);
         let wants = Wants {
-            backend: false,
+            companion: false,
             service_cpus: Some(2),
         };
         let placement = across(&[site("app", &eight), site("load", &eight)], (0, 1, &[1]), wants);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn on_one_host_every_role_has_its_address_and_its_own_cpus() {
-        let placement = across(&[site("10.0.0.7", &machine(4))], (0, 0, &[0]), BACKEND);
+        let placement = across(&[site("10.0.0.7", &machine(4))], (0, 0, &[0]), BESIDE);
         let companion = placement.companion.clone().expect("wanted");
         for place in [&placement.service, placement.generator(), &companion] {
             assert_eq!(place.address.as_str(), "10.0.0.7");
@@ -241,12 +241,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, backend: bool, most in prop::option::of(0..9_usize)) {
-            let (topology, wants) = (machine(cores), Wants { backend, service_cpus: most });
+        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, companion: bool, most in prop::option::of(0..9_usize)) {
+            let (topology, wants) = (machine(cores), Wants { companion, service_cpus: most });
             let (placement, split) = (across(&[site("", &topology)], (0, 0, &[0]), wants), topology.split(wants));
             prop_assert_eq!(&placement.service.cpus, &split.service);
             prop_assert_eq!(&placement.generator().cpus, &split.generator);
-            prop_assert_eq!(placement.companion.as_ref().map(|place| &place.cpus), split.backend.as_ref());
+            prop_assert_eq!(placement.companion.as_ref().map(|place| &place.cpus), split.companion.as_ref());
             let keepers = [Some(&placement.service), Some(placement.generator()), placement.companion.as_ref()];
             prop_assert!(keepers.into_iter().flatten().all(|place| place.keepers == split.generator));
             prop_assert_eq!(&placement.warnings, &split.warnings);
@@ -262,7 +262,7 @@ mod tests {
         ) {
             let topology = machine(cores);
             let hosts = [site("a", &topology), site("b", &topology), site("c", &topology)];
-            let placement = across(&hosts, (service, companion, &workers), BACKEND);
+            let placement = across(&hosts, (service, companion, &workers), BESIDE);
             let places: Vec<&Place> =
                 [&placement.service].into_iter().chain(&placement.workers).chain(&placement.companion).collect();
             for (number, one) in places.iter().enumerate() {

@@ -58,6 +58,7 @@ impl Talk {
             log: member.logs.join(task.log),
             log_bytes: LOG_BYTES,
             grace: GRACE,
+            stop_signal: None,
             sample_every: None,
         };
         let mut process = member.host.start(&spec)?;

@@ -105,6 +105,8 @@ pub enum Pick {
     Random,
     /// One after the other, each once: when all are used up, no other user comes.
     Once,
+    /// A seeded random one for each request, also for each step of a sequence.
+    Each,
 }
 
 /// A header of a request.

@@ -30,8 +30,8 @@ pub use recording::{
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart, Stage,
-    Steadiness, TrialRecord, that_count,
+    Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo,
+    SharedStart, Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
 pub use warning::{Warning, WarningKind};

@@ -40,6 +40,9 @@ pub struct Resources {
     pub page_faults_minor: Option<u64>,
     /// Major page faults.
     pub page_faults_major: Option<u64>,
+    /// Bytes sent to disk, by processes that still lived at the end of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_written_bytes: Option<u64>,
     /// Energy of the package, J (the whole machine's, not the tree's alone).
     pub energy_j: Option<f64>,
     /// What was sampled, ten times a second.
@@ -70,6 +73,7 @@ impl Resources {
             context_switches: sum(|part| part.context_switches),
             page_faults_minor: sum(|part| part.page_faults_minor),
             page_faults_major: sum(|part| part.page_faults_major),
+            disk_written_bytes: sum(|part| part.disk_written_bytes),
             energy_j: parts.iter().map(|part| part.energy_j).sum(),
             samples: Vec::new(),
         }
@@ -107,6 +111,7 @@ impl Resources {
             context_switches: sum(|window| window.context_switches),
             page_faults_minor: sum(|window| window.page_faults_minor),
             page_faults_major: sum(|window| window.page_faults_major),
+            disk_written_bytes: sum(|window| window.disk_written_bytes),
             energy_j: windows.iter().map(|window| window.energy_j).sum(),
             samples: Vec::new(),
         }

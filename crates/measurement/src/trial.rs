@@ -76,9 +76,9 @@ pub struct Measurement {
     /// What the generator used, seen from outside.
     #[serde(default)]
     pub generator: Option<Resources>,
-    /// What the backend used, where the contract needs one.
-    #[serde(default)]
-    pub backend: Option<Resources>,
+    /// What stood beside the service, and what it used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<CompanionUse>,
     /// How the service came up.
     pub start_up: StartUp,
     /// How it warmed up.
@@ -105,6 +105,27 @@ pub struct Measurement {
     /// Reasons to doubt these numbers, beside those of the recording.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+/// Software beside a service, as its contract asks for it: how it was set up, and what it used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompanionUse {
+    /// The contract's word for it.
+    pub name: String,
+    /// Which companion it is: the name of its folder.
+    pub uses: String,
+    /// What people call it.
+    pub title: String,
+    /// Its version; `None`: nobody told.
+    pub version: Option<String>,
+    /// How it was set up.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// CPUs that it could use; empty: all of its host.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+    /// What it used in the measurement.
+    pub resources: Option<Resources>,
 }
 
 /// How a service warmed up.

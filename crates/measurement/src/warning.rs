@@ -29,6 +29,8 @@ pub enum WarningKind {
     GeneratorSaturated,
     /// The network between the hosts, not the service, was the limit.
     NetworkBound,
+    /// A companion, not the service, was the limit.
+    CompanionBound,
     /// Requests were sent too long after they were due.
     ScheduleLag,
     /// The offered rate was not reached.

@@ -1,7 +1,7 @@
 //! All that a project has to offer: services, toolchains, contracts, suites.
 
 use crate::error::known;
-use crate::{Class, PlanError, Service, Toolchain, service, toolchain};
+use crate::{Class, Companion, PlanError, Requirement, Service, Toolchain, companion, service, toolchain};
 use globset::Glob;
 use prony_contract::Contract;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub struct Catalogue {
     pub toolchains: BTreeMap<String, Toolchain>,
     /// The contracts by name.
     pub contracts: BTreeMap<String, Contract>,
+    /// What services may need beside them, by name.
+    pub companions: BTreeMap<String, Companion>,
 }
 
 impl Catalogue {
@@ -33,6 +35,7 @@ impl Catalogue {
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
         let mut toolchains = BTreeMap::new();
         let mut contracts = BTreeMap::new();
+        let mut companions = BTreeMap::new();
         for place in shipped.into_iter().chain([root]) {
             let file = place.join("services/toolchains.toml");
             if file.is_file() {
@@ -41,6 +44,10 @@ impl Catalogue {
             for folder in folders_with(&place.join("contracts"), "contract.toml")? {
                 let contract = Contract::load(&folder)?;
                 contracts.insert(contract.name.clone(), contract);
+            }
+            for folder in folders_with(&place.join("companions"), "companion.toml")? {
+                let companion = companion::read(&folder)?;
+                companions.insert(companion.name.clone(), companion);
             }
         }
         let mut services = Vec::new();
@@ -53,7 +60,12 @@ impl Catalogue {
             services,
             toolchains,
             contracts,
+            companions,
         };
+        catalogue
+            .contracts
+            .values()
+            .try_for_each(|contract| catalogue.verify_companions(contract))?;
         catalogue
             .services
             .iter()
@@ -88,6 +100,56 @@ impl Catalogue {
             }
         }
         Ok(())
+    }
+
+    /// What a contract says of companions must be so.
+    fn verify_companions(&self, contract: &Contract) -> Result<(), PlanError> {
+        for wanted in contract.companions() {
+            let at = |key: &str, reason: &str| {
+                Err(PlanError::from(contract.companion_error(
+                    wanted.name(),
+                    key,
+                    reason,
+                )))
+            };
+            let Some(companion) = self.companions.get(wanted.uses()) else {
+                let allowed = known(self.companions.keys().map(String::as_str), wanted.uses());
+                return at(
+                    "use",
+                    &format!("there is no companion `{}`: {allowed}", wanted.uses()),
+                );
+            };
+            if companion.seed.is_none() && !wanted.seed().is_empty() {
+                return at("seed", &format!("companion `{}` takes no seed", companion.name));
+            }
+            if let Err(unknown) = companion.settings_with(wanted.settings()) {
+                let allowed = known(companion.settings.keys().map(String::as_str), unknown);
+                return at(
+                    unknown,
+                    &format!("`{}` has no such setting: {allowed}", companion.name),
+                );
+            }
+            let asks = |name: &str| name == wanted.name();
+            let is_asked = contract.rows().iter().any(|rows| asks(rows.companion()))
+                || contract.after().iter().any(|after| asks(after.companion()));
+            if companion.asked_at.is_none() && is_asked {
+                return at(
+                    "use",
+                    &format!("companion `{}` answers no queries", companion.name),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What the machine must have for the companions of a contract.
+    pub fn toolchains_of_companions<'a>(
+        &'a self,
+        contract: &'a Contract,
+    ) -> impl Iterator<Item = &'a Requirement> {
+        let companions = contract.companions().iter();
+        let companions = companions.filter_map(|wanted| self.companions.get(wanted.uses()));
+        companions.flat_map(|companion| &companion.toolchains)
     }
 
     /// The services that a pattern names: `go-gorilla` is its default variant, `go-gorilla/era` that variant,

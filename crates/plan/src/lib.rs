@@ -5,6 +5,7 @@
 //! (what is to be done with it).
 
 mod catalogue;
+mod companion;
 mod error;
 mod machine;
 mod maker;
@@ -17,6 +18,7 @@ pub mod target;
 mod toolchain;
 
 pub use catalogue::Catalogue;
+pub use companion::{Companion, Ready, StopSignal};
 pub use error::PlanError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupPlan, Plan, PlannedTrial, Wishes};

@@ -223,9 +223,9 @@ impl<'a> Maker<'a> {
             );
             return Err(self.at(group.line, &message));
         }
-        if self.suite.network.is_some() && contract.backend.is_some() {
+        if self.suite.network.is_some() && !contract.companions().is_empty() {
             let message = format!(
-                "a service in a `[network]` of its own cannot reach the backend of contract `{}`: leave `[network]` out",
+                "a service in a `[network]` of its own cannot reach the companions of contract `{}`: leave `[network]` out",
                 contract.name
             );
             return Err(self.at(group.line, &message));

@@ -15,7 +15,7 @@ pub use error::ReportError;
 pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page, standings};
 pub use input::{Input, PublishedFigure, References};
 pub use model::{
-    Agreement, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow, Report, Row, Series,
-    SeriesInterval, SeriesResource, State, describe_load,
+    Agreement, CompanionPoint, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow,
+    Report, Row, Series, SeriesInterval, SeriesResource, State, describe_load,
 };
 pub use prony_measurement::ServiceInfo;

@@ -49,6 +49,23 @@ impl Failure {
         Self::lab(stage, error.to_string())
     }
 
+    /// The same beside companions: one that failed itself is why, and nothing is known of the service; what they say that it
+    /// asked too much of is told.
+    #[must_use]
+    pub(crate) fn beside(self, fault: Option<String>, blames: Option<String>) -> Self {
+        match (fault, blames) {
+            _ if self.interrupted => self,
+            (Some(fault), _) if !self.reason.contains(&fault) => {
+                Self::lab(self.stage, format!("{fault}; {}", self.reason))
+            }
+            (None, Some(blames)) => Self {
+                reason: format!("{blames}; {}", self.reason),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// With the last lines of a log.
     pub fn with_log(self, log_tail: Vec<String>) -> Exclusion {
         Exclusion {

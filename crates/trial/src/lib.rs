@@ -30,6 +30,6 @@ pub use progress::Progress;
 pub use run::{NextRound, Run, RunEnd, Watcher, run_plan};
 pub use service::{ServiceRequest, check_service, with_service};
 pub use trial::{
-    Backend, Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window,
-    enter, run_on, run_trial, run_turns, target_of,
+    Bench, Companion, Companions, Entered, Lane, Options, Seat, Seeds, SharedService, Start, Subject, Trial,
+    TurnsOf, Window, enter, prepare, run_on, run_trial, run_turns, target_of,
 };

@@ -42,6 +42,8 @@ pub enum Progress {
         /// Bytes of it all.
         of: u64,
     },
+    /// The data of the companions of this contract is made, unless it is there.
+    Seeds(String),
     /// A trial begins.
     Begins {
         /// Its number, from 1.

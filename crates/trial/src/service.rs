@@ -1,7 +1,7 @@
 //! Checks a service that has to be started first.
 
 use crate::check::{CheckReport, CheckRequest, check};
-use crate::trial::{start_backend, start_service, wait_until_ready};
+use crate::trial::{Companions, prepare, start_service, wait_until_ready};
 use crate::{Bench, Built, Failure, Seat, Start};
 use prony_contract::Contract;
 use prony_host::Process;
@@ -16,7 +16,7 @@ pub struct ServiceRequest<'a> {
     pub service: &'a Service,
     /// Where it was built.
     pub built: &'a Built,
-    /// Contracts and what is spoken; all of them need a backend, or none does.
+    /// Contracts and what is spoken; all of them need the same companions, or none.
     pub contracts: &'a [(&'a Contract, Protocol)],
     /// Decides the random values of the cases.
     pub seed: u64,
@@ -27,7 +27,7 @@ pub struct ServiceRequest<'a> {
 /// Lines of the log that are kept with a failure.
 const LOG_LINES: usize = 20;
 
-/// Starts a service, with a backend where its contracts need one, checks it and stops it. A report for each contract, in
+/// Starts a service beside the companions that its contracts need, checks it and stops it. A report for each contract, in
 /// their order; the error is why it could not be checked.
 pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
     if request.contracts.is_empty() {
@@ -46,7 +46,7 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
     })
 }
 
-/// Starts a service, with a backend where its contracts need one, waits until it is ready, and stops it after `use_it`, which
+/// Starts a service beside the companions that its contracts need, waits until it is ready, and stops it after `use_it`, which
 /// gets a request for each contract, and the service's process. The error is why it could not be used.
 ///
 /// # Panics
@@ -57,23 +57,29 @@ pub fn with_service<T>(
     request: &ServiceRequest<'_>,
     use_it: impl FnOnce(&[CheckRequest<'_>], &mut dyn Process) -> Result<T, Failure>,
 ) -> Result<T, Exclusion> {
+    let without_log = |failure: Failure| failure.with_log(Vec::new());
     let (contract, _) = request.contracts[0];
+    let mut given = Vec::new();
+    for (contract, _) in request.contracts {
+        given.push(prepare(bench, contract, request.seed).map_err(without_log)?);
+    }
     let start = Start {
         service: request.service,
         built: request.built,
+        contract,
         address: &Address::default(),
         limits: Limits::default(),
         network: None,
     };
     let seat = Seat::alone(bench.lab, contract, None);
-    let without_log = |failure: Failure| failure.with_log(Vec::new());
-    let backend = start_backend(bench, contract, &seat).map_err(without_log)?;
-    let mut subject = start_service(bench, &start, &seat, backend).map_err(without_log)?;
+    let companions = Companions::start(bench, contract, request.seed, &seat).map_err(without_log)?;
+    let mut subject = start_service(bench, &start, &seat, companions).map_err(without_log)?;
     let target = subject.target.clone();
     let requests: Vec<CheckRequest<'_>> = request
         .contracts
         .iter()
-        .map(|&(contract, protocol)| CheckRequest {
+        .zip(&given)
+        .map(|(&(_, protocol), contract)| CheckRequest {
             contract,
             target: &target,
             protocol,
@@ -84,7 +90,11 @@ pub fn with_service<T>(
     let limit = request.service.start_timeout;
     let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
     let used = ready.and_then(|_| use_it(&requests, &mut *subject.service));
+    let fault = subject.companions.fault();
     // A service that does not stop rightly is killed, and its replies were judged already.
     let _ = subject.service.stop();
-    used.map_err(|failure| failure.with_log(subject.service.log_tail(LOG_LINES)))
+    used.map_err(|failure| {
+        let failure = failure.beside(fault, subject.companions.blames());
+        failure.with_log(subject.service.log_tail(LOG_LINES))
+    })
 }

@@ -250,6 +250,8 @@ fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
         generator,
         options: &lab.options,
         cancel: &lab.cancel,
+        catalogue: &lab.catalogue,
+        seeds: &lab.seeds,
     };
     let done = BTreeSet::new();
     let run = Run {
@@ -288,7 +290,7 @@ fn every_number_of_the_host_is_in_the_record() {
     let measurement = measured(&Lab::new(&["ok"]), &FakeGenerator::new(vec![1_000; 3]));
     assert_eq!(measurement.service.cpu_ns, Some(400));
     assert_eq!(measurement.generator.expect("counted").cpu_ns, Some(300));
-    assert_eq!(measurement.backend, None);
+    assert_eq!(measurement.companions, []);
     // 800 of all, less 400 and 300, less 10 and 5 of the supervisors.
     assert_eq!(measurement.other_cpu_ns, Some(85));
     assert_eq!(measurement.steal_ns, Some(7));

@@ -183,6 +183,7 @@ impl Instrument<'_> {
             log: there.logs.join(format!("prony-toy-{port}.log")),
             log_bytes: LOG_BYTES,
             grace: Duration::from_secs(2),
+            stop_signal: None,
             sample_every: Some(SAMPLE_EVERY),
         };
         let mut process = self.workbench.host().start(&spec)?;

@@ -7,6 +7,7 @@ use prony_load::Protocol;
 use prony_measurement::ServiceId;
 use prony_plan::{Catalogue, Service};
 use prony_trial::{Bench, Builder, Built, Folders, Progress, ServiceRequest, builds_at_once, check_service};
+use std::collections::BTreeMap;
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +60,12 @@ pub fn check_services(
         }
         tell(&format!("checking {id}"));
         let of_service = match &built[&id] {
-            Ok(built) => started(&workbench.bench(), wanted, built, (asked.seed, asked.thorough)),
+            Ok(built) => started(
+                &workbench.bench(&catalogue),
+                wanted,
+                built,
+                (asked.seed, asked.thorough),
+            ),
             Err(excluded) => wanted.rows(|_| not_built(wanted.service, excluded)),
         };
         // What fails while the user ends it has not failed by itself.
@@ -98,14 +104,15 @@ impl Wanted<'_> {
     }
 }
 
-/// One start for the contracts that need no backend, one for those that do.
+/// One start for all contracts that need nothing beside the service, and one for each of the others.
 fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thorough): (u64, bool)) -> Vec<Row> {
-    let (with, without): (Vec<_>, Vec<_>) = wanted
-        .contracts
-        .iter()
-        .partition(|(contract, _)| contract.backend.is_some());
+    let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
+    for &(contract, protocol) in &wanted.contracts {
+        let alone = (!contract.companions().is_empty()).then_some(contract.name.as_str());
+        starts.entry(alone).or_default().push((contract, protocol));
+    }
     let mut rows = Vec::new();
-    for contracts in [without, with] {
+    for contracts in starts.into_values() {
         let part = Wanted {
             service: wanted.service,
             contracts,

@@ -1,4 +1,4 @@
-//! What prony brings along, so that it works in any folder: its contracts, suites and toolchains, embedded in the binary and
+//! What prony brings along, so that it works in any folder: its contracts, companions, suites and toolchains, embedded in the binary and
 //! written once into the user's cache, where everything reads them like files of a project.
 
 use crate::BenchError;
@@ -8,13 +8,18 @@ use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
 static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../contracts");
+static COMPANIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../companions");
 static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../suites");
 static TOOLCHAINS: &str = include_str!("../../../../services/toolchains.toml");
 
 /// The folder with what is shipped, of the shape of a project.
 pub fn shipped() -> Result<PathBuf, BenchError> {
     let mut files = vec![(PathBuf::from("services/toolchains.toml"), TOOLCHAINS.as_bytes())];
-    for (folder, dir) in [("contracts", &CONTRACTS), ("suites", &SUITES)] {
+    for (folder, dir) in [
+        ("companions", &COMPANIONS),
+        ("contracts", &CONTRACTS),
+        ("suites", &SUITES),
+    ] {
         collect(dir, Path::new(folder), &mut files);
     }
     files.sort();

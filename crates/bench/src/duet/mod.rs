@@ -19,7 +19,7 @@ use prony_measurement::{RunRecord, ServiceId, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service, WarmUpChoice};
 use prony_statistics::{Duet, DuetRound, duet};
 use prony_store::Store;
-use prony_trial::{Builder, Built, Folders, Progress};
+use prony_trial::{Builder, Built, Folders, Progress, prepare};
 use serde::Serialize;
 use stage::Stage;
 use std::time::Duration;
@@ -114,12 +114,15 @@ pub fn play(
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
-    let places = places::places(&workbench.lab, contract.backend.is_some());
+    let places = places::places(&workbench.lab, !contract.companions().is_empty());
+    let bench = workbench.bench(&catalogue);
+    let given = prepare(&bench, contract, plan.seed);
+    let given = given.map_err(|failure| BenchError::Failed(failure.reason))?;
     let stage = Stage {
-        bench: workbench.bench(),
+        bench,
         wish,
         plan: &plan,
-        contract,
+        contract: &given,
         services,
         built: &built,
         places,

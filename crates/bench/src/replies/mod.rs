@@ -95,7 +95,7 @@ pub fn replies(
         };
         tell(&format!("asking {id}"));
         let seen = match &built[&id] {
-            Ok(built) => seen(service, built, contract, workbench),
+            Ok(built) => seen(service, built, contract, (catalogue, workbench)),
             Err(excluded) => Err(excluded.reason.clone()),
         };
         rows.push(Row { id, seen });
@@ -108,7 +108,7 @@ fn seen(
     service: &Service,
     built: &Built,
     contract: &Contract,
-    workbench: &Workbench,
+    (catalogue, workbench): (&Catalogue, &Workbench),
 ) -> Result<Seen, String> {
     let mut asked = service.clone();
     if let Reached::Run(command) = &mut asked.reached {
@@ -123,7 +123,7 @@ fn seen(
     };
     // An image is told its WORKERS by the seat alone.
     let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
-    with_service(&workbench.bench(), &request, |ready, process| {
+    with_service(&workbench.bench(catalogue), &request, |ready, process| {
         let target = &ready[0].target;
         if target.tls.is_some() {
             let text =

@@ -157,7 +157,7 @@ fn digest(folder: &Path) -> String {
     first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// Puts the ceiling that the contract's backend sets into each group that does not say it.
+/// Puts the ceiling that a slow companion of the contract sets into each group that does not say it.
 pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
     let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
     for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_keeps_the_ceiling_that_its_backend_sets() {
+    fn a_plan_keeps_the_ceiling_that_its_slow_companion_sets() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/relay");
         let relay = Contract::load(&folder).expect("the contract");
         let contracts = BTreeMap::from([("relay".to_owned(), relay)]);

@@ -109,7 +109,7 @@ impl Session<'_> {
         let run = Run {
             plan,
             catalogue: self.catalogue,
-            bench: self.workbench.bench(),
+            bench: self.workbench.bench(self.catalogue),
             built: &built,
             done: &places_done(&trials),
         };

@@ -144,7 +144,7 @@ fn measurement(job: &Job, recording: Recording) -> Measurement {
         recording,
         service: Resources::default(),
         generator: None,
-        backend: None,
+        companions: Vec::new(),
         start_up: StartUp::default(),
         steadiness: None,
         service_cpus: Vec::new(),

@@ -10,7 +10,8 @@ pub use claim::{Claim, who_measures};
 use prony_host::{Held, Host, Isolation, Local, writable};
 use prony_lab::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
 use prony_measurement::Environment;
-use prony_trial::{Bench, Cancel, NoiseLimits, Options};
+use prony_plan::Catalogue;
+use prony_trial::{Bench, Cancel, NoiseLimits, Options, Seeds};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -32,6 +33,7 @@ pub struct Workbench {
     /// The path of this binary.
     pub program: String,
     claim: Claim,
+    seeds: Seeds,
     held: Mutex<Option<(Held, Claims)>>,
     links: OnceLock<Vec<Link>>,
 }
@@ -45,6 +47,7 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
+        let seeds = Seeds::new(&logs.join("companions"));
         let host = local(program);
         let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
@@ -58,6 +61,7 @@ impl Workbench {
             cancel: cancel.clone(),
             program: program.to_owned(),
             claim: Claim::default(),
+            seeds,
             held: Mutex::new(None),
             links: OnceLock::new(),
         })
@@ -69,7 +73,10 @@ impl Workbench {
         writable(&checkout.state()).map_err(BenchError::Input)?;
         let begun = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{begun}-{}", std::process::id());
-        Self::new(checkout.state().join("log").join(name), cancel)
+        Ok(Self {
+            seeds: Seeds::new(&checkout.state().join("companions")),
+            ..Self::new(checkout.state().join("log").join(name), cancel)?
+        })
     }
 
     /// Where services run.
@@ -158,12 +165,14 @@ impl Workbench {
     }
 
     /// What trials share.
-    pub fn bench(&self) -> Bench<'_> {
+    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> Bench<'a> {
         Bench {
             lab: &self.lab,
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,
+            catalogue,
+            seeds: &self.seeds,
         }
     }
 }

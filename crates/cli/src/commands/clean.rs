@@ -34,7 +34,7 @@ enum What {
     Builds,
     /// Services as git had them, taken out to be compared
     Revisions,
-    /// Toolchains and packages that came from registries
+    /// Toolchains and packages that came from registries, and data of companions
     Cache,
     /// Logs of commands that ended
     Logs,

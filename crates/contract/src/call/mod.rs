@@ -1,5 +1,6 @@
 //! A call as a contract writes it becomes a request and the expectation of its reply.
 
+mod draw;
 mod expect;
 mod filling;
 mod json_schema;
@@ -11,7 +12,7 @@ pub(crate) use value::as_json;
 
 use crate::error::known;
 use crate::source::WrittenSource;
-use crate::template::{Bindings, Bound, constant};
+use crate::template::constant;
 use crate::written::{HeaderText, WrittenCall, WrittenExpect};
 use crate::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Part, Protocol, Request, Template};
@@ -136,14 +137,10 @@ impl Call<'_> {
         protocols: &[Protocol],
     ) -> Result<(), ContractError> {
         let mut random = SmallRng::seed_from_u64(0);
-        let drawn = |source: &Spanned<WrittenSource>, random: &mut SmallRng| {
-            Bound::Text(source.get_ref().draw(random))
-        };
-        let bindings: Bindings = self
-            .with()
-            .iter()
-            .map(|(name, source)| (name.clone(), drawn(source, &mut random)))
-            .collect();
+        for (name, source) in self.with() {
+            self.verify_row(name, source)?;
+        }
+        let bindings = self.draw(&mut random);
         let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             self.build(protocol, &filling)?;

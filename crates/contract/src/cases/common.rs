@@ -91,7 +91,7 @@ impl Contract {
     /// Each operation as a call of its own.
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ContractError> {
         let mut calls = Vec::new();
-        for (_, operation) in crate::contract::in_order(&self.written.operation) {
+        for (_, operation) in crate::written::in_order(&self.written.operation) {
             let written: WrittenCall = operation.get_ref().into();
             let call = self.call(&Spanned::new(operation.span(), written))?;
             if call.speaks(protocol) {

@@ -6,6 +6,7 @@ mod single;
 pub use single::SingleCall;
 
 use crate::call::{Call, Filling};
+use crate::source::Draw;
 use crate::template::{Bindings, Bound, constant};
 use crate::written::{Deliver, WrittenCase};
 use crate::{Contract, ContractError};
@@ -159,12 +160,13 @@ impl Contract {
 impl Call<'_> {
     /// An exchange for each combination of the values of the call's places.
     fn exchanges(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Vec<Exchange>, ContractError> {
+        let mut draw = Draw::new(random, self.tables());
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
             combinations = combinations
                 .into_iter()
                 .flat_map(|bindings| {
-                    source.get_ref().values(random).into_iter().map(move |value| {
+                    source.get_ref().values(&mut draw).into_iter().map(move |value| {
                         let mut more = bindings.clone();
                         more.insert(name.clone(), Bound::Text(value));
                         more
@@ -180,12 +182,7 @@ impl Call<'_> {
 
     /// An exchange with one value drawn for each place.
     fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ContractError> {
-        let bindings = self
-            .with()
-            .iter()
-            .map(|(name, source)| (name.clone(), Bound::Text(source.get_ref().draw(random))))
-            .collect();
-        self.exchange(protocol, &bindings)
+        self.exchange(protocol, &self.draw(random))
     }
 
     fn exchange(&self, protocol: Protocol, bindings: &Bindings) -> Result<Exchange, ContractError> {

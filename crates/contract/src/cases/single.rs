@@ -3,7 +3,7 @@
 use super::Exchange;
 use crate::call::{Call, Filling};
 use crate::error::known;
-use crate::template::{Bindings, Bound};
+use crate::template::Bound;
 use crate::written::WrittenCall;
 use crate::{Contract, ContractError};
 use prony_load::{Expectation, Protocol};
@@ -55,11 +55,7 @@ impl Contract {
             ));
         }
         let mut random = SmallRng::seed_from_u64(seed);
-        let mut bindings: Bindings = call
-            .with()
-            .iter()
-            .map(|(name, source)| (name.clone(), Bound::Text(source.get_ref().draw(&mut random))))
-            .collect();
+        let mut bindings = call.draw(&mut random);
         for (name, value) in values {
             if !bindings.contains_key(name) {
                 return Err(self.unknown("place", name, &self.places(operation)?));

@@ -1,12 +1,16 @@
-//! The highest rate that a load can reach in front of a backend that takes its time.
+//! The highest rate that a load can reach in front of a companion that takes its time.
 
 use crate::{Contract, ContractError};
-use prony_load::Load;
+use prony_load::{Load, WrittenDuration};
+use std::time::Duration;
+
+/// The companion that answers after a delay, and its setting that says after which.
+const DELAY: &str = "delay";
 
 impl Contract {
     /// The highest rate (requests per second) that any service can reach with a workload under a load: Little's law,
-    /// requests under way ÷ the time that the backend alone takes for one of them on average. `None` where nothing bounds
-    /// the rate but the service: no backend, no operation that reaches it, or requests that arrive on their own.
+    /// requests under way ÷ the time that a slow companion alone takes for one of them on average. `None` where nothing bounds
+    /// the rate but the service: no such companion, no operation that reaches it, or requests that arrive on their own.
     pub fn ceiling_per_s(&self, workload: &str, load: &Load) -> Result<Option<f64>, ContractError> {
         let Load::Closed {
             connections,
@@ -16,15 +20,31 @@ impl Contract {
         else {
             return Ok(None);
         };
-        let Some(backend) = self.backend else {
+        let Some(delay) = self.delay()? else {
             return Ok(None);
         };
-        let waiting_s = backend.delay.as_secs_f64() * self.share_relayed(workload)?;
+        let waiting_s = delay.as_secs_f64() * self.share_relayed(workload)?;
         let under_way = f64::from(connections) * f64::from(in_flight);
         Ok((waiting_s > 0.0).then(|| under_way / waiting_s))
     }
 
-    /// Share of a workload's requests that reach the backend: those of operations whose reply must tell what it received.
+    /// Time that the companion `delay` takes to answer, where there is one that says it.
+    pub(crate) fn delay(&self) -> Result<Option<Duration>, ContractError> {
+        let mut delayed = self
+            .companions()
+            .iter()
+            .filter(|companion| companion.uses() == DELAY);
+        let Some((companion, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?))) else {
+            return Ok(None);
+        };
+        let read = delay
+            .as_str()
+            .and_then(|text| text.parse::<WrittenDuration>().ok());
+        let wrong = || self.companion_error(companion.name(), DELAY, "give a duration, like \"30ms\"");
+        read.map(|delay| Some(delay.0)).ok_or_else(wrong)
+    }
+
+    /// Share of a workload's requests that reach it: those of operations whose reply must tell what it received.
     fn share_relayed(&self, workload: &str) -> Result<f64, ContractError> {
         let (_, written) = self.written_workload(Some(workload))?;
         let written = written.get_ref();

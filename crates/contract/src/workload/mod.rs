@@ -8,7 +8,7 @@ pub use self::sequence::SequenceFile;
 
 use self::state::State;
 use crate::call::{Call, Filling};
-use crate::source::WrittenSource;
+use crate::source::{RowTable, WrittenSource};
 use crate::template::{Bindings, Bound};
 use crate::written::{WrittenCall, WrittenStep, WrittenWorkload};
 use crate::{Contract, ContractError};
@@ -94,6 +94,9 @@ impl Contract {
             ..WrittenCall::default()
         };
         let call = self.call(&Spanned::new(step.span(), written))?;
+        for (name, source) in call.with() {
+            call.verify_row(name, source)?;
+        }
         if call.speaks(protocol) {
             return Ok(call);
         }
@@ -142,7 +145,8 @@ impl Assembly {
             .collect();
         for (name, source) in call.with() {
             if !bindings.contains_key(name) {
-                bindings.insert(name.clone(), self.bound(name, source.get_ref()));
+                let bound = self.bound(name, source.get_ref(), call.tables());
+                bindings.insert(name.clone(), bound);
             }
         }
         let (request, expect) = call.build(
@@ -156,8 +160,8 @@ impl Assembly {
         })
     }
 
-    fn bound(&mut self, name: &str, source: &WrittenSource) -> Bound {
-        match (source, source.parameter()) {
+    fn bound(&mut self, name: &str, source: &WrittenSource, tables: &BTreeMap<String, RowTable>) -> Bound {
+        match (source, source.parameter(tables)) {
             (WrittenSource::One(text), _) => Bound::Text(text.clone()),
             (_, source) => {
                 let source = source.expect("invariant: only one value has no parameter");

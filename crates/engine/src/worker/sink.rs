@@ -58,7 +58,8 @@ impl<P: Protocol> Sink<'_, P> {
             body,
         };
         let taken = self.bags.get(number as usize);
-        let values = self.parameters.values(slot.number).with_taken(taken);
+        let values = self.parameters.values(slot.number);
+        let values = values.at_step(slot.step).with_taken(taken);
         let memory = &mut self.memories[usize::from(slot.operation)];
         operation
             .expectation

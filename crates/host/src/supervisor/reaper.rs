@@ -26,6 +26,8 @@ pub(super) struct Stopping {
     give_up_at: Instant,
     /// Whether KILL was sent.
     pub(super) killed: bool,
+    /// Whether only the first process was told so far.
+    first_alone: bool,
 }
 
 impl Stopping {
@@ -44,6 +46,24 @@ impl Stopping {
             kill_at,
             give_up_at: kill_at + STUCK,
             killed: false,
+            first_alone: false,
+        }
+    }
+
+    /// Sends a signal to the first process alone: it ends the others.
+    pub(super) fn first(probe: &Probe, main: i32, with: Signal, grace: Duration) -> Self {
+        signal(&[main], with);
+        wake(probe);
+        Self {
+            first_alone: true,
+            ..Self::told(grace)
+        }
+    }
+
+    /// The first process has ended: what it left is told too.
+    pub(super) fn first_has_ended(&mut self, probe: &Probe) {
+        if std::mem::take(&mut self.first_alone) {
+            signal(&probe.processes(), Signal::SIGTERM);
         }
     }
 

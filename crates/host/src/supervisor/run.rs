@@ -128,6 +128,9 @@ impl Supervisor {
         let Some(stopping) = &mut self.stopping else {
             return false;
         };
+        if self.ending.is_some() {
+            stopping.first_has_ended(&self.probe);
+        }
         let over = stopping.advance(&self.probe, gone);
         if let Some(contained) = self.contained.as_mut().filter(|_| stopping.killed && !over) {
             contained.kill();
@@ -275,9 +278,12 @@ impl Supervisor {
         if self.stopping.is_some() {
             return;
         }
-        self.stopping = Some(match &self.contained {
-            None => Stopping::begin(&self.probe, self.spec.grace),
-            Some(contained) => {
+        let own = self.spec.stop_signal.filter(|_| self.ending.is_none());
+        let own = own.and_then(|number| Signal::try_from(number).ok());
+        self.stopping = Some(match (&self.contained, own) {
+            (None, Some(signal)) => Stopping::first(&self.probe, self.pid, signal, self.spec.grace),
+            (None, None) => Stopping::begin(&self.probe, self.spec.grace),
+            (Some(contained), _) => {
                 contained.stand_still(false);
                 contained.tell_to_stop(self.spec.grace);
                 wake(&self.probe);

@@ -7,8 +7,8 @@ use prony_measurement::{Warning, WarningKind};
 /// What a trial wants of the CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// Whether there is a backend beside the service.
-    pub backend: bool,
+    /// Whether there is a companion beside the service.
+    pub companion: bool,
     /// Most CPUs of the service; `None`: what is left.
     pub service_cpus: Option<usize>,
 }
@@ -20,8 +20,8 @@ pub struct Split {
     pub service: Cpus,
     /// The generator's; everything of prony's own runs there, too.
     pub generator: Cpus,
-    /// The backend's.
-    pub backend: Option<Cpus>,
+    /// The companion's.
+    pub companion: Option<Cpus>,
     /// What is not as it should be.
     pub warnings: Vec<Warning>,
 }
@@ -29,20 +29,20 @@ pub struct Split {
 impl Topology {
     /// Splits the CPUs into disjoint sets where there are enough of them. CPUs of one core stay together, since they
     /// share its execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than
-    /// any service, but one that runs short spoils the measurement. The backend gets an eighth, rounded up, where there are
+    /// any service, but one that runs short spoils the measurement. The companion gets an eighth, rounded up, where there are
     /// three cores or more; with fewer it runs beside the generator.
     ///
-    /// No role reaches over two memory nodes: a service has a node of its own, generator and backend have another. Where no other
+    /// No role reaches over two memory nodes: a service has a node of its own, generator and companion have another. Where no other
     /// node is half as large, all share the largest.
     pub fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
             // Nothing is known of the CPUs: nobody is pinned, and who is wanted is there.
             [] => Split {
-                backend: wants.backend.then(Cpus::default),
+                companion: wants.companion.then(Cpus::default),
                 ..Split::default()
             },
             [core] => one_core(core, wants),
-            cores => many_cores(&Parts::of(cores, wants.backend), wants),
+            cores => many_cores(&Parts::of(cores, wants.companion), wants),
         }
     }
 }
@@ -61,7 +61,7 @@ fn one_core(core: &Core, wants: Wants) -> Split {
     let generator = Cpus::from(generator.to_vec());
     Split {
         service: Cpus::from(service.to_vec()),
-        backend: wants.backend.then(|| generator.clone()),
+        companion: wants.companion.then(|| generator.clone()),
         generator,
         warnings: vec![Warning::new(WarningKind::SharedCpus, text)],
     }
@@ -71,13 +71,13 @@ fn one_core(core: &Core, wants: Wants) -> Split {
 struct Parts<'a> {
     generator: &'a [Core],
     /// Empty: it runs beside the generator.
-    backend: &'a [Core],
+    companion: &'a [Core],
     service: &'a [Core],
 }
 
 impl<'a> Parts<'a> {
     /// Cores come by node.
-    fn of(cores: &'a [Core], backend: bool) -> Self {
+    fn of(cores: &'a [Core], companion: bool) -> Self {
         let nodes: Vec<&[Core]> = cores.chunk_by(|one, next| one.node == next.node).collect();
         // The last of equals: interrupts and housekeeping prefer the first CPUs.
         let largest = (0..nodes.len())
@@ -90,40 +90,40 @@ impl<'a> Parts<'a> {
             .rev()
             .max_by_key(|cores| cores.len())
         {
-            Some(beside) if 2 * beside.len() >= service.len() => Self::beside(service, beside, backend),
-            _ => Self::within(service, backend),
+            Some(beside) if 2 * beside.len() >= service.len() => Self::beside(service, beside, companion),
+            _ => Self::within(service, companion),
         }
     }
 
     /// All in one node.
-    fn within(cores: &'a [Core], backend: bool) -> Self {
+    fn within(cores: &'a [Core], companion: bool) -> Self {
         // The nearest whole number to a third.
         let (generator, rest) = cores.split_at((cores.len() + 1) / 3);
-        let eighth = if backend && cores.len() >= 3 {
+        let eighth = if companion && cores.len() >= 3 {
             cores.len().div_ceil(8)
         } else {
             0
         };
-        let (backend, service) = rest.split_at(eighth);
+        let (companion, service) = rest.split_at(eighth);
         Self {
             generator,
-            backend,
+            companion,
             service,
         }
     }
 
     /// The service in a node of its own.
-    fn beside(service: &'a [Core], beside: &'a [Core], backend: bool) -> Self {
-        let eighth = if backend && beside.len() >= 2 {
+    fn beside(service: &'a [Core], beside: &'a [Core], companion: bool) -> Self {
+        let eighth = if companion && beside.len() >= 2 {
             beside.len().div_ceil(8)
         } else {
             0
         };
-        let (backend, rest) = beside.split_at(eighth);
+        let (companion, rest) = beside.split_at(eighth);
         let half = service.len().div_ceil(2).min(rest.len());
         Self {
             generator: &rest[..half],
-            backend,
+            companion,
             service,
         }
     }
@@ -137,22 +137,22 @@ fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
         let last = service.len().saturating_sub(most.max(1));
         service = service.as_slice()[last..].iter().copied().collect();
     }
-    let own_backend = !parts.backend.is_empty();
-    let backend = wants.backend.then(|| {
-        if own_backend {
-            set(parts.backend)
+    let own_companion = !parts.companion.is_empty();
+    let companion = wants.companion.then(|| {
+        if own_companion {
+            set(parts.companion)
         } else {
             generator.clone()
         }
     });
-    if wants.backend && !own_backend {
-        let text = "backend and generator share their CPUs: there are too few cores for both";
+    if wants.companion && !own_companion {
+        let text = "companion and generator share their CPUs: there are too few cores for both";
         warnings.push(Warning::new(WarningKind::SharedCpus, text));
     }
     Split {
         service,
         generator,
-        backend,
+        companion,
         warnings,
     }
 }

@@ -314,6 +314,7 @@ fn spec() -> ProcessSpec {
         log: "log".into(),
         log_bytes: 1 << 20,
         grace: Duration::from_secs(5),
+        stop_signal: None,
         sample_every: None,
     }
 }

@@ -61,6 +61,7 @@ impl Toy {
             log: self.log(),
             log_bytes: 65_536,
             grace: Duration::from_secs(5),
+            stop_signal: None,
             sample_every: Some(Duration::from_millis(100)),
         }
     }

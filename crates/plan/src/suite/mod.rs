@@ -3,6 +3,8 @@
 mod design;
 mod written;
 
+pub(crate) use written::WrittenLimits;
+
 use crate::error::known;
 use crate::read::Source;
 use crate::{Address, PlanError};

@@ -121,7 +121,7 @@ pub(super) enum WrittenWarmUp {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenLimits {
+pub(crate) struct WrittenLimits {
     pub(super) cpus: Option<Spanned<f64>>,
     pub(super) memory: Option<Spanned<String>>,
 }
@@ -224,7 +224,7 @@ impl WrittenLimits {
         }
     }
 
-    pub(super) fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
+    pub(crate) fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
         if let Some(cpus) = self
             .cpus
             .as_ref()

@@ -1,5 +1,6 @@
 //! What lies behind a row: distributions, each trial, one trial over time.
 
+use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
@@ -77,6 +78,9 @@ pub struct Point {
     pub other_cpu_ns: Option<u64>,
     /// CPU time of the generator in the measurement, s.
     pub generator_cpu_s: Option<f64>,
+    /// What each companion used in the measurement.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<CompanionPoint>,
     /// What each worker did, where several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
@@ -265,6 +269,7 @@ fn point(trial: &TrialRecord) -> Point {
         response_time_ns_p99: of(Metric::ResponseTimeNsP99),
         cpu_ns_per_request: of(Metric::CpuNsPerRequest),
         memory_bytes_peak: of(Metric::MemoryBytesPeak),
+        companions: measured.map_or_else(Vec::new, companions),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
         workers_start: measured.and_then(|measured| measured.recording.start),
         excluded: trial

@@ -1,5 +1,6 @@
 //! The report: every number, word and picture's data that a format shows.
 
+mod companion;
 mod details;
 mod group;
 mod published;
@@ -7,6 +8,7 @@ mod report;
 mod shapes;
 mod words;
 
+pub use companion::CompanionPoint;
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
 pub use group::{GroupReport, Row};
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};

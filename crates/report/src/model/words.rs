@@ -319,6 +319,17 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
                 list(&one.generator_cpus)
             ));
         }
+        for companion in &one.companions {
+            let version = companion.version.as_deref().unwrap_or_default();
+            let settings = companion.settings.iter();
+            let settings = settings.map(|(name, value)| format!("{name} = {value}"));
+            said.push(format!(
+                "Beside each service: {} on CPU {} ({}), with data that was made for the run.",
+                format!("{} {version}", companion.title).trim_end(),
+                list(&companion.cpus),
+                settings.collect::<Vec<_>>().join(", ")
+            ));
+        }
         let requests: u64 = measured.iter().map(|one| one.recording.requests.completed).sum();
         let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
         said.push(format!(

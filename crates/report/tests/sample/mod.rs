@@ -263,7 +263,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
             ..Resources::default()
         },
         generator: None,
-        backend: None,
+        companions: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
             first_valid_ms: Some(4.0 * wobble),

@@ -101,7 +101,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         recording: recording(spec, throughput),
         service,
         generator: None,
-        backend: None,
+        companions: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
             first_valid_ms: Some(12.0),

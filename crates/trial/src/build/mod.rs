@@ -30,6 +30,7 @@ pub use cache::InUse;
 pub use image::lacks_image;
 pub use room::{Folders, builds_at_once, room_for};
 pub use there::BuildEvent;
+pub(crate) use toolchain::before_path;
 pub use toolchain::{Found, probe, system};
 
 /// Builds services of a checkout.
@@ -364,7 +365,7 @@ impl Tools {
     fn environment(&self) -> BTreeMap<String, String> {
         let mut environment = self.environment.clone();
         if !self.path.is_empty() {
-            environment.insert("PATH".to_owned(), toolchain::before_path(&self.path));
+            environment.insert("PATH".to_owned(), before_path(&self.path));
         }
         environment
     }

@@ -141,6 +141,7 @@ impl<'a> Step<'a> {
             log: self.builder.folders.logs.join(format!("build-{name}.{log}.log")),
             log_bytes: LOG_BYTES,
             grace: GRACE,
+            stop_signal: None,
             sample_every: None,
         }
     }

@@ -89,7 +89,7 @@ fn probed(
 
 /// The PATH of this process with these folders before it, but for those that are on it: what they hold was found there, and
 /// the order of the others stays.
-pub(super) fn before_path(folders: &[PathBuf]) -> String {
+pub(crate) fn before_path(folders: &[PathBuf]) -> String {
     let inherited = std::env::var("PATH").unwrap_or_default();
     let is_new = |folder: &&PathBuf| !std::env::split_paths(&inherited).any(|known| known == **folder);
     let new = folders

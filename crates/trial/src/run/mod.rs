@@ -1,5 +1,6 @@
 //! A run: the trials of a plan, round by round.
 
+mod given;
 mod shared;
 mod turns;
 
@@ -7,6 +8,8 @@ use crate::Progress;
 use crate::build::Built;
 use crate::noise::Repeats;
 use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use given::{Given, given};
+use prony_contract::Contract;
 use prony_host::Wants;
 use prony_measurement::{Exclusion, Fault, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Design, Entry, Plan, PlannedTrial, Service, Starts};
@@ -74,8 +77,11 @@ const HOPELESS: u32 = 2;
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
     let lab = run.bench.lab;
+    let Some(given) = given(run, watcher) else {
+        return Ok(RunEnd::Interrupted);
+    };
     if !lab.is_one_host() {
-        return all_rounds(run, watcher);
+        return all_rounds(run, &given, watcher);
     }
     let host = run.bench.host();
     let topology = host.topology();
@@ -83,13 +89,17 @@ pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, Stri
     // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
     // allowed it may be, and the noise shows.
     let _ = host.pin_self(&placement.generator().cpus);
-    let end = all_rounds(run, watcher);
+    let end = all_rounds(run, &given, watcher);
     let _ = host.pin_self(&topology.cpus());
     end
 }
 
-fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
-    let mut state = State::new(run);
+fn all_rounds<'a>(
+    run: &'a Run<'a>,
+    given: &'a Given<'a>,
+    watcher: &mut dyn Watcher,
+) -> Result<RunEnd, String> {
+    let mut state = State::new(run, given);
     for round in 0..run.plan.rounds {
         if state.is_over_budget() {
             return Ok(RunEnd::BudgetSpent);
@@ -121,6 +131,7 @@ fn all_rounds(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String
 
 struct State<'a> {
     run: &'a Run<'a>,
+    given: &'a Given<'a>,
     began: Instant,
     repeats: Repeats,
     /// By entry: how it failed by a fault of its own. It is not started again.
@@ -136,10 +147,11 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(run: &'a Run<'a>) -> Self {
+    fn new(run: &'a Run<'a>, given: &'a Given<'a>) -> Self {
         let repeats = Repeats::new(run.bench.options.noise);
         Self {
             run,
+            given,
             began: Instant::now(),
             repeats,
             failures: BTreeMap::new(),
@@ -317,7 +329,7 @@ impl<'a> State<'a> {
         })
     }
 
-    fn parts(&self, entry: &Entry) -> Result<(&'a Service, &'a prony_contract::Contract), Exclusion> {
+    fn parts(&self, entry: &Entry) -> Result<(&'a Service, &'a Contract), Exclusion> {
         let catalogue = self.run.catalogue;
         let gone = |what: &str| Exclusion {
             stage: Stage::Build,
@@ -326,9 +338,8 @@ impl<'a> State<'a> {
             fault: Fault::Service,
         };
         let group = self.run.plan.group_of(entry);
-        let contract = catalogue
-            .contract(&group.contract)
-            .map_err(|_| gone(&group.contract))?;
+        let contract = given::contract(self.given, catalogue, &group.contract);
+        let contract = contract.unwrap_or_else(|| Err(gone(&group.contract)))?;
         let named = |service: &&Service| service.name == entry.service && service.variant == entry.variant;
         let service = catalogue.services.iter().find(named);
         Ok((

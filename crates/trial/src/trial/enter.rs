@@ -1,5 +1,7 @@
 //! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
 
+use super::bound::companion_bound;
+use super::companion::Companions;
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
 use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
@@ -13,6 +15,10 @@ use prony_measurement::{
     Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
 use prony_plan::{Service, WorkersUse};
+use std::time::Duration;
+
+/// Time for a service to answer again after its companions were started anew.
+const RECOVERS: Duration = Duration::from_secs(10);
 
 /// A trial on its way: where, and with what.
 #[derive(Clone, Copy)]
@@ -69,13 +75,15 @@ impl Broken {
     /// Stops the service. Says why it failed, with the end of its log, and whether its port was taken between the moment at
     /// which it was chosen and that at which the service bound it.
     pub(super) fn leave(mut self) -> (Failure, Vec<String>, bool) {
+        let beside = &mut self.subject.companions;
+        let failure = self.failure.beside(beside.fault(), beside.blames());
         let service = &mut self.subject.service;
         let ended = service.ended();
         // What failed is known already, and the service is killed in any case.
         let _ = service.stop();
         let target = &self.subject.target;
         let taken = ended.is_some() && is_listening(&target.host, target.port);
-        let failure = blamed(self.failure, ended.as_ref());
+        let failure = blamed(failure, ended.as_ref());
         (failure, service.log_tail(LOG_LINES), taken)
     }
 }
@@ -118,10 +126,11 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// The service with the backend that it needs.
+    /// The service beside the companions that it needs.
     fn start(self) -> Result<Subject, Failure> {
-        let backend = start::start_backend(self.bench, self.trial.contract, self.seat)?;
-        start::start_service(self.bench, &Start::of(self.trial), self.seat, backend)
+        let (trial, seat) = (self.trial, self.seat);
+        let companions = Companions::start(self.bench, trial.contract, trial.plan.seed, seat)?;
+        start::start_service(self.bench, &Start::of(trial), seat, companions)
     }
 
     /// From its start until its load has begun.
@@ -134,14 +143,33 @@ impl<'a> Course<'a> {
 
     /// Begins the load of this trial on a service that is up and fulfils its contract.
     pub(super) fn load(self, done: Done) -> Result<Entered, Broken> {
-        match self.begin_load(&done.subject.target) {
-            Err(failure) => Err(Broken::new(failure, done.subject)),
+        let Done { mut subject, known } = done;
+        let begun = self
+            .renew(&mut subject)
+            .and_then(|()| self.begin_load(&subject.target));
+        match begun {
+            Err(failure) => Err(Broken::new(failure, subject)),
             Ok(loading) => Ok(Entered {
-                subject: done.subject,
+                subject,
                 loading,
-                known: done.known,
+                known,
             }),
         }
+    }
+
+    /// Every load begins with the data that was seeded. A companion that was started anew for it cut off what the service had
+    /// open there: it must answer again.
+    fn renew(self, subject: &mut Subject) -> Result<(), Failure> {
+        if subject.companions.reset()? {
+            let target = subject.target.clone();
+            let request = self.request(&target);
+            let limit = subject.service.age() + RECOVERS;
+            ready::wait(&mut *subject.service, &request, limit, self.bench).map_err(|failure| Failure {
+                reason: format!("its companions were started anew, and then {}", failure.reason),
+                ..failure
+            })?;
+        }
+        Ok(())
     }
 
     /// From its start until its contract is checked.
@@ -251,6 +279,8 @@ impl Done {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
+        let bound = companion_bound(&measurement, &self.known.seat.placement);
+        measurement.warnings.extend(bound);
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {
             // What the trials beside it used is not the noise of others.

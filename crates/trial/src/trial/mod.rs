@@ -1,5 +1,7 @@
 //! The story of one trial.
 
+mod bound;
+mod companion;
 mod enter;
 mod job;
 mod phases;
@@ -22,17 +24,18 @@ use prony_lab::{Generator, Lab};
 use prony_measurement::{
     Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
 };
-use prony_plan::{Entry, GroupPlan, Plan, PlannedTrial, Service};
+use prony_plan::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
 use std::thread;
 use std::time::Duration;
 
+pub use companion::{Companion, Companions, Seeds, prepare};
 pub use enter::{Entered, enter};
 pub use job::target_of;
 pub(crate) use ready::wait as wait_until_ready;
 pub use seat::{Lane, Seat};
 pub use shared::{SharedService, run_on};
-pub use start::{Backend, Start, Subject};
-pub(crate) use start::{start_backend, start_service};
+pub(crate) use start::start_service;
+pub use start::{Start, Subject};
 pub use turns::{TurnsOf, run_turns};
 pub use window::Window;
 
@@ -47,6 +50,10 @@ pub struct Bench<'a> {
     pub options: &'a Options,
     /// How it is ended early.
     pub cancel: &'a Cancel,
+    /// What companions there are, and their toolchains.
+    pub catalogue: &'a Catalogue,
+    /// Data that was made for companions.
+    pub seeds: &'a Seeds,
 }
 
 /// How trials are done.
@@ -175,12 +182,18 @@ impl Course<'_> {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(Done, Measurement), Broken> {
         let phases = self.phases(&mut entered, watch);
-        let done = entered.done();
+        let mut done = entered.done();
         let target = done.subject.target.clone();
         let measured = phases.and_then(|(steadiness, recording, window)| {
             judge_recording(self.trial.plan, &recording)?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
-            Ok(done.measurement(recording, steadiness, Some(window)))
+            if let Some(fault) = done.subject.companions.fault() {
+                return Err(Failure::lab(Stage::Measure, fault));
+            }
+            let mut measurement = done.measurement(recording, steadiness, Some(window));
+            let blamed = done.subject.companions.blames();
+            (measurement.warnings).extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
+            Ok(measurement)
         });
         match measured {
             Ok(measurement) => Ok((done, measurement)),

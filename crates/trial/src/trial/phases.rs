@@ -147,6 +147,9 @@ impl<'a> Phases<'a> {
             (self.watch)(Progress::HostLost(lost.to_string()));
             return Err(Failure::host(stage, &lost));
         }
+        if let Some(fault) = self.entered.subject.companions.ended() {
+            return Err(Failure::lab(stage, fault));
+        }
         if let Some(ending) = self.service().ended() {
             return Err(Failure::new(
                 stage,

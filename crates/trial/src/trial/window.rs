@@ -1,18 +1,19 @@
 //! What was used in the measurement, by whom.
 
-use super::start::{Backend, Subject};
+use super::start::Subject;
 use crate::{Failure, steady};
 use prony_host::Usage;
 use prony_lab::{Loading, Spent};
 use prony_measurement::{
-    Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning, WarningKind,
+    Classification, CompanionUse, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
+    WarningKind,
 };
 
 /// The resources of all in the measurement.
 pub struct Window {
     service: Usage,
     generator: Option<Spent>,
-    backend: Option<Spent>,
+    companions: Vec<(CompanionUse, Option<Spent>)>,
 }
 
 /// The measurement begins. The service is first and last: its window is the one that must be exact.
@@ -22,9 +23,7 @@ pub(super) fn begin(subject: &mut Subject, loading: &mut dyn Loading) -> Result<
         .begin_window()
         .map_err(|error| Failure::host(Stage::Measure, &error))?;
     loading.begin_window();
-    if let Some(backend) = &mut subject.backend {
-        let _ = backend.process.begin_window();
-    }
+    subject.companions.begin_window();
     Ok(())
 }
 
@@ -36,7 +35,7 @@ pub(super) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Wi
             .end_window()
             .map_err(|error| Failure::host(Stage::Measure, &error))?,
         generator: loading.end_window(),
-        backend: subject.backend.as_mut().and_then(Backend::end_window),
+        companions: subject.companions.end_window(),
     })
 }
 
@@ -56,7 +55,7 @@ pub(super) fn measurement(
         recording,
         service: Resources::default(),
         generator: None,
-        backend: None,
+        companions: Vec::new(),
         start_up,
         steadiness: Some(steadiness),
         service_cpus: Vec::new(),
@@ -70,7 +69,7 @@ pub(super) fn measurement(
         measurement.steal_ns = window.service.machine.map(|machine| machine.steal_ns);
         measurement.service = window.service.resources;
         measurement.generator = window.generator.map(|usage| usage.resources);
-        measurement.backend = window.backend.map(|usage| usage.resources);
+        measurement.companions = window.companions.into_iter().map(|(used, _)| used).collect();
         measurement.warm_up_samples = window.service.before;
     }
     measurement
@@ -95,7 +94,8 @@ impl Window {
     /// CPU time that none of ours used.
     pub(super) fn other_cpu_ns(&self) -> Option<u64> {
         let machine = self.service.machine?;
-        let beside = self.generator.iter().chain(&self.backend);
+        let companions = self.companions.iter().filter_map(|(_, spent)| spent.as_ref());
+        let beside = self.generator.iter().chain(companions);
         let beside: u64 = beside.map(|spent| spent.beside_service_ns).sum();
         // Without the service's own share nothing can be said about the others'.
         let own = self.service.resources.cpu_ns? + self.service.supervisor_cpu_ns;

@@ -8,7 +8,7 @@ use prony_load::{Load, Protocol};
 use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_trial::{
-    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Watcher, run_plan,
+    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub(crate) struct Lab {
     pub(crate) options: Options,
     pub(crate) cancel: Cancel,
     pub(crate) built: BTreeMap<ServiceId, Result<Built, Exclusion>>,
+    pub(crate) seeds: Seeds,
 }
 
 type React = Box<dyn FnMut(&Progress)>;
@@ -94,6 +95,7 @@ impl Lab {
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
+                companions: BTreeMap::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -101,6 +103,7 @@ impl Lab {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
+            seeds: Seeds::new(&folder.path().join("companions")),
             built,
             folder,
         }
@@ -117,6 +120,8 @@ impl Lab {
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,
+            catalogue: &self.catalogue,
+            seeds: &self.seeds,
         };
         let run = Run {
             plan: &self.plan,

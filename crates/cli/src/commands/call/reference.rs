@@ -29,7 +29,7 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
         seed: 1,
         thorough: false,
     };
-    let told = with_service(&workbench.bench(), &request, |ready, _| {
+    let told = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
         let target = ready[0].target.clone();
         let reply = call(&target, protocol, single).map_err(|fault| Failure::new(Stage::Check, fault))?;
         Ok(Told {

@@ -9,7 +9,7 @@ use crate::table;
 use prony_host::{Host as _, Local};
 use prony_lab::{Lab, Member};
 use prony_measurement::Finding;
-use prony_plan::{Catalogue, Plan, Service, Suite, Toolchain, Wishes};
+use prony_plan::{Catalogue, Plan, Requirement, Service, Suite, Toolchain, Wishes};
 use prony_trial::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +96,7 @@ fn concerned<'a>(catalogue: &'a Catalogue, suite: Option<&str>) -> anyhow::Resul
 fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
     let names: BTreeSet<&str> = services
         .iter()
-        .flat_map(|service| &service.toolchains)
+        .flat_map(|service| needs(catalogue, service))
         .map(|requirement| requirement.toolchain.as_str())
         .collect();
     let known = names
@@ -105,6 +105,14 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
     known
         .map(|(name, toolchain)| (name.to_owned(), probe(toolchain, cache)))
         .collect()
+}
+
+/// What a service needs, and what the companions of its contracts do.
+fn needs<'a>(catalogue: &'a Catalogue, service: &'a Service) -> impl Iterator<Item = &'a Requirement> {
+    let contracts = service.contracts.iter();
+    let contracts = contracts.filter_map(|name| catalogue.contracts.get(name));
+    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_companions(contract));
+    service.toolchains.iter().chain(beside)
 }
 
 /// What a service lacks, in words; empty: nothing.
@@ -136,7 +144,8 @@ impl<'a> Patient<'a> {
     /// The toolchains that some service lacks, in the order of their names.
     fn lacking(&self) -> Vec<Lacking<'a>> {
         let mut lacking: BTreeMap<&str, Lacking<'a>> = BTreeMap::new();
-        for requirement in self.services.iter().flat_map(|service| &service.toolchains) {
+        let services = self.services.iter();
+        for requirement in services.flat_map(|service| needs(self.catalogue, service)) {
             let name = requirement.toolchain.as_str();
             let Some(toolchain) = self.catalogue.toolchains.get(name) else {
                 continue;

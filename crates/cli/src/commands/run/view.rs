@@ -184,6 +184,9 @@ impl Shows for View {
     fn building(&self, progress: &Progress) {
         match progress {
             Progress::Building(service) => self.now.set_message(format!("building {service}")),
+            Progress::Seeds(contract) => {
+                self.now.set_message(format!("making the data of {contract}"));
+            }
             Progress::Built {
                 service,
                 cached: false,

@@ -82,6 +82,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             values: self
                 .parameters
                 .values(due.number)
+                .at_step(due.step)
                 .with_taken(self.taken.bags.get(place as usize)),
             wants_headers,
             is_last: connection.may_start == 0,

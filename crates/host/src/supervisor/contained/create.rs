@@ -168,6 +168,7 @@ mod tests {
             log: PathBuf::from("/log"),
             log_bytes: 1,
             grace: Duration::ZERO,
+            stop_signal: None,
             sample_every: None,
         };
         create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")

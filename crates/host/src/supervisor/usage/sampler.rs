@@ -7,6 +7,7 @@ use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use prony_measurement::{ResourceSample, Resources};
+use std::collections::HashMap;
 use std::time::Instant;
 
 /// Samples of a tree since it started.
@@ -26,6 +27,7 @@ struct Window {
     machine: Option<Machine>,
     energy: Option<Energy>,
     peak: Option<Peak>,
+    written: HashMap<i32, u64>,
     own_cpu_ns: u64,
 }
 
@@ -62,6 +64,7 @@ impl Sampler {
             began: Instant::now(),
             counters,
             peak,
+            written: probe.written().into_iter().collect(),
             own_cpu_ns,
         });
         self.sample(probe);
@@ -91,6 +94,7 @@ impl Sampler {
         resources.window_ns = (ended - window.began).as_nanos() as u64;
         resources.files_peak = self.files_peak;
         resources.pss_bytes_peak = probe.pss();
+        resources.disk_written_bytes = written(&window.written, &probe.written());
         resources.energy_j = window
             .energy
             .zip(energy)
@@ -105,6 +109,12 @@ impl Sampler {
             supervisor_cpu_ns,
         }
     }
+}
+
+/// What the processes that live now have sent to disk since then; `None` where nobody tells.
+fn written(before: &HashMap<i32, u64>, now: &[(i32, u64)]) -> Option<u64> {
+    let since = |(pid, bytes): &(i32, u64)| bytes.saturating_sub(before.get(pid).copied().unwrap_or(0));
+    (!now.is_empty()).then(|| now.iter().map(since).sum())
 }
 
 fn difference(before: &Counters, after: &Counters) -> Resources {
@@ -202,6 +212,13 @@ mod tests {
         assert_eq!(resources.memory_bytes_peak, None);
         assert_eq!(resources.memory_bytes_mean, None);
         assert_eq!(resources.threads_peak, None);
+    }
+
+    #[test]
+    fn what_was_written_before_the_window_is_not_of_it() {
+        let before = HashMap::from([(1, 100), (2, 50)]);
+        assert_eq!(written(&before, &[(1, 130), (3, 7)]), Some(37));
+        assert_eq!(written(&before, &[]), None);
     }
 
     #[test]

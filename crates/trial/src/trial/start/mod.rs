@@ -2,13 +2,12 @@
 
 mod there;
 
+use super::companion::Companions;
 use super::job::target_of;
 use super::{Bench, Seat, Trial};
-use crate::reach::is_listening;
 use crate::{Built, Failure};
 use prony_contract::Contract;
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
-use prony_lab::Spent;
 use prony_load::Target;
 use prony_measurement::Stage;
 use prony_plan::{Address, Reached, Service};
@@ -26,6 +25,8 @@ pub struct Start<'a> {
     pub service: &'a Service,
     /// Where it was built.
     pub built: &'a Built,
+    /// What it is asked for.
+    pub contract: &'a Contract,
     /// Where it is to listen.
     pub address: &'a Address,
     /// Its limits.
@@ -40,6 +41,7 @@ impl<'a> Start<'a> {
         Self {
             service: trial.service,
             built: trial.built,
+            contract: trial.contract,
             address: &trial.plan.address,
             limits: trial.plan.limits,
             network: trial.plan.network,
@@ -47,31 +49,14 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A started service, where it is reached, and its backend.
+/// A started service, where it is reached, and what stands beside it.
 pub struct Subject {
     /// The service.
     pub service: Box<dyn Process>,
     /// Where it listens.
     pub target: Target,
-    /// Its backend.
-    pub backend: Option<Backend>,
-}
-
-/// A started backend.
-pub struct Backend {
-    /// The process.
-    pub process: Box<dyn Process>,
-    /// Where it listens.
-    pub url: String,
-    /// Whether it is on the host of the service.
-    beside: bool,
-}
-
-impl Backend {
-    /// What it used since its window began; `None` where nobody counted.
-    pub(super) fn end_window(&mut self) -> Option<Spent> {
-        Some(Spent::of(self.process.end_window().ok()?, self.beside))
-    }
+    /// What stands beside it. It ends after the service.
+    pub companions: Companions,
 }
 
 /// Most bytes of a service's log.
@@ -86,31 +71,28 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 pub(super) const PORTS: u32 = 3;
 /// Time for a port that the plan names to become free.
 const PORT_LEAVES: Duration = Duration::from_secs(2);
-/// Time for the backend to listen.
-const BACKEND_READY: Duration = Duration::from_secs(10);
 
-/// Starts a service with the backend that it needs.
+/// Starts a service beside the companions that it needs.
 pub(crate) fn start_service(
     bench: &Bench<'_>,
     start: &Start<'_>,
     seat: &Seat,
-    backend: Option<Backend>,
+    companions: Companions,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
     if let Reached::There(there) = &start.service.reached {
         let supervisor_cpus = &seat.placement.service.keepers;
-        return there::attach(bench, start, there, (backend.as_ref(), supervisor_cpus));
+        return there::attach(bench, start, there, (companions, supervisor_cpus));
     }
-    if start.network.is_some() && backend.is_some() {
-        let text =
-            "a service in a network of its own cannot reach its backend: leave `[network]` out of this suite";
+    if start.network.is_some() && !companions.is_empty() {
+        let text = "a service in a network of its own cannot reach its companions: leave `[network]` out of this suite";
         return Err(Failure::new(Stage::Start, text));
     }
     let port = match start.address.port {
         Some(port) => free(bench, start.address, port)?,
         None => bench.host().free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, seat, port, backend.as_ref());
+    let spec = spec_of(bench, start, seat, port, &companions);
     let service = bench.host().start(&spec).map_err(failed)?;
     let address = service
         .address()
@@ -119,7 +101,7 @@ pub(crate) fn start_service(
     Ok(Subject {
         service,
         target: target_of(&address, port),
-        backend,
+        companions,
     })
 }
 
@@ -165,7 +147,7 @@ fn spec_of(
     start: &Start<'_>,
     seat: &Seat,
     port: u16,
-    backend: Option<&Backend>,
+    companions: &Companions,
 ) -> ProcessSpec {
     let (service, placement) = (start.service, &seat.placement);
     let workers = start
@@ -189,9 +171,8 @@ fn spec_of(
     environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());
     environment.insert("WORKERS".to_owned(), workers.to_string());
-    if let Some(backend) = backend {
-        environment.insert("BACKEND_URL".to_owned(), backend.url.clone());
-    }
+    environment.extend(start.contract.environment().clone());
+    environment.extend(companions.exports());
     ProcessSpec {
         name: service.label(),
         command: match service.reached.command() {
@@ -218,80 +199,7 @@ fn spec_of(
         log: (bench.lab.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
+        stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
     }
-}
-
-/// Starts the backend that a contract needs and waits until it listens.
-pub(crate) fn start_backend(
-    bench: &Bench<'_>,
-    contract: &Contract,
-    seat: &Seat,
-) -> Result<Option<Backend>, Failure> {
-    let Some(wanted) = &contract.backend else {
-        return Ok(None);
-    };
-    let mut last = Failure::lab(Stage::Start, "the backend did not start");
-    for _ in 0..PORTS {
-        match try_backend(bench, wanted.delay, seat) {
-            Ok(backend) => return Ok(Some(backend)),
-            Err(failure) if failure.interrupted => return Err(failure),
-            Err(failure) => last = failure,
-        }
-    }
-    Err(last)
-}
-
-fn try_backend(bench: &Bench<'_>, delay: Duration, seat: &Seat) -> Result<Backend, Failure> {
-    let failed = |error: HostError| Failure::host(Stage::Start, &error);
-    let place = seat.placement.companion.clone().unwrap_or_default();
-    let (address, cpus, there) = (place.address.as_str(), place.cpus, bench.lab.companion());
-    let port = there.host.free_port().map_err(failed)?;
-    let told = [
-        format!("--host={address}"),
-        format!("--port={port}"),
-        format!("--delay={}ms", delay.as_millis()),
-        format!("--workers={}", cpus.len().max(1)),
-    ];
-    let spec = ProcessSpec {
-        name: "the backend".to_owned(),
-        command: there.prony(&["backend"]).into_iter().chain(told).collect(),
-        container: None,
-        folder: there.logs.clone(),
-        environment: BTreeMap::new(),
-        cpus,
-        supervisor_cpus: place.keepers,
-        limits: Limits::default(),
-        isolation: prony_host::Isolation::WherePossible,
-        network: None,
-        stdio: Stdio::Logged,
-        log: there.logs.join(seat.log("backend")),
-        log_bytes: LOG_BYTES,
-        grace: GRACE,
-        sample_every: None,
-    };
-    let mut process = there.host.start(&spec).map_err(failed)?;
-    let began = Instant::now();
-    while !is_listening(address, port) {
-        if bench.cancel.is_now() {
-            return Err(Failure::interrupted(Stage::Start));
-        }
-        if let Some(ending) = process.ended() {
-            let last = process.log_tail(3).join(" | ");
-            return Err(Failure::lab(
-                Stage::Start,
-                format!("the backend {ending}: {last}"),
-            ));
-        }
-        if began.elapsed() > BACKEND_READY {
-            let text = format!("the backend did not listen within {BACKEND_READY:?}");
-            return Err(Failure::lab(Stage::Start, text));
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    Ok(Backend {
-        process,
-        beside: place.host == seat.placement.service.host,
-        url: format!("http://{address}:{port}"),
-    })
 }

@@ -1,6 +1,7 @@
 //! A service that runs already: it is asked and looked at, and nothing else.
 
-use super::{Backend, Bench, SAMPLE_EVERY, Start, Subject};
+use super::super::companion::Companions;
+use super::{Bench, SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
 use prony_measurement::{Stage, StartUp, Warning, WarningKind};
@@ -11,12 +12,12 @@ pub(super) fn attach(
     bench: &Bench<'_>,
     start: &Start<'_>,
     there: &There,
-    (backend, supervisor_cpus): (Option<&Backend>, &Cpus),
+    (companions, supervisor_cpus): (Companions, &Cpus),
 ) -> Result<Subject, Failure> {
     let refused = |text: &str| Err(Failure::new(Stage::Start, text));
-    if backend.is_some() {
+    if !companions.is_empty() {
         return refused(
-            "it runs already, and cannot be told where the backend of this contract is: give it a `run`",
+            "it runs already, and cannot be told where the companions of this contract are: give it a `run`",
         );
     }
     if start.network.is_some() {
@@ -41,7 +42,7 @@ pub(super) fn attach(
     Ok(Subject {
         service,
         target: (*there.target).clone(),
-        backend: None,
+        companions,
     })
 }
 

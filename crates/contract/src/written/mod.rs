@@ -1,12 +1,16 @@
 //! The contract file as it is written, key by key.
 
+mod beside;
+mod expect;
+mod values;
+
+pub(crate) use beside::{WrittenAfter, WrittenCompanion, WrittenRows, WrittenVariable};
+pub(crate) use expect::{Received, WrittenExpect};
+pub(crate) use values::{HeaderText, OneOrMany};
+
 use crate::source::WrittenSource;
 use prony_load::{Pick, WrittenDuration, WrittenLoad};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::marker::PhantomData;
 use toml::Spanned;
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -19,7 +23,18 @@ pub(crate) struct WrittenContract {
     pub(crate) proto: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) without: Vec<Spanned<String>>,
-    pub(crate) backend: Option<WrittenBackend>,
+    /// Software that a service needs beside it.
+    #[serde(default)]
+    pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
+    /// Values of the companions' seeded data.
+    #[serde(default)]
+    pub(crate) rows: BTreeMap<String, Spanned<WrittenRows>>,
+    /// What the environment of a service has beside what every service gets.
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, Spanned<WrittenVariable>>,
+    /// What is looked at behind the server when the load is over.
+    #[serde(default)]
+    pub(crate) after: Vec<Spanned<WrittenAfter>>,
     #[serde(default)]
     pub(crate) data: BTreeMap<String, toml::Value>,
     /// Tokens that requests carry, by the name of their place.
@@ -47,7 +62,10 @@ impl WrittenContract {
             document: None,
             proto: None,
             without: Vec::new(),
-            backend: None,
+            companion: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            after: Vec::new(),
             data: BTreeMap::new(),
             jwt,
             operation,
@@ -55,12 +73,6 @@ impl WrittenContract {
             workload,
         }
     }
-}
-
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenBackend {
-    pub(crate) delay: WrittenDuration,
 }
 
 /// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
@@ -163,43 +175,6 @@ pub(crate) enum Deliver {
     ManyConnections,
 }
 
-/// What must come back.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenExpect {
-    pub(crate) status: Option<OneOrMany<u16>>,
-    pub(crate) grpc: Option<Spanned<String>>,
-    #[serde(rename = "type")]
-    pub(crate) media_type: Option<String>,
-    #[serde(default)]
-    pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
-    pub(crate) text: Option<Spanned<String>>,
-    pub(crate) file: Option<Spanned<String>>,
-    pub(crate) json: Option<Spanned<toml::Value>>,
-    pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) json_schema: Option<Spanned<toml::Value>>,
-    pub(crate) matches: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) contains: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) html_lines: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) header_lines: Option<Spanned<String>>,
-    pub(crate) integers: Option<Spanned<String>>,
-    pub(crate) fibonacci: Option<Spanned<String>>,
-    pub(crate) received: Option<Received>,
-    /// What later steps of a sequence take from the reply, by name: `json:/id`.
-    #[serde(default)]
-    pub(crate) take: BTreeMap<String, Spanned<String>>,
-}
-
-/// How the backend's reply tells what the backend received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Received {
-    /// By the digest header.
-    Digest,
-    /// By the description in the body, of `/received`.
-    Description,
-}
-
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenWorkload {
@@ -264,77 +239,6 @@ const fn one() -> u32 {
     1
 }
 
-/// A header's text, several texts for a header that is there several times, or `false` for one that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HeaderText {
-    Absent,
-    Texts(Vec<String>),
-}
-
-impl<'de> Deserialize<'de> for HeaderText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Texts;
-        impl<'de> Visitor<'de> for Texts {
-            type Value = HeaderText;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text, a list of texts, or false for a header that is not there")
-            }
-
-            fn visit_bool<E: de::Error>(self, there: bool) -> Result<HeaderText, E> {
-                if there {
-                    Err(E::invalid_value(de::Unexpected::Bool(true), &self))
-                } else {
-                    Ok(HeaderText::Absent)
-                }
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<HeaderText, E> {
-                Ok(HeaderText::Texts(vec![text.to_owned()]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<HeaderText, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(HeaderText::Texts)
-            }
-        }
-        deserializer.deserialize_any(Texts)
-    }
-}
-
-/// One value, or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OneOrMany<T>(pub(crate) Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Values<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Values<T> {
-            type Value = OneOrMany<T>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a value or a list of values")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(OneOrMany(vec![T::deserialize(number.into_deserializer())?]))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(OneOrMany(vec![T::deserialize(text.into_deserializer())?]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                Ok(OneOrMany(vec![T::deserialize(MapAccessDeserializer::new(map))?]))
-            }
-        }
-        deserializer.deserialize_any(Values(PhantomData))
-    }
-}
-
 impl From<&WrittenOperation> for WrittenCall {
     fn from(operation: &WrittenOperation) -> Self {
         Self {
@@ -352,4 +256,16 @@ impl From<&WrittenOperation> for WrittenCall {
             until: None,
         }
     }
+}
+
+/// The tables of a kind in the order of the file.
+pub(crate) fn in_order<T>(
+    tables: &BTreeMap<String, Spanned<T>>,
+) -> impl Iterator<Item = (&str, &Spanned<T>)> {
+    let mut sorted: Vec<_> = tables
+        .iter()
+        .map(|(name, table)| (name.as_str(), table))
+        .collect();
+    sorted.sort_by_key(|(_, table)| table.span().start);
+    sorted.into_iter()
 }

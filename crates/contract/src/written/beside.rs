@@ -1,0 +1,34 @@
+//! What stands beside a service, as it is written.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// `[companion.NAME]`: its keys beside `use` and `seed` are settings of the companion that it uses.
+pub(crate) type WrittenCompanion = BTreeMap<String, Spanned<toml::Value>>;
+
+/// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
+pub(crate) enum WrittenVariable {
+    Text(String),
+    File { file: String },
+}
+
+/// `[rows.NAME]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenRows {
+    pub(crate) companion: Option<Spanned<String>>,
+    pub(crate) query: String,
+}
+
+/// `[[after]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenAfter {
+    pub(crate) name: String,
+    pub(crate) companion: Option<Spanned<String>>,
+    pub(crate) query: String,
+    pub(crate) equals: Spanned<String>,
+}
