@@ -2,8 +2,9 @@
 
 use super::exchange::{Answer, Fault, body, bytes};
 use prony_contract::Exchange;
-use prony_load::Target;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use prony_load::{Bag, Body, Generated, Target};
+use std::io::ErrorKind;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::TcpStream;
 
 /// Headers of a reply, at most.
@@ -36,9 +37,36 @@ impl Connection {
     }
 
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
-        // A service that closes while it is sent to may have said why: reading tells.
-        let _ = self.stream.write_all(request).await;
+        let mut rest = request;
+        while !rest.is_empty() {
+            let wanted = Interest::READABLE | Interest::WRITABLE;
+            let Ok(ready) = self.stream.ready(wanted).await else {
+                return Ok(());
+            };
+            // A service may answer before it has read everything, and needs nobody to wait for it then.
+            if ready.is_readable() && self.said_already() {
+                return Ok(());
+            }
+            match self.stream.try_write(rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // What can be read was read: only room to write is waited for, or more to read.
+                    tokio::task::yield_now().await;
+                }
+                // A service that closes while it is sent to may have said why: reading tells.
+                Err(_) => return Ok(()),
+            }
+        }
         Ok(())
+    }
+
+    /// Takes what came while a request is sent; whether the service has closed, or has answered that it will.
+    fn said_already(&mut self) -> bool {
+        match self.stream.try_read_buf(&mut self.buffer) {
+            Ok(0) => true,
+            Ok(_) => matches!(parse_head(&self.buffer), Ok(Some((_, answer))) if answer.closes),
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
     }
 
     pub(super) async fn send_single_bytes(&mut self, request: &[u8]) -> Result<(), Fault> {
@@ -252,20 +280,24 @@ fn chunk_size(buffer: &[u8]) -> Result<Option<(usize, usize)>, Fault> {
 }
 
 /// The request as it is sent, with its body in chunks of `chunk` bytes where that is given.
-pub(super) fn serialise(exchange: &Exchange, authority: &str, chunk: Option<usize>) -> Vec<u8> {
+pub(super) fn serialise(exchange: &Exchange, authority: &str, chunk: Option<usize>, bag: &Bag) -> Vec<u8> {
     let request = &exchange.request;
     let mut out = Vec::new();
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
-    out.extend_from_slice(&bytes(&request.path));
+    out.extend_from_slice(&bytes(&request.path, bag));
     out.extend_from_slice(format!(" HTTP/1.1\r\nHost: {authority}\r\n").as_bytes());
     for header in &request.headers {
         out.extend_from_slice(header.name.as_bytes());
         out.extend_from_slice(b": ");
-        out.extend_from_slice(&bytes(&header.value));
+        out.extend_from_slice(&bytes(&header.value, bag));
         out.extend_from_slice(b"\r\n");
     }
-    match (body(exchange), chunk) {
+    let chunk = match &request.body {
+        Body::Generated(Generated { chunk: Some(own), .. }) if chunk.is_none() => Some(*own as usize),
+        _ => chunk,
+    };
+    match (body(exchange, bag), chunk) {
         (None, _) => out.extend_from_slice(b"\r\n"),
         (Some(body), None) => {
             out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());

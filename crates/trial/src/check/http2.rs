@@ -4,7 +4,7 @@ use super::exchange::{Answer, Fault, body, bytes};
 use ::bytes::Bytes;
 use h2::client::SendRequest;
 use prony_contract::Exchange;
-use prony_load::Target;
+use prony_load::{Bag, Target};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
@@ -48,13 +48,13 @@ impl Connection {
         })
     }
 
-    pub(super) async fn exchange(&mut self, exchange: &Exchange) -> Result<Answer, Fault> {
+    pub(super) async fn exchange(&mut self, exchange: &Exchange, bag: &Bag) -> Result<Answer, Fault> {
         let failed = |error: h2::Error| Fault::malformed(format!("HTTP/2: {error}"));
-        let mut message = body(exchange);
+        let mut message = body(exchange, bag);
         if self.grpc {
             message = message.map(|message| prefixed(&message));
         }
-        let request = self.request(exchange)?;
+        let request = self.request(exchange, bag)?;
         std::future::poll_fn(|context| self.requests.poll_ready(context))
             .await
             .map_err(failed)?;
@@ -84,9 +84,9 @@ impl Connection {
         Ok(answer)
     }
 
-    fn request(&self, exchange: &Exchange) -> Result<http::Request<()>, Fault> {
+    fn request(&self, exchange: &Exchange, bag: &Bag) -> Result<http::Request<()>, Fault> {
         let wrong = |error: http::Error| Fault::malformed(format!("the request cannot be sent: {error}"));
-        let path = String::from_utf8_lossy(&bytes(&exchange.request.path)).into_owned();
+        let path = String::from_utf8_lossy(&bytes(&exchange.request.path, bag)).into_owned();
         let uri = http::Uri::builder()
             .scheme("http")
             .authority(self.authority.as_str())
@@ -103,7 +103,7 @@ impl Connection {
                 .header("te", "trailers");
         }
         for header in &exchange.request.headers {
-            request = request.header(header.name.to_ascii_lowercase(), bytes(&header.value));
+            request = request.header(header.name.to_ascii_lowercase(), bytes(&header.value, bag));
         }
         request.body(()).map_err(wrong)
     }

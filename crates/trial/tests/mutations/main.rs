@@ -1,6 +1,8 @@
 //! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
 //! right must pass.
 
+mod carried;
+mod catalog;
 mod grpc;
 mod hello;
 mod person;
@@ -9,6 +11,7 @@ mod right;
 mod sequence;
 mod snoop;
 mod toy;
+mod upload;
 
 use prony_contract::Contract;
 use prony_load::{Protocol, Target};
