@@ -90,6 +90,8 @@ func newMux() *http.ServeMux {
 	mux.HandleFunc("GET /person/{id}/links", getPersonLinks)
 	mux.HandleFunc("POST /person", createPerson)
 	mux.HandleFunc("GET /{$}", snoop)
+	mux.HandleFunc("GET /catalog", catalog)
+	mux.HandleFunc("POST /upload", upload)
 	return mux
 }
 

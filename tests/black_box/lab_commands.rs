@@ -1,8 +1,8 @@
 //! What else takes a lab, beside runs: over hosts that are agents on this machine.
 
+use crate::away::Away;
 use crate::common::{Ended, PATIENCE, signal, until};
 use crate::hosts;
-use crate::away::Away;
 use crate::lab::{Toy, command, prony, with_pipes};
 use crate::skip::skipped;
 use serde_json::Value;

@@ -157,8 +157,13 @@ pub(crate) fn canonical(request: &Request) -> Template {
         form.literal(b"\n");
     }
     form.literal(b"\n");
-    if let Body::Bytes(body) = &request.body {
-        form.template(body);
+    match &request.body {
+        Body::None => {}
+        Body::Bytes(body) => form.template(body),
+        Body::Generated(generated) => {
+            form.literal(&generated.filler());
+            form.template(&generated.end);
+        }
     }
     form.build()
 }
@@ -176,10 +181,7 @@ pub(crate) fn description(request: &Request) -> Value {
         .map(|(name, value)| (name.as_str(), value.as_slice()))
         .collect();
     let target = String::from_utf8_lossy(&constant(&request.path)).into_owned();
-    let body = match &request.body {
-        Body::None => Vec::new(),
-        Body::Bytes(body) => constant(body),
-    };
+    let body = request.body.render(|_, _| {}).unwrap_or_default();
     Received {
         method: &request.method,
         target: &target,

@@ -29,6 +29,7 @@ struct Minter<'a> {
 enum Key {
     Hmac(ring::hmac::Key),
     Ecdsa(Box<EcdsaKeyPair>, SystemRandom),
+    None,
 }
 
 /// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). As a text they are written from now on: `exp = "1h"`.
@@ -47,6 +48,7 @@ impl<'a> Minter<'a> {
             // A line's end at the end of a file is none of the secret's.
             Algorithm::Hs256 => (Key::hmac(text.trim_end_matches(['\r', '\n'])), "HS256"),
             Algorithm::Es256 => (Key::ecdsa(&text)?, "ES256"),
+            Algorithm::None => (Key::None, "none"),
         };
         let mut header = Map::from_iter([("alg".to_owned(), json!(alg)), ("typ".to_owned(), json!("JWT"))]);
         header.extend(written.header.clone());
@@ -107,6 +109,7 @@ impl Key {
 
     fn sign(&self, text: &[u8]) -> Result<Vec<u8>, String> {
         match self {
+            Self::None => Ok(Vec::new()),
             Self::Hmac(key) => Ok(ring::hmac::sign(key, text).as_ref().to_vec()),
             Self::Ecdsa(pair, random) => match pair.sign(random, text) {
                 Ok(signature) => Ok(signature.as_ref().to_vec()),
@@ -205,12 +208,68 @@ pub(crate) fn columns(
         .collect()
 }
 
+/// Tokens whose places are filled, each by a text or by a value for each row; by name.
+pub(crate) fn filled_by(
+    file: &File,
+    folder: &Path,
+    jwts: &Jwts,
+    value: impl Fn(&str) -> Option<Vec<String>>,
+) -> Result<Vec<(String, Vec<String>)>, ContractError> {
+    let mut minted = Vec::new();
+    for (name, jwt) in jwts.iter().filter(|(_, jwt)| has_places(jwt.get_ref())) {
+        let places = places(jwt.get_ref());
+        let Some(columns) = places
+            .into_iter()
+            .map(|place| value(&place).map(|values| (place, values)))
+            .collect::<Option<Vec<_>>>()
+        else {
+            continue;
+        };
+        // What is the same for all rows goes with each of them.
+        let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
+        let of_row = |row: usize| -> Bindings {
+            let cell = |(name, values): &(String, Vec<String>)| {
+                (name.clone(), Bound::Text(values[row % values.len()].clone()))
+            };
+            columns.iter().map(cell).collect()
+        };
+        let tokens: Result<Vec<String>, String> = Minter::new(jwt.get_ref(), folder)
+            .and_then(|minter| (0..rows).map(|row| minter.mint(&of_row(row))).collect());
+        let tokens = tokens.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
+        minted.push((name.clone(), tokens));
+    }
+    Ok(minted)
+}
+
+/// The names of the places of the claims.
+fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&Value> = jwt.claims.values().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => {
+                names.extend(crate::template::names(text).map(str::to_owned));
+            }
+            Value::Array(list) => open.extend(list),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    names
+}
+
 fn expiry(jwts: &Jwts) -> Option<SystemTime> {
     let of = |jwt: &WrittenJwt| match jwt.claims.get("exp")? {
         Value::String(text) => text.parse().ok().map(|WrittenDuration(after)| now() + after),
         at => at.as_u64().map(Duration::from_secs),
     };
-    let first = jwts.values().filter_map(|jwt| of(jwt.get_ref())).min()?;
+    // One that has expired already is meant to be refused.
+    let later = |at: &Duration| *at > now();
+    let first = jwts
+        .values()
+        .filter_map(|jwt| of(jwt.get_ref()))
+        .filter(later)
+        .min()?;
     UNIX_EPOCH.checked_add(first)
 }
 

@@ -53,6 +53,14 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+/// The names of the places of a text.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter_map(|piece| match piece {
+        Piece::Name(name) => Some(name),
+        Piece::Text(_) => None,
+    })
+}
+
 /// Fills the places of a text. `escape` makes a bound text fit; `used` collects the names. The error is the name of a place
 /// that is not bound.
 pub(crate) fn fill(

@@ -3,8 +3,8 @@
 use crate::EngineError;
 use crate::protocol::Protocol;
 use prony_load::{
-    Body, CompiledExpectation, Header, Job, Operation, Order, Parameter, Part, Request, Source, Template,
-    WorkloadError,
+    Body, CompiledExpectation, Generated, Header, Job, Operation, Order, Parameter, Part, Request, Source,
+    Template, WorkloadError,
 };
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), Eng
         path, headers, body, ..
     } = &operation.request;
     let body = match body {
-        Body::Bytes(template) => template,
+        Body::Bytes(template) | Body::Generated(Generated { end: template, .. }) => template,
         Body::None => &Template::default(),
     };
     let in_head = headers.iter().map(|header| &header.value).chain([path]);

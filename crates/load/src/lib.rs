@@ -22,7 +22,7 @@ pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
 pub use expectation::{
     Bag, BodyRule, CompiledExpectation, Decoded, Expectation, ExpectationError, HeaderRule, HeaderValue,
-    LONGEST_TAKEN, Memory, MessageCount, Mismatch, Origin, Reply, Series, Take, excerpt,
+    HtmlTable, LONGEST_TAKEN, List, Memory, MessageCount, Mismatch, Origin, Reply, Series, Take, excerpt,
 };
 pub use job::{
     Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
@@ -32,6 +32,6 @@ pub use load::{Growth, Load};
 pub use objective::{Condition, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
-pub use request::{Body, Header, Parameter, Part, Pick, Request, Source, Template};
+pub use request::{Body, Generated, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
 pub use written::{LoadError, WrittenDuration, WrittenLoad};

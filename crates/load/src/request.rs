@@ -143,6 +143,70 @@ pub enum Body {
     None,
     /// These bytes, with Content-Length. For gRPC: the encoded message without its five-byte prefix.
     Bytes(Template),
+    /// So many bytes that are made up.
+    Generated(Generated),
+}
+
+/// A body that is made up: bytes that do not compress, the same for every request of this length, and an end of a few bytes
+/// that may differ from request to request. Who has not read it to its end cannot know what it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generated {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Over HTTP/1.1 it is sent in chunks of so many bytes; absent: with Content-Length.
+    #[serde(default)]
+    pub chunk: Option<u32>,
+    /// The last bytes: [`Generated::end_length`] of them.
+    pub end: Template,
+}
+
+/// Bytes of a body that is made up until they come again.
+const BLOCK: usize = 64 * 1024;
+
+impl Generated {
+    /// How long the end of a body of so many bytes is.
+    pub const fn end_length(bytes: u64) -> u8 {
+        if bytes < 16 { bytes as u8 } else { 16 }
+    }
+
+    /// The bytes before the end.
+    pub fn filler(&self) -> Vec<u8> {
+        let length = self.bytes - u64::from(Self::end_length(self.bytes));
+        let length = usize::try_from(length).expect("a body fits into memory");
+        // Compressors look back less far than this is long.
+        let mut block = Vec::with_capacity(BLOCK);
+        let mut state = self.bytes;
+        while block.len() < BLOCK.min(length) {
+            // SplitMix64 (Steele, Lea and Flood, 2014).
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            block.extend_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes());
+        }
+        let mut out = Vec::with_capacity(length + block.len());
+        while out.len() < length {
+            out.extend_from_slice(&block);
+        }
+        out.truncate(length);
+        out
+    }
+}
+
+impl Body {
+    /// The bytes of the body; `None` where there is no body.
+    pub fn render(&self, value: impl FnMut(usize, &mut Vec<u8>)) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        match self {
+            Self::None => return None,
+            Self::Bytes(template) => template.render(&mut out, value),
+            Self::Generated(generated) => {
+                out = generated.filler();
+                generated.end.render(&mut out, value);
+            }
+        }
+        Some(out)
+    }
 }
 
 /// One kind of request.

@@ -49,6 +49,12 @@ impl WrittenExpect {
             || self.text.is_some()
             || self.file.is_some()
             || self.json.is_some()
+            || self.json_part.is_some()
+            || self.json_list.is_some()
+            || self.html_table.is_some()
+            || self.uploaded
+            || self.decoded
+            || self.coding.is_some()
             || self.json_schema.is_some()
             || self.matches.is_some()
             || self.contains.is_some()
@@ -91,7 +97,7 @@ impl Call<'_> {
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let mut expectation = Expectation {
-            decode: false,
+            decode: expect.decoded || expect.coding.is_some(),
             status: expect
                 .status
                 .as_ref()
@@ -102,6 +108,9 @@ impl Call<'_> {
             take: self.takes(expect, filling)?,
             messages: None,
         };
+        if expect.uploaded {
+            expectation.body.push(BodyRule::Uploaded(request.body.clone()));
+        }
         if let Some(line) = &expect.header_lines {
             expectation.body.extend(header_lines(line.get_ref(), request));
         }
@@ -136,6 +145,9 @@ impl Call<'_> {
                 name: "Content-Type".into(),
                 value: HeaderValue::MediaType(media_type.clone()),
             });
+        }
+        if let Some(codings) = &expect.coding {
+            rules.push(self.coding(codings)?);
         }
         for (name, value) in &expect.headers {
             let at =
@@ -182,6 +194,19 @@ impl Call<'_> {
         }
         if let Some(json) = &expect.json {
             rules.push(BodyRule::Json(self.json_text("expect.json", json, filling)?));
+        }
+        if let Some(json) = &expect.json_part {
+            rules.push(BodyRule::JsonPart(self.json_text(
+                "expect.json_part",
+                json,
+                filling,
+            )?));
+        }
+        if let Some(list) = &expect.json_list {
+            rules.push(self.list(list, filling)?);
+        }
+        if let Some(table) = &expect.html_table {
+            rules.push(self.html_table(table, filling)?);
         }
         if let Some(schema) = &expect.json_schema {
             rules.push(self.json_schema(schema)?);

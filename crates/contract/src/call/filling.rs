@@ -29,6 +29,11 @@ impl<'a> Filling<'a> {
         }
     }
 
+    /// The same where the calls of a case take values of these names.
+    pub(crate) fn with_slots(self, slots: &'a [String]) -> Self {
+        Self { slots, ..self }
+    }
+
     /// For a workload: places may have parameters.
     pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter], slots: &'a [String]) -> Self {
         Self {

@@ -4,15 +4,17 @@ mod draw;
 mod expect;
 mod filling;
 mod json_schema;
+mod made;
 mod value;
 
+pub(crate) use draw::BODY_END;
 pub use expect::grpc_code_name;
 pub(crate) use filling::Filling;
 pub(crate) use value::as_json;
 
 use crate::error::known;
 use crate::source::WrittenSource;
-use crate::template::constant;
+use crate::template::{Bound, constant};
 use crate::written::{HeaderText, WrittenCall, WrittenExpect};
 use crate::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Part, Protocol, Request, Template};
@@ -20,7 +22,7 @@ use prost_reflect::MethodDescriptor;
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -43,6 +45,7 @@ impl Contract {
             || own.text.is_some()
             || own.file.is_some()
             || own.json.is_some()
+            || own.generated.is_some()
             || !own.headers.is_empty();
         let changes_grpc = own.grpc.is_some() || own.message.is_some();
         let operation = own.operation.take();
@@ -83,13 +86,14 @@ impl Contract {
 
 /// Takes from the operation what the call does not say itself.
 fn complete(own: &mut WrittenCall, base: WrittenCall) {
-    let own_body = own.json.is_some() || own.text.is_some() || own.file.is_some();
+    let own_body = own.json.is_some() || own.text.is_some() || own.file.is_some() || own.generated.is_some();
     own.http = own.http.take().or(base.http);
     own.grpc = own.grpc.take().or(base.grpc);
     own.message = own.message.take().or(base.message);
     own.expect = own.expect.take().or(base.expect);
     if !own_body {
         (own.json, own.text, own.file) = (base.json, base.text, base.file);
+        own.generated = base.generated;
     }
     for (name, value) in base.headers {
         own.headers.entry(name).or_insert(value);
@@ -134,13 +138,17 @@ impl Call<'_> {
     pub(crate) fn verify(
         &self,
         own: &BTreeMap<String, Spanned<WrittenSource>>,
+        taken: &BTreeSet<String>,
         protocols: &[Protocol],
     ) -> Result<(), ContractError> {
         let mut random = SmallRng::seed_from_u64(0);
         for (name, source) in self.with() {
             self.verify_row(name, source)?;
         }
-        let bindings = self.draw(&mut random);
+        let mut bindings = self.draw(&mut random)?;
+        for name in taken {
+            bindings.entry(name.clone()).or_insert(Bound::Parameter(0));
+        }
         let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             self.build(protocol, &filling)?;
@@ -250,9 +258,10 @@ impl Call<'_> {
             written.json.is_some(),
             written.text.is_some(),
             written.file.is_some(),
+            written.generated.is_some(),
         ];
         if given.into_iter().filter(|given| *given).count() > 1 {
-            let message = "more than one of `json`, `text` and `file`: a request has one body";
+            let message = "more than one of `json`, `text`, `file` and `generated`: a request has one body";
             return Err(self.invalid(self.span.clone(), message));
         }
         if let Some(json) = &written.json {
@@ -260,6 +269,9 @@ impl Call<'_> {
         }
         if let Some(text) = &written.text {
             return Ok((Body::Bytes(self.filled("text", text, filling)?), false));
+        }
+        if let Some(generated) = &written.generated {
+            return Ok((Body::Generated(self.generated(generated, filling)?), false));
         }
         match &written.file {
             Some(file) => Ok((Body::Bytes(self.file_text(file, filling)?), false)),
@@ -285,22 +297,6 @@ impl Call<'_> {
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
         filling.fill(&text, str::to_owned).map_err(at)
-    }
-
-    /// A value as JSON text with its places filled.
-    fn json_text(
-        &self,
-        key: &str,
-        value: &Spanned<toml::Value>,
-        filling: &Filling<'_>,
-    ) -> Result<Template, ContractError> {
-        let text = self.value(key, value, filling)?.to_string();
-        filling
-            .fill(&text, |text| {
-                let quoted = Value::from(text).to_string();
-                quoted[1..quoted.len() - 1].to_owned()
-            })
-            .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
     }
 
     /// A value with its `$name`s resolved.

@@ -62,7 +62,12 @@ impl Contract {
         random: &mut SmallRng,
     ) -> Result<Vec<Case>, ContractError> {
         let calls = self.operation_calls(protocol)?;
-        let mut draw = Draw { protocol, random };
+        let known = self.known_lines();
+        let mut draw = Draw {
+            protocol,
+            random,
+            known: &known,
+        };
         let mut cases = Vec::new();
         for name in COMMON.into_iter().chain([MANY]) {
             if self
@@ -88,10 +93,22 @@ impl Contract {
         Ok(cases)
     }
 
+    /// The methods and paths of all operations, also of those that are called in cases of their own only.
+    fn known_lines(&self) -> BTreeSet<String> {
+        let operations = self.written.operation.values();
+        operations
+            .filter_map(|operation| operation.get_ref().http.as_ref())
+            .map(|http| form(http.get_ref()))
+            .collect()
+    }
+
     /// Each operation as a call of its own.
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ContractError> {
         let mut calls = Vec::new();
         for (_, operation) in crate::written::in_order(&self.written.operation) {
+            if !operation.get_ref().common {
+                continue;
+            }
             let written: WrittenCall = operation.get_ref().into();
             let call = self.call(&Spanned::new(operation.span(), written))?;
             if call.speaks(protocol) {
@@ -106,6 +123,8 @@ impl Contract {
 struct Draw<'a> {
     protocol: Protocol,
     random: &'a mut SmallRng,
+    /// Methods and paths that the contract has.
+    known: &'a BTreeSet<String>,
 }
 
 type Drawn = Result<Vec<Exchange>, ContractError>;
@@ -197,11 +216,6 @@ impl Draw<'_> {
     }
 
     fn wrong_methods(&mut self, calls: &[Call<'_>]) -> Drawn {
-        let known: BTreeSet<&str> = calls
-            .iter()
-            .filter_map(|call| call.written.http.as_ref())
-            .map(|http| without_query(http.get_ref()))
-            .collect();
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -212,7 +226,7 @@ impl Draw<'_> {
                 .and_then(|http| http.get_ref().split_once(' '));
             let Some((_, pattern)) = pattern else { continue };
             for method in ["DELETE", "POST"] {
-                if known.contains(format!("{method} {}", without_query(pattern)).as_str()) {
+                if self.known.contains(&form(&format!("{method} {pattern}"))) {
                     continue;
                 }
                 let mut wrong = right.clone();
@@ -265,7 +279,7 @@ fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
 
 fn with_many_headers(call: &mut WrittenCall) -> bool {
     // Beside its own the request has a Host, and with a body a Content-Length, and with JSON a Content-Type.
-    let body = call.json.is_some() || call.text.is_some() || call.file.is_some();
+    let body = call.json.is_some() || call.text.is_some() || call.file.is_some() || call.generated.is_some();
     let own = call.headers.len() + 1 + usize::from(body) + usize::from(call.json.is_some());
     for number in own + 1..=HEADERS {
         let value = HeaderText::Texts(vec![format!("value {number}")]);
@@ -273,6 +287,21 @@ fn with_many_headers(call: &mut WrittenCall) -> bool {
             .insert(format!("X-Header-{number}"), Spanned::new(0..0, value));
     }
     true
+}
+
+/// A method and a path without what follows `?`, and with all places called the same.
+fn form(http: &str) -> String {
+    let mut out = String::new();
+    for (number, piece) in without_query(http).split('{').enumerate() {
+        match piece.split_once('}') {
+            Some((_, rest)) if number > 0 => {
+                out.push_str("{}");
+                out.push_str(rest);
+            }
+            _ => out.push_str(piece),
+        }
+    }
+    out
 }
 
 /// A path, or a method and a path, without what follows `?`.

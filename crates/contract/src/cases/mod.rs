@@ -6,13 +6,14 @@ mod single;
 pub use single::SingleCall;
 
 use crate::call::{Call, Filling};
-use crate::source::Draw;
-use crate::template::{Bindings, Bound, constant};
+use crate::source::{Draw, WrittenSource};
+use crate::template::{Bindings, Bound};
 use crate::written::{Deliver, WrittenCase};
 use crate::{Contract, ContractError};
-use prony_load::{Expectation, Protocol, Request};
+use prony_load::{Body, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use toml::Spanned;
 
@@ -92,11 +93,16 @@ impl Contract {
         let protocols = self.protocols();
         for operation in self.written.operation.values() {
             let call = Spanned::new(operation.span(), operation.get_ref().into());
-            self.call(&call)?.verify(&call.get_ref().with, &protocols)?;
+            let nothing = BTreeSet::new();
+            self.call(&call)?
+                .verify(&call.get_ref().with, &nothing, &protocols)?;
         }
         for case in &self.written.case {
-            for call in self.calls(case)? {
-                self.call(call)?.verify(&call.get_ref().with, &protocols)?;
+            let mut taken = BTreeSet::new();
+            for written in self.calls(case)? {
+                let call = self.call(written)?;
+                call.verify(&written.get_ref().with, &taken, &protocols)?;
+                taken.extend(call.taken_names().map(str::to_owned));
             }
         }
         self.verify_without()
@@ -141,10 +147,31 @@ impl Contract {
         if !speaks || (of_http1 && protocol != Protocol::Http1) {
             return Ok(None);
         }
+        let mut slots: Vec<String> = Vec::new();
+        for name in calls.iter().flat_map(Call::taken_names) {
+            if !slots.iter().any(|known| known == name) {
+                slots.push(name.to_owned());
+            }
+        }
+        if !slots.is_empty() && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
+            let message = format!(
+                "case `{}`: calls that `take` come one after the other: leave `deliver` out",
+                written.name.get_ref()
+            );
+            return Err(self.invalid(case.span(), message));
+        }
         let mut exchanges = Vec::new();
         for _ in 0..written.times.unwrap_or(1) {
-            for call in &calls {
-                exchanges.extend(call.exchanges(protocol, random)?);
+            let mut draw = Draw::new(random, &self.tables);
+            let mut so_far = BTreeSet::new();
+            for (call, as_written) in calls.iter().zip(self.calls(case)?) {
+                let taken = Taken {
+                    slots: &slots,
+                    so_far: &so_far,
+                    own: &as_written.get_ref().with,
+                };
+                exchanges.extend(call.exchanges(protocol, &mut draw, &taken)?);
+                so_far.extend(call.taken_names().map(str::to_owned));
             }
         }
         Ok(Some(Case {
@@ -158,37 +185,40 @@ impl Contract {
 }
 
 impl Call<'_> {
-    /// An exchange for each combination of the values of the call's places.
-    fn exchanges(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Vec<Exchange>, ContractError> {
-        let mut draw = Draw::new(random, self.tables());
-        let mut combinations = vec![Bindings::new()];
-        for (name, source) in self.with() {
-            combinations = combinations
-                .into_iter()
-                .flat_map(|bindings| {
-                    source.get_ref().values(&mut draw).into_iter().map(move |value| {
-                        let mut more = bindings.clone();
-                        more.insert(name.clone(), Bound::Text(value));
-                        more
-                    })
-                })
-                .collect();
+    /// An exchange for each combination of the values of the call's places. Those that the case has taken by now go before
+    /// those that the call's operation gives.
+    fn exchanges(
+        &self,
+        protocol: Protocol,
+        draw: &mut Draw<'_>,
+        taken: &Taken<'_>,
+    ) -> Result<Vec<Exchange>, ContractError> {
+        let mut exchanges = Vec::new();
+        for mut bindings in self.combinations(draw)? {
+            for (slot, name) in taken.slots.iter().enumerate() {
+                if taken.so_far.contains(name) && !taken.own.contains_key(name) {
+                    bindings.insert(name.clone(), Bound::Parameter(slot));
+                }
+            }
+            exchanges.push(self.exchange(protocol, &bindings, taken.slots)?);
         }
-        combinations
-            .iter()
-            .map(|bindings| self.exchange(protocol, bindings))
-            .collect()
+        Ok(exchanges)
     }
 
     /// An exchange with one value drawn for each place.
     fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ContractError> {
-        self.exchange(protocol, &self.draw(random))
+        self.exchange(protocol, &self.draw(random)?, &[])
     }
 
-    fn exchange(&self, protocol: Protocol, bindings: &Bindings) -> Result<Exchange, ContractError> {
-        let (request, expect) = self.build(protocol, &Filling::for_case(bindings))?;
+    fn exchange(
+        &self,
+        protocol: Protocol,
+        bindings: &Bindings,
+        slots: &[String],
+    ) -> Result<Exchange, ContractError> {
+        let (request, expect) = self.build(protocol, &Filling::for_case(bindings).with_slots(slots))?;
         Ok(Exchange {
-            label: label(protocol, &request, bindings),
+            label: label(protocol, &request, bindings, slots),
             request,
             expect,
             within: self.written.within.map(|time| time.0),
@@ -197,9 +227,31 @@ impl Call<'_> {
     }
 }
 
+/// What the calls of a case take from replies.
+struct Taken<'a> {
+    /// The names of all, at their slots.
+    slots: &'a [String],
+    /// Those that were taken before this call.
+    so_far: &'a BTreeSet<String>,
+    /// The values that this call itself writes.
+    own: &'a BTreeMap<String, Spanned<WrittenSource>>,
+}
+
 /// The request as people read it.
-fn label(protocol: Protocol, request: &Request, bindings: &Bindings) -> String {
-    let path = String::from_utf8_lossy(&constant(&request.path)).into_owned();
+fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[String]) -> String {
+    let mut path = Vec::new();
+    request.path.render(&mut path, |slot, out| {
+        out.extend_from_slice(format!("{{{}}}", slots[slot]).as_bytes());
+    });
+    let path = String::from_utf8_lossy(&path).into_owned();
+    if let Body::Generated(generated) = &request.body {
+        let how = if generated.chunk.is_some() {
+            "in chunks"
+        } else {
+            "with a length"
+        };
+        return format!("{} {path} ({} bytes {how})", request.method, generated.bytes);
+    }
     if protocol != Protocol::Grpc {
         return format!("{} {path}", request.method);
     }

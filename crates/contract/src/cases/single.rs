@@ -55,7 +55,7 @@ impl Contract {
             ));
         }
         let mut random = SmallRng::seed_from_u64(seed);
-        let mut bindings = call.draw(&mut random);
+        let mut bindings = call.draw(&mut random)?;
         for (name, value) in values {
             if !bindings.contains_key(name) {
                 return Err(self.unknown("place", name, &self.places(operation)?));

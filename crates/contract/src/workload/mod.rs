@@ -7,12 +7,12 @@ mod state;
 pub use self::sequence::SequenceFile;
 
 use self::state::State;
-use crate::call::{Call, Filling};
+use crate::call::{BODY_END, Call, Filling};
 use crate::source::{RowTable, WrittenSource};
 use crate::template::{Bindings, Bound};
 use crate::written::{WrittenCall, WrittenStep, WrittenWorkload};
 use crate::{Contract, ContractError};
-use prony_load::{Operation, Order, Parameter, Protocol, Source, Step, Workload};
+use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
@@ -44,10 +44,13 @@ impl Contract {
         };
         let mut order = Vec::new();
         for (step, call) in steps.iter().zip(&calls) {
-            order.push(Step {
-                operation: assembly.operation(step.get_ref(), call, protocol)?,
-                weight: step.get_ref().weight,
-            });
+            let of_step = step.get_ref();
+            for _ in 0..of_step.times {
+                order.push(Step {
+                    operation: assembly.operation(of_step, call, protocol)?,
+                    weight: of_step.weight,
+                });
+            }
         }
         if order.iter().all(|step| step.weight == 0) {
             let message =
@@ -149,6 +152,8 @@ impl Assembly {
                 bindings.insert(name.clone(), bound);
             }
         }
+        self.bind_body(call, &mut bindings)?;
+        self.bind_tokens(call, &mut bindings)?;
         let (request, expect) = call.build(
             protocol,
             &Filling::for_load(&bindings, &self.parameters, &self.state.slots),
@@ -158,6 +163,37 @@ impl Assembly {
             request,
             expect,
         })
+    }
+
+    /// The end of a body that is made up: another one for each request.
+    fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+        let Some(bytes) = call.generated_bytes(bindings)? else {
+            return Ok(());
+        };
+        let bound = match Generated::end_length(bytes) {
+            0 => Bound::Text(String::new()),
+            digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
+        };
+        bindings.insert(BODY_END.to_owned(), bound);
+        Ok(())
+    }
+
+    /// Tokens whose claims have places: one for each row that fills them.
+    fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+        for (name, source) in call.tokens(bindings, &self.parameters)? {
+            let bound = match source {
+                WrittenSource::List(values) => self.parameter(
+                    name.clone(),
+                    Source::Column {
+                        values,
+                        pick: Pick::Each,
+                    },
+                ),
+                source => self.bound(&name, &source, call.tables()),
+            };
+            bindings.insert(name, bound);
+        }
+        Ok(())
     }
 
     fn bound(&mut self, name: &str, source: &WrittenSource, tables: &BTreeMap<String, RowTable>) -> Bound {

@@ -107,6 +107,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
                 operation: Spanned::new(span.clone(), name.clone()),
                 with: BTreeMap::new(),
                 weight: 1,
+                times: 1,
             },
         ));
         operation.insert(name, Spanned::new(span, completed(call)));
@@ -141,6 +142,7 @@ fn completed(call: WrittenCall) -> WrittenOperation {
     expect.get_mut().status.get_or_insert(OneOrMany(Vec::new()));
     WrittenOperation {
         summary: String::new(),
+        common: true,
         http: call.http,
         grpc: call.grpc,
         with: call.with,
@@ -148,6 +150,7 @@ fn completed(call: WrittenCall) -> WrittenOperation {
         json: call.json,
         text: call.text,
         file: call.file,
+        generated: call.generated,
         message: call.message,
         expect: Some(expect),
     }

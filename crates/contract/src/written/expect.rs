@@ -18,6 +18,18 @@ pub(crate) struct WrittenExpect {
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) file: Option<Spanned<String>>,
     pub(crate) json: Option<Spanned<toml::Value>>,
+    /// JSON that must stand in the reply, which may have further members.
+    pub(crate) json_part: Option<Spanned<toml::Value>>,
+    pub(crate) json_list: Option<Spanned<WrittenList>>,
+    pub(crate) html_table: Option<Spanned<WrittenHtmlTable>>,
+    /// Whether the reply tells length and digest of the body that was sent.
+    #[serde(default)]
+    pub(crate) uploaded: bool,
+    /// The codings that the body may have; `identity`: none. It is judged when it is decoded.
+    pub(crate) coding: Option<Spanned<OneOrMany<String>>>,
+    /// Whether the body is judged when it is decoded.
+    #[serde(default)]
+    pub(crate) decoded: bool,
     pub(crate) message: Option<Spanned<toml::Value>>,
     pub(crate) json_schema: Option<Spanned<toml::Value>>,
     pub(crate) matches: Option<Spanned<OneOrMany<String>>>,
@@ -30,6 +42,36 @@ pub(crate) struct WrittenExpect {
     /// What later steps of a sequence take from the reply, by name: `json:/id`.
     #[serde(default)]
     pub(crate) take: BTreeMap<String, Spanned<String>>,
+}
+
+/// `{ from = "{from}", count = "{count}", member = "items", item = "$item" }`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenList {
+    pub(crate) from: String,
+    pub(crate) count: String,
+    pub(crate) member: Option<String>,
+    pub(crate) item: toml::Value,
+}
+
+/// `{ title = "Fortunes", header = ["id", "message"], rows = "fortune", more = [["0", "{nonce}"]], sort = "message" }`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenHtmlTable {
+    pub(crate) title: Option<String>,
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Option<WrittenTableRows>,
+    #[serde(default)]
+    pub(crate) more: Vec<Vec<String>>,
+    pub(crate) sort: Option<String>,
+}
+
+/// The name of rows of a companion, or the rows themselves.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "the name of `[rows.NAME]`, or a list of rows")]
+pub(crate) enum WrittenTableRows {
+    Named(String),
+    Written(Vec<Vec<String>>),
 }
 
 /// How the backend's reply tells what the backend received.

@@ -5,7 +5,7 @@ mod expect;
 mod values;
 
 pub(crate) use beside::{WrittenAfter, WrittenCompanion, WrittenRows, WrittenVariable};
-pub(crate) use expect::{Received, WrittenExpect};
+pub(crate) use expect::{Received, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows};
 pub(crate) use values::{HeaderText, OneOrMany};
 
 use crate::source::WrittenSource;
@@ -35,6 +35,9 @@ pub(crate) struct WrittenContract {
     /// What is looked at behind the server when the load is over.
     #[serde(default)]
     pub(crate) after: Vec<Spanned<WrittenAfter>>,
+    /// Lists of words, for the formulas of lists.
+    #[serde(default)]
+    pub(crate) words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) data: BTreeMap<String, toml::Value>,
     /// Tokens that requests carry, by the name of their place.
@@ -66,6 +69,7 @@ impl WrittenContract {
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
             after: Vec::new(),
+            words: BTreeMap::new(),
             data: BTreeMap::new(),
             jwt,
             operation,
@@ -95,6 +99,9 @@ pub(crate) enum Algorithm {
     Hs256,
     #[serde(rename = "ES256")]
     Es256,
+    /// No signature at all: what a service must refuse.
+    #[serde(rename = "none")]
+    None,
 }
 
 /// The key itself, a file of the folder that holds it, or the environment variable that does.
@@ -114,6 +121,9 @@ pub(crate) enum WrittenKey {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenOperation {
     pub(crate) summary: String,
+    /// Whether the common cases call it: it can be called alone, and again and again.
+    #[serde(default = "yes")]
+    pub(crate) common: bool,
     pub(crate) http: Option<Spanned<String>>,
     pub(crate) grpc: Option<Spanned<String>>,
     #[serde(default)]
@@ -123,8 +133,25 @@ pub(crate) struct WrittenOperation {
     pub(crate) json: Option<Spanned<toml::Value>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) file: Option<Spanned<String>>,
+    pub(crate) generated: Option<Spanned<WrittenGenerated>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
+}
+
+/// A body that is made up: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenGenerated {
+    pub(crate) bytes: TextOrNumber,
+    pub(crate) chunk: Option<u32>,
+}
+
+/// A number, or a text with a place.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(untagged, expecting = "a whole number, or a text with a place")]
+pub(crate) enum TextOrNumber {
+    Number(u64),
+    Text(String),
 }
 
 /// An operation called in a case, with what differs from it; or a request of its own.
@@ -141,6 +168,7 @@ pub(crate) struct WrittenCall {
     pub(crate) json: Option<Spanned<toml::Value>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) file: Option<Spanned<String>>,
+    pub(crate) generated: Option<Spanned<WrittenGenerated>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
     pub(crate) within: Option<WrittenDuration>,
@@ -233,6 +261,13 @@ pub(crate) struct WrittenStep {
     pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
     #[serde(default = "one")]
     pub(crate) weight: u32,
+    /// How often a sequence takes this step before the next one.
+    #[serde(default = "one")]
+    pub(crate) times: u32,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 const fn one() -> u32 {
@@ -250,6 +285,7 @@ impl From<&WrittenOperation> for WrittenCall {
             json: operation.json.clone(),
             text: operation.text.clone(),
             file: operation.file.clone(),
+            generated: operation.generated.clone(),
             message: operation.message.clone(),
             expect: operation.expect.clone(),
             within: None,

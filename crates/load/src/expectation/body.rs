@@ -1,5 +1,7 @@
 //! Rules for bodies.
 
+use super::html::{self, CompiledTable};
+use super::made::{CompiledList, Upload};
 use super::schema::JsonSchema;
 use super::{
     BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, regular_expression, text,
@@ -12,6 +14,10 @@ use regex::bytes::Regex;
 pub(super) enum CompiledRule {
     Exact(Template),
     Json(Template),
+    JsonPart(Template),
+    List(CompiledList),
+    Uploaded(Upload),
+    HtmlTable(CompiledTable),
     JsonSchema(JsonSchema),
     Matches(Regex),
     Contains(Template),
@@ -36,6 +42,10 @@ impl CompiledRule {
         Ok(match rule {
             BodyRule::Exact(template) => Self::Exact(template.clone()),
             BodyRule::Json(template) => Self::Json(template.clone()),
+            BodyRule::JsonPart(template) => Self::JsonPart(template.clone()),
+            BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
+            BodyRule::Uploaded(body) => Self::Uploaded(Upload::new(body)),
+            BodyRule::HtmlTable(table) => Self::HtmlTable(CompiledTable::new(table)),
             BodyRule::JsonSchema(schema) => Self::JsonSchema(JsonSchema::compile(schema)?),
             BodyRule::Matches(pattern) => Self::Matches(regular_expression(pattern)?),
             BodyRule::Contains(template) => Self::Contains(template.clone()),
@@ -92,6 +102,19 @@ impl CompiledRule {
                 memory.render(template, value);
                 judge_meaning((place, body), memory, json::equal)
             }
+            Self::JsonPart(template) => {
+                memory.render(template, value);
+                judge_meaning((place, body), memory, json::has)
+            }
+            Self::List(list) => {
+                list.render(memory, value)?;
+                judge_meaning((place, body), memory, json::equal)
+            }
+            Self::Uploaded(upload) => {
+                upload.render(memory, value);
+                judge_meaning((place, body), memory, json::equal)
+            }
+            Self::HtmlTable(table) => table.judge(body, memory, value),
             Self::JsonSchema(schema) => {
                 memory.wanted.clear();
                 judge_meaning((place, body), memory, |_, got| schema.judge(got))
@@ -103,7 +126,7 @@ impl CompiledRule {
                 excerpt(body),
             )),
             Self::Contains(template) => text::contains(memory.render(template, value), body),
-            Self::HtmlLine(template) => text::html_line(memory.render(template, value), body),
+            Self::HtmlLine(template) => html::line(memory.render(template, value), body),
             Self::Table {
                 parameter,
                 low,

@@ -8,7 +8,11 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone)]
 pub(super) enum CompiledValue {
     Absent,
-    Matches { pattern: String, regex: Regex },
+    Matches {
+        pattern: String,
+        regex: Regex,
+        optional: bool,
+    },
     MediaType(MediaType),
     Equals(Template),
     Sha256(Template),
@@ -18,7 +22,8 @@ impl CompiledValue {
     pub(super) fn compile(value: &HeaderValue) -> Result<Self, ExpectationError> {
         Ok(match value {
             HeaderValue::Absent => Self::Absent,
-            HeaderValue::Matches(pattern) => Self::Matches {
+            HeaderValue::Matches(pattern) | HeaderValue::MatchesIfThere(pattern) => Self::Matches {
+                optional: matches!(value, HeaderValue::MatchesIfThere(_)),
                 pattern: pattern.clone(),
                 regex: regular_expression(&format!("^(?:{pattern})$"))?,
             },
@@ -42,7 +47,7 @@ impl CompiledValue {
             .map(|(_, found)| *found);
         let right = match self {
             Self::Absent => found.is_none(),
-            Self::Matches { regex, .. } => found.is_some_and(|found| regex.is_match(found)),
+            Self::Matches { regex, optional, .. } => found.map_or(*optional, |found| regex.is_match(found)),
             Self::MediaType(media) => found.is_some_and(|found| media.accepts(found)),
             Self::Equals(template) => found == Some(memory.render(template, value)),
             Self::Sha256(template) => {
@@ -66,7 +71,12 @@ impl CompiledValue {
     fn described(&self, filled: &[u8]) -> String {
         match self {
             Self::Absent => "no such header".to_owned(),
-            Self::Matches { pattern, .. } => pattern.clone(),
+            Self::Matches {
+                pattern, optional, ..
+            } => {
+                let none = if *optional { "no such header, or " } else { "" };
+                format!("{none}{pattern}")
+            }
             Self::MediaType(media) => media.described(),
             Self::Equals(_) => excerpt(filled),
             Self::Sha256(_) => {

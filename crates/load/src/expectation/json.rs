@@ -4,16 +4,38 @@ use super::{Mismatch, excerpt};
 use serde_json::Value;
 use std::fmt::Write as _;
 
+/// Whether all of `expected` stands in the body.
+pub(super) fn has(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    compared(expected, body, Members::Further)
+}
+
 pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    compared(expected, body, Members::Same)
+}
+
+fn compared(expected: &[u8], body: &[u8], members: Members) -> Result<(), Mismatch> {
     if expected == body {
         return Ok(());
     }
-    let whole = || format!("JSON equal to {}", excerpt(expected));
+    let whole = || {
+        let how = match members {
+            Members::Same => "equal to",
+            Members::Further => "that has",
+        };
+        format!("JSON {how} {}", excerpt(expected))
+    };
     let got = parsed(body, whole)?;
     let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
         return Err(Mismatch::new("body", whole(), excerpt(body)));
     };
-    equal_values(&wanted, &got)
+    compared_values(&wanted, &got, members)
+}
+
+/// Whether an object may have members that are not expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Members {
+    Same,
+    Further,
 }
 
 /// The body as JSON; `wanted` says what should have come instead of what is none.
@@ -32,8 +54,12 @@ pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, 
 
 /// Compares two values; the mismatch names the first member that differs.
 pub(super) fn equal_values(wanted: &Value, got: &Value) -> Result<(), Mismatch> {
+    compared_values(wanted, got, Members::Same)
+}
+
+fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), Mismatch> {
     let mut path = String::new();
-    let Some((wanted, got)) = difference(wanted, got, &mut path) else {
+    let Some((wanted, got)) = difference((wanted, got), members, &mut path) else {
         return Ok(());
     };
     let shown = |value: Option<&Value>| {
@@ -53,10 +79,16 @@ pub(super) fn equal_values(wanted: &Value, got: &Value) -> Result<(), Mismatch> 
 type Pair<'a> = (Option<&'a Value>, Option<&'a Value>);
 
 /// The first pair that differs, with its path; a member that is null equals one that is absent.
-fn difference<'a>(wanted: &'a Value, got: &'a Value, path: &mut String) -> Option<Pair<'a>> {
+fn difference<'a>(
+    (wanted, got): (&'a Value, &'a Value),
+    members: Members,
+    path: &mut String,
+) -> Option<Pair<'a>> {
     match (wanted, got) {
         (Value::Object(left), Value::Object(right)) => {
-            let more = right.keys().filter(|key| !left.contains_key(*key));
+            let more = right
+                .keys()
+                .filter(|key| members == Members::Same && !left.contains_key(*key));
             for key in left.keys().chain(more) {
                 let present = |member: Option<&'a Value>| member.filter(|member| !member.is_null());
                 let pair = (present(left.get(key)), present(right.get(key)));
@@ -66,7 +98,7 @@ fn difference<'a>(wanted: &'a Value, got: &'a Value, path: &mut String) -> Optio
                 match pair {
                     (None, None) => {}
                     (Some(wanted), Some(got)) => {
-                        if let Some(pair) = difference(wanted, got, path) {
+                        if let Some(pair) = difference((wanted, got), members, path) {
                             return Some(pair);
                         }
                     }
@@ -82,7 +114,7 @@ fn difference<'a>(wanted: &'a Value, got: &'a Value, path: &mut String) -> Optio
                 let _ = write!(path, "[{place}]");
                 match (left.get(place), right.get(place)) {
                     (Some(wanted), Some(got)) => {
-                        if let Some(pair) = difference(wanted, got, path) {
+                        if let Some(pair) = difference((wanted, got), members, path) {
                             return Some(pair);
                         }
                     }

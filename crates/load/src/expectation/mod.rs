@@ -4,7 +4,9 @@ mod body;
 mod compiled;
 mod decode;
 mod header;
+mod html;
 mod json;
+mod made;
 mod memory;
 mod protobuf;
 mod schema;
@@ -16,12 +18,14 @@ mod text;
 
 pub use compiled::CompiledExpectation;
 pub use decode::Decoded;
+pub use html::HtmlTable;
+pub use made::List;
 pub use memory::Memory;
 pub use series::Series;
 pub use take::{Bag, LONGEST_TAKEN, Origin, Take};
 pub use text::excerpt;
 
-use crate::{Bytes, Template};
+use crate::{Body, Bytes, Template};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +91,8 @@ pub enum HeaderValue {
     Absent,
     /// A regular expression that the whole value must match.
     Matches(String),
+    /// No such header, or one whose whole value this regular expression matches.
+    MatchesIfThere(String),
     /// A media type, `text/plain`. A charset parameter is optional and must be UTF-8 if it is there; where the media type
     /// is written with one, `text/html; charset=utf-8`, it must be there.
     MediaType(String),
@@ -105,6 +111,14 @@ pub enum BodyRule {
     /// Equal as JSON: key order and white space are free, numbers compare as numbers, and a member that is `null` equals
     /// one that is absent.
     Json(Template),
+    /// JSON in which all of this stands: further members of objects are free.
+    JsonPart(Template),
+    /// JSON whose items are worked out from their numbers.
+    List(List),
+    /// `{"bytes": n, "sha256": "…"}` of this body, which was sent.
+    Uploaded(Body),
+    /// A page of HTML with one table.
+    HtmlTable(HtmlTable),
     /// JSON that this JSON Schema allows; draft 2020-12 unless its `$schema` says otherwise.
     JsonSchema(serde_json::Value),
     /// A regular expression that is found in the body.
@@ -193,6 +207,14 @@ pub enum ExpectationError {
     #[error("no JSON Schema: {reason}")]
     JsonSchema {
         /// What is wrong, and where in it.
+        reason: String,
+    },
+    /// A formula that cannot be worked out.
+    #[error("`{formula}`: {reason}")]
+    Formula {
+        /// The formula.
+        formula: String,
+        /// What is wrong.
         reason: String,
     },
     /// A schema without the message type, or no schema at all.

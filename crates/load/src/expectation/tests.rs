@@ -1,5 +1,6 @@
 use super::*;
 use crate::Part;
+use sha2::{Digest as _, Sha256};
 
 fn judge(rule: BodyRule, body: impl AsRef<[u8]>) -> Result<(), Mismatch> {
     let expectation = Expectation {
@@ -458,5 +459,149 @@ fn memory_changes_no_verdict() {
                 expectation.judge(&reply, value)
             );
         }
+    }
+}
+
+#[test]
+fn a_part_of_json_leaves_further_members_free() {
+    let rule = || BodyRule::JsonPart(Template::literal(r#"{"a":1,"b":[{"c":"x"}],"n":null}"#));
+    assert_eq!(judge(rule(), r#"{"b":[{"c":"x","d":2}],"e":[],"a":1}"#), Ok(()));
+    for (body, what) in [
+        (r#"{"b":[{"c":"x"}]}"#, "body at a"),
+        (r#"{"a":1,"b":[{"c":"x"},{"c":"x"}]}"#, "body at b[1]"),
+        (r#"{"a":1,"b":[{"c":"x"}],"n":0}"#, "body at n"),
+    ] {
+        assert_eq!(judge(rule(), body).expect_err(body).what, what, "{body}");
+    }
+}
+
+#[test]
+fn a_list_is_worked_out_from_the_numbers_of_its_items() {
+    let list = |item: &str| {
+        BodyRule::List(List {
+            from: Template(vec![Part::Value(0)]),
+            count: Template::literal("3"),
+            front: r#"{"items":["#.into(),
+            item: item.to_owned(),
+            back: "]}".into(),
+            words: [("colour".to_owned(), vec!["red".to_owned(), "blue".to_owned()])].into(),
+        })
+    };
+    let rule = || list(r#"{"n":{= i},"t":"{= colour[i % 2]} {= i * i}"}"#);
+    let body = r#"{"items":[{"n":2,"t":"red 4"},{"n":3,"t":"blue 9"},{"t":"red 16","n":4}]}"#;
+    assert_eq!(judge(rule(), body), Ok(()));
+    let wrong = judge(rule(), body.replace("blue 9", "blue 8")).expect_err("wrong");
+    assert_eq!(
+        (wrong.what.as_str(), wrong.expected.as_str()),
+        ("body at items[1].t", "\"blue 9\"")
+    );
+    for (item, told) in [
+        ("{= i", "not closed"),
+        ("{= shape[i]}", "no words are called `shape`"),
+        ("{= j}", "`j`"),
+    ] {
+        let expectation = Expectation {
+            body: vec![list(item)],
+            ..Expectation::default()
+        };
+        let error = expectation.compile().expect_err(item).to_string();
+        assert!(error.contains(told), "{item}: {error}");
+    }
+}
+
+#[test]
+fn what_was_uploaded_is_told_by_its_length_and_digest() {
+    use crate::{Body, Generated};
+    // The end is `2` for each value of its place.
+    let generated = |bytes| Generated {
+        bytes,
+        chunk: None,
+        end: Template(vec![Part::Value(0); usize::from(Generated::end_length(bytes))]),
+    };
+    for bytes in [0, 1, 16, 17, 1000] {
+        let body = Body::Generated(generated(bytes));
+        let sent = body.render(|_, out| out.extend_from_slice(b"2")).expect("a body");
+        assert_eq!(sent.len() as u64, bytes);
+        let digest = Sha256::digest(&sent);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let reply = format!(r#"{{"sha256":"{digest}","bytes":{bytes}}}"#);
+        assert_eq!(judge(BodyRule::Uploaded(body.clone()), &reply), Ok(()), "{bytes}");
+        let wrong = reply.replace(&digest, &"0".repeat(64));
+        assert_eq!(
+            judge(BodyRule::Uploaded(body), wrong).expect_err("wrong").what,
+            "body at sha256"
+        );
+    }
+    assert!(generated(100).filler() != generated(101).filler()[..84]);
+}
+
+#[test]
+fn a_table_of_html_reads_as_its_rows() {
+    let texts = |row: [&str; 2]| row.map(str::to_owned).to_vec();
+    let rule = || {
+        BodyRule::HtmlTable(HtmlTable {
+            title: Some("Fortunes".into()),
+            header: texts(["id", "message"]),
+            rows: vec![
+                texts(["1", "b < \"c\" & 'd'"]),
+                texts(["2", "<script>alert(1)</script>"]),
+                texts(["3", "\u{ff5e} before the other"]),
+                texts(["4", "\u{1f600}"]),
+            ],
+            more: vec![vec![
+                Template::literal("0"),
+                Template(vec![Part::Literal("a".into()), Part::Value(0)]),
+            ]],
+            sort: Some(1),
+        })
+    };
+    let page = |rows: &[[&str; 2]]| {
+        let rows: Vec<String> = rows
+            .iter()
+            .map(|[id, text]| format!("<tr>\n <td>{id}</td><td class=x> {text}\n</td></tr>"))
+            .collect();
+        format!(
+            "<!doctype html><html><head><title>Fortunes</title></head><body><table><thead><tr><th>id</th><th>message</th></tr></thead>{}</table></body></html>",
+            rows.concat()
+        )
+    };
+    let right = [
+        ["2", "&lt;script&gt;alert(1)&lt;/script&gt;"],
+        ["0", "a2"],
+        ["1", "b &lt; &#34;c&quot; &amp; &#x27;d'"],
+        ["3", "\u{ff5e} before the other"],
+        ["4", "&#128512;"],
+    ];
+    assert_eq!(judge(rule(), page(&right)), Ok(()));
+    let mut swapped = right;
+    swapped.swap(3, 4);
+    let mut bare = right;
+    bare[0][1] = "<script>alert(1)</script>";
+    let mut bold = right;
+    bold[1][1] = "a2<b></b>";
+    let mut twice = right;
+    twice[2][1] = "b &amp;lt; &#34;c&quot; &amp; &#x27;d'";
+    for (body, what) in [
+        (page(&swapped), "body: row 4"),
+        (page(&bare), "body: row 1"),
+        (page(&bold), "body: not escaped for HTML"),
+        (page(&twice), "body: row 3"),
+        (page(&right[..4]), "body: row 5"),
+        (page(&[&right[..], &right[..1]].concat()), "body: rows"),
+        (
+            page(&right).replace("<title>Fortunes", "<title>Fortune"),
+            "body: the title",
+        ),
+        (
+            page(&right).replace("<th>message", "<th>text"),
+            "body: header row",
+        ),
+        (page(&right).replace("th>", "td>"), "body: header row"),
+        (page(&right).replace("<td>0<", "<td>00<"), "body: row 2"),
+        (format!("{}<table></table>", page(&right)), "body: tables"),
+        ("[]".to_owned(), "body: the title"),
+    ] {
+        let told = judge(rule(), &body).expect_err(what);
+        assert_eq!(told.what, what, "{told:?}");
     }
 }

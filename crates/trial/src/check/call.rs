@@ -4,7 +4,7 @@ use super::client::Client;
 use super::report::Failure;
 use super::stream::Endpoint;
 use prony_contract::{Exchange, SingleCall};
-use prony_load::{Protocol, Target};
+use prony_load::{Bag, Protocol, Target};
 use std::time::{Duration, Instant};
 
 /// A reply, and whether it is what the contract expects.
@@ -50,7 +50,7 @@ pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<
 }
 
 fn mismatch(exchange: &Exchange, answer: &super::exchange::Answer) -> Option<Failure> {
-    let wrong = super::exchange::judge(exchange, answer).err()?;
+    let wrong = super::exchange::judge(exchange, answer, &mut Bag::default()).err()?;
     Some(Failure {
         request: exchange.label.clone(),
         what: wrong.what,

@@ -7,7 +7,7 @@ use super::tally::Tally;
 use super::traits::Traits;
 use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2};
 use prony_contract::{Case, Delivery, Exchange};
-use prony_load::Protocol;
+use prony_load::{Bag, Body, Protocol};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -80,7 +80,9 @@ impl Client {
             protocol,
             patience: THOROUGH_PATIENCE,
         };
-        client.answer(&mut None, exchange, Delivery::InTurn).await
+        client
+            .answer(&mut None, exchange, (Delivery::InTurn, &Bag::default()))
+            .await
     }
 
     pub(super) async fn case(&self, case: Case) -> Tally {
@@ -114,9 +116,10 @@ impl Client {
     async fn in_turn(&self, exchanges: &[Exchange], delivery: Delivery) -> Tally {
         let mut tally = Tally::default();
         let mut line = None;
+        let mut bag = Bag::default();
         for exchange in exchanges {
             let result = self
-                .until_right(&mut line, exchange, delivery, &mut tally.traits)
+                .until_right(&mut line, exchange, (delivery, &mut bag), &mut tally.traits)
                 .await;
             let silent = matches!(&result, Err(wrong) if wrong.silent);
             tally.record(exchange, result.map_err(|wrong| wrong.failure));
@@ -132,12 +135,12 @@ impl Client {
         &self,
         line: &mut Option<Line>,
         exchange: &Exchange,
-        delivery: Delivery,
+        (delivery, bag): (Delivery, &mut Bag),
         traits: &mut Traits,
     ) -> Result<(), Wrong> {
         let started = Instant::now();
         loop {
-            let result = self.once(line, exchange, delivery, traits).await;
+            let result = self.once(line, exchange, (delivery, &mut *bag), traits).await;
             match exchange.until {
                 Some(limit) if result.is_err() && started.elapsed() < limit => {
                     tokio::time::sleep(PAUSE).await;
@@ -151,16 +154,16 @@ impl Client {
         &self,
         line: &mut Option<Line>,
         exchange: &Exchange,
-        delivery: Delivery,
+        (delivery, bag): (Delivery, &mut Bag),
         traits: &mut Traits,
     ) -> Result<(), Wrong> {
         let started = Instant::now();
         let reused = line.is_some();
-        let mut result = self.answer(line, exchange, delivery).await;
+        let mut result = self.answer(line, exchange, (delivery, &*bag)).await;
         if reused && matches!(result, Err(Fault::Closed)) {
             // The service closed the connection after its last reply without announcing it.
             traits.closed += 1;
-            result = self.answer(line, exchange, delivery).await;
+            result = self.answer(line, exchange, (delivery, &*bag)).await;
         }
         let answer = result?;
         traits.see(&answer, self.protocol);
@@ -168,7 +171,7 @@ impl Client {
         if answer.closes {
             *line = None;
         }
-        judged(exchange, &answer)?;
+        judged(exchange, &answer, bag)?;
         match exchange.within {
             Some(limit) if took > limit => {
                 Err(failure("time", format!("a reply within {limit:?}"), format!("{took:?}")).into())
@@ -182,10 +185,11 @@ impl Client {
         &self,
         line: &mut Option<Line>,
         exchange: &Exchange,
-        delivery: Delivery,
+        (delivery, bag): (Delivery, &Bag),
     ) -> Result<Answer, Fault> {
-        let result = timeout(self.patience, self.answer_on(line, exchange, delivery)).await;
-        let result = result.unwrap_or(Err(Fault::TimedOut(self.patience)));
+        let patience = self.patience + of_body(exchange);
+        let result = timeout(patience, self.answer_on(line, exchange, (delivery, bag))).await;
+        let result = result.unwrap_or(Err(Fault::TimedOut(patience)));
         if result.is_err() {
             *line = None;
         }
@@ -196,19 +200,19 @@ impl Client {
         &self,
         line: &mut Option<Line>,
         exchange: &Exchange,
-        delivery: Delivery,
+        (delivery, bag): (Delivery, &Bag),
     ) -> Result<Answer, Fault> {
         if line.is_none() {
             *line = Some(self.open().await?);
         }
         match line.as_mut().expect("invariant: just opened") {
-            Line::Http2(connection) => connection.exchange(exchange).await,
+            Line::Http2(connection) => connection.exchange(exchange, bag).await,
             Line::Http1(connection) => {
                 let chunk = match delivery {
                     Delivery::Chunked(size) => Some(size),
                     _ => None,
                 };
-                let request = http1::serialise(exchange, self.endpoint.authority(), chunk);
+                let request = http1::serialise(exchange, self.endpoint.authority(), chunk, bag);
                 match delivery {
                     Delivery::SingleBytes => connection.send_single_bytes(&request).await?,
                     _ => connection.send(&request).await?,
@@ -252,7 +256,7 @@ impl Client {
     ) -> Result<(), (usize, Fault)> {
         let requests: Vec<u8> = packet
             .iter()
-            .flat_map(|exchange| http1::serialise(exchange, self.endpoint.authority(), None))
+            .flat_map(|exchange| http1::serialise(exchange, self.endpoint.authority(), None, &Bag::default()))
             .collect();
         if line.is_none() {
             *line = Some(
@@ -269,7 +273,7 @@ impl Client {
                 .await
                 .map_err(|fault| (place, fault))?;
             tally.traits.see(&answer, self.protocol);
-            tally.record(exchange, judged(exchange, &answer));
+            tally.record(exchange, judged(exchange, &answer, &mut Bag::default()));
             // What closes after a reply cannot answer the next request: that is told as a warning.
             if answer.closes {
                 *line = None;
@@ -277,6 +281,14 @@ impl Client {
             }
         }
         nothing_left(connection).map_err(|fault| (packet.len() - 1, fault))
+    }
+}
+
+/// A long body takes its time: a second for each MiB is more than any service needs.
+fn of_body(exchange: &Exchange) -> Duration {
+    match &exchange.request.body {
+        Body::Generated(generated) => Duration::from_secs(generated.bytes >> 20),
+        _ => Duration::ZERO,
     }
 }
 
@@ -289,8 +301,8 @@ fn nothing_left(connection: &http1::Connection) -> Result<(), Fault> {
     }
 }
 
-fn judged(exchange: &Exchange, answer: &Answer) -> Result<(), Failure> {
-    judge(exchange, answer).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
+fn judged(exchange: &Exchange, answer: &Answer, bag: &mut Bag) -> Result<(), Failure> {
+    judge(exchange, answer, bag).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
 }
 
 fn failure(what: &str, expected: String, got: String) -> Failure {

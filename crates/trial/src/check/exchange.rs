@@ -1,7 +1,7 @@
 //! Replies as the checking clients deliver them, and what may keep them from it.
 
 use prony_contract::Exchange;
-use prony_load::{Body, Mismatch, Reply, Template};
+use prony_load::{Bag, Memory, Mismatch, Reply, Template};
 use std::time::Duration;
 
 /// A whole reply.
@@ -48,8 +48,8 @@ impl Fault {
     }
 }
 
-/// Judges an answer.
-pub(super) fn judge(exchange: &Exchange, answer: &Answer) -> Result<(), Mismatch> {
+/// Judges an answer. The bag holds what earlier replies of the case gave, and gets what this one gives.
+pub(super) fn judge(exchange: &Exchange, answer: &Answer, bag: &mut Bag) -> Result<(), Mismatch> {
     let headers: Vec<(&[u8], &[u8])> = answer
         .headers
         .iter()
@@ -61,23 +61,26 @@ pub(super) fn judge(exchange: &Exchange, answer: &Answer) -> Result<(), Mismatch
         headers: &headers,
         body: &answer.body,
     };
-    exchange
-        .expect
-        .compile()
-        .expect("invariant: expectations were compiled when the contract was loaded")
-        .judge(&reply, |_, _| {})
+    let expect = exchange.expect.compile();
+    let expect = expect.expect("invariant: expectations were compiled when the contract was loaded");
+    let mut memory = Memory::default();
+    expect.judge_with(&mut memory, &reply, |slot, out| {
+        out.extend_from_slice(bag.get(slot));
+    })?;
+    expect.give(&memory, bag);
+    Ok(())
 }
 
-/// The bytes of a template without places.
-pub(super) fn bytes(template: &Template) -> Vec<u8> {
+/// The bytes of a template whose places are what earlier replies gave.
+pub(super) fn bytes(template: &Template, bag: &Bag) -> Vec<u8> {
     let mut out = Vec::new();
-    template.render(&mut out, |_, _| {});
+    template.render(&mut out, |slot, out| out.extend_from_slice(bag.get(slot)));
     out
 }
 
-pub(super) fn body(exchange: &Exchange) -> Option<Vec<u8>> {
-    match &exchange.request.body {
-        Body::None => None,
-        Body::Bytes(template) => Some(bytes(template)),
-    }
+pub(super) fn body(exchange: &Exchange, bag: &Bag) -> Option<Vec<u8>> {
+    exchange
+        .request
+        .body
+        .render(|slot, out| out.extend_from_slice(bag.get(slot)))
 }

@@ -3,7 +3,8 @@
 use super::exchange::{Answer, Fault, body, bytes};
 use super::stream::{Endpoint, Stream};
 use prony_contract::Exchange;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use prony_load::{Bag, Body, Generated};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, split};
 
 /// Headers of a reply, at most.
 const HEADERS: usize = 200;
@@ -30,8 +31,26 @@ impl Connection {
     }
 
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
-        // A service that closes while it is sent to may have said why: reading tells.
-        let _ = self.write(request).await;
+        let (mut reading, mut writing) = split(&mut self.stream);
+        let mut rest = request;
+        while !rest.is_empty() {
+            tokio::select! {
+                biased;
+                // A service may answer before it has read everything, and needs nobody to wait for it then.
+                read = reading.read_buf(&mut self.buffer) => {
+                    let closes = matches!(parse_head(&self.buffer), Ok(Some((_, answer))) if answer.closes);
+                    if closes || !matches!(read, Ok(1..)) {
+                        return Ok(());
+                    }
+                }
+                written = writing.write(rest) => match written {
+                    Ok(written) => rest = &rest[written..],
+                    // A service that closes while it is sent to may have said why: reading tells.
+                    Err(_) => return Ok(()),
+                }
+            }
+        }
+        let _ = writing.flush().await;
         Ok(())
     }
 
@@ -254,20 +273,24 @@ fn chunk_size(buffer: &[u8]) -> Result<Option<(usize, usize)>, Fault> {
 }
 
 /// The request as it is sent, with its body in chunks of `chunk` bytes where that is given.
-pub(super) fn serialise(exchange: &Exchange, authority: &str, chunk: Option<usize>) -> Vec<u8> {
+pub(super) fn serialise(exchange: &Exchange, authority: &str, chunk: Option<usize>, bag: &Bag) -> Vec<u8> {
     let request = &exchange.request;
     let mut out = Vec::new();
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
-    out.extend_from_slice(&bytes(&request.path));
+    out.extend_from_slice(&bytes(&request.path, bag));
     out.extend_from_slice(format!(" HTTP/1.1\r\nHost: {authority}\r\n").as_bytes());
     for header in &request.headers {
         out.extend_from_slice(header.name.as_bytes());
         out.extend_from_slice(b": ");
-        out.extend_from_slice(&bytes(&header.value));
+        out.extend_from_slice(&bytes(&header.value, bag));
         out.extend_from_slice(b"\r\n");
     }
-    match (body(exchange), chunk) {
+    let chunk = match &request.body {
+        Body::Generated(Generated { chunk: Some(own), .. }) if chunk.is_none() => Some(*own as usize),
+        _ => chunk,
+    };
+    match (body(exchange, bag), chunk) {
         (None, _) => out.extend_from_slice(b"\r\n"),
         (Some(body), None) => {
             out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());

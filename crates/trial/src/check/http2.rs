@@ -5,6 +5,7 @@ use super::stream::{Endpoint, Heard};
 use ::bytes::Bytes;
 use h2::client::SendRequest;
 use prony_contract::Exchange;
+use prony_load::Bag;
 use tokio::task::JoinHandle;
 
 /// Bytes before a message of gRPC: whether it is compressed, and its length.
@@ -44,14 +45,14 @@ impl Connection {
         })
     }
 
-    pub(super) async fn exchange(&mut self, exchange: &Exchange) -> Result<Answer, Fault> {
+    pub(super) async fn exchange(&mut self, exchange: &Exchange, bag: &Bag) -> Result<Answer, Fault> {
         let first = self.heard.clone();
         let failed = |error: h2::Error| first.explain(Fault::malformed(format!("HTTP/2: {error}")));
-        let mut message = body(exchange);
+        let mut message = body(exchange, bag);
         if self.grpc {
             message = message.map(|message| prefixed(&message));
         }
-        let request = self.request(exchange)?;
+        let request = self.request(exchange, bag)?;
         std::future::poll_fn(|context| self.requests.poll_ready(context))
             .await
             .map_err(failed)?;
@@ -81,9 +82,9 @@ impl Connection {
         Ok(answer)
     }
 
-    fn request(&self, exchange: &Exchange) -> Result<http::Request<()>, Fault> {
+    fn request(&self, exchange: &Exchange, bag: &Bag) -> Result<http::Request<()>, Fault> {
         let wrong = |error: http::Error| Fault::malformed(format!("the request cannot be sent: {error}"));
-        let path = String::from_utf8_lossy(&bytes(&exchange.request.path)).into_owned();
+        let path = String::from_utf8_lossy(&bytes(&exchange.request.path, bag)).into_owned();
         let uri = http::Uri::builder()
             .scheme(self.endpoint.scheme())
             .authority(self.endpoint.authority())
@@ -100,7 +101,7 @@ impl Connection {
                 .header("te", "trailers");
         }
         for header in &exchange.request.headers {
-            request = request.header(header.name.to_ascii_lowercase(), bytes(&header.value));
+            request = request.header(header.name.to_ascii_lowercase(), bytes(&header.value, bag));
         }
         request.body(()).map_err(wrong)
     }

@@ -1,6 +1,8 @@
 //! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
 //! right must pass.
 
+mod carried;
+mod catalog;
 #[path = "../../../cli/tests/common/tls.rs"]
 mod front;
 mod grpc;
@@ -12,6 +14,7 @@ mod sequence;
 mod snoop;
 mod tls;
 mod toy;
+mod upload;
 
 use prony_contract::Contract;
 use prony_load::{Protocol, Target};

@@ -1,7 +1,10 @@
 //! A right answer for each contract.
 
 use crate::toy::{Answer, Call};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::LazyLock;
@@ -212,4 +215,136 @@ fn joined(mut chunks: &[u8]) -> Option<Vec<u8>> {
         body.extend_from_slice(chunks.get(end + 2..end + 2 + size)?);
         chunks = chunks.get(end + 2 + size + 2..)?;
     }
+}
+
+/// The value of a parameter of the query.
+pub(crate) fn parameter(call: &Call, name: &str) -> Option<String> {
+    let (_, query) = call.target.split_once('?')?;
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.to_owned())
+}
+
+/// A whole number of small digits within a range.
+pub(crate) fn within(text: &str, low: u64, high: u64) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits)?;
+    (low..=high).contains(&number).then_some(number)
+}
+
+static ADJECTIVES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "amber brisk calm dusty eager faint gentle hollow ivory jolly keen lively mellow noble olive plain"
+        .split(' ')
+        .collect()
+});
+static NOUNS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "anchor basket candle drum easel flask globe hammer inkwell jar kettle lantern mirror needle oar pillow"
+        .split(' ')
+        .collect()
+});
+static TAGS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "attic bath cellar desk entry fire garden hall indoor junior kitchen lamp modern night office patio quiet rustic shelf travel"
+        .split(' ')
+        .collect()
+});
+static MATERIALS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "ash brass clay cork cotton felt glass iron jute leather linen marble oak paper steel wool"
+        .split(' ')
+        .collect()
+});
+static CITIES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "Århus Bern Córdoba Dublin Évora Fès Gdańsk Helsinki Iași Jerez Kraków Łódź München Nîmes 大阪 Zürich"
+        .split(' ')
+        .collect()
+});
+
+pub(crate) fn item(i: u64) -> Value {
+    let word = |list: &[&'static str], at: u64| list[at as usize % list.len()];
+    let what = format!("{} {}", word(&ADJECTIVES, i), word(&NOUNS, i / 16));
+    json!({
+        "id": i,
+        "name": format!("{what} {i}"),
+        "price": i * 37 % 9900 + 100,
+        "tags": [word(&TAGS, i), word(&TAGS, i + 7), word(&TAGS, i + 13)],
+        "description": format!(
+            "The {what} no. {i} is made of {}, weighs {} g and ships from {} within {} days. Customers who bought it also bought the \"{} {}\" & rate it <{} of 5>.",
+            word(&MATERIALS, i * 7),
+            i * 53 % 4900 + 100,
+            word(&CITIES, i * 11),
+            i % 7 + 1,
+            word(&ADJECTIVES, i + 5),
+            word(&NOUNS, i + 3),
+            i % 5 + 1,
+        ),
+    })
+}
+
+pub(crate) fn items(from: u64, count: u64) -> Value {
+    json!({ "items": (from..from + count).map(item).collect::<Vec<_>>() })
+}
+
+/// What a request of the catalogue asks for.
+pub(crate) fn asked(call: &Call) -> Option<(u64, u64)> {
+    let number = |name: &str, high| within(&parameter(call, name)?, 1, high);
+    Some((number("from", 1_000_000)?, number("count", 500)?))
+}
+
+pub(crate) fn catalog(call: &Call) -> Answer {
+    match (call.path.as_str(), call.method.as_str()) {
+        ("/catalog", "GET" | "HEAD") => match asked(call) {
+            None => Answer::of(400, "text/plain", "from 1 to 1000000, count 1 to 500"),
+            Some((from, count)) => {
+                let body = items(from, count).to_string();
+                coded(call, Answer::of(200, "application/json", body))
+            }
+        },
+        ("/catalog", _) => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+/// The answer compressed, where the request takes that and it is long enough.
+pub(crate) fn coded(call: &Call, mut answer: Answer) -> Answer {
+    answer.set("Vary", "Origin, Accept-Encoding");
+    let takes = call.header("accept-encoding").unwrap_or_default();
+    let takes = takes
+        .split(|byte| *byte == b',')
+        .any(|coding| coding.trim_ascii() == b"gzip");
+    if takes && answer.body.len() >= 1024 {
+        answer.body = gzipped(&answer.body);
+        answer.set("Content-Encoding", "gzip");
+    }
+    answer
+}
+
+pub(crate) fn gzipped(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// The longest upload.
+pub(crate) const LARGEST: usize = 20 << 20;
+
+pub(crate) fn upload(call: &Call) -> Answer {
+    match (call.path.as_str(), call.method.as_str()) {
+        ("/upload", "POST") if call.left || call.body.len() > LARGEST => Answer::new(413),
+        ("/upload", "POST") => received(&call.body),
+        ("/upload", _) => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+/// What is said of a body.
+pub(crate) fn received(body: &[u8]) -> Answer {
+    let said = json!({ "sha256": digest(body), "bytes": body.len() });
+    Answer::of(200, "application/json", said.to_string())
+}
+
+pub(crate) fn digest(body: &[u8]) -> String {
+    Sha256::digest(body)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -17,6 +17,8 @@ pub(crate) struct Call {
     /// As sent.
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
+    /// A long body was not read.
+    pub(crate) left: bool,
     /// Number on its connection, from 1.
     pub(crate) on_connection: usize,
     /// Number in all, from 1.
@@ -86,6 +88,8 @@ pub(crate) enum Habit {
     ReadsOnce,
     /// Leaves bodies lying in the connection.
     LeavesBodies,
+    /// Leaves bodies lying in the connection that are longer than 20 MiB.
+    LeavesLargeBodies,
     /// Knows no chunked bodies.
     KnowsNoChunks,
     /// Answers two requests of one packet in the wrong order.
@@ -176,7 +180,7 @@ impl Connection {
     }
 
     fn more(&mut self) -> Option<()> {
-        let mut piece = [0; 16384];
+        let mut piece = [0; 65536];
         let length = self.stream.read(&mut piece).ok().filter(|length| *length > 0)?;
         self.buffer.extend_from_slice(&piece[..length]);
         Some(())
@@ -200,7 +204,18 @@ impl Connection {
             }
         };
         self.buffer.drain(..length);
-        if self.habit != Habit::LeavesBodies {
+        let length = call.header("content-length").map(String::from_utf8_lossy);
+        let is_large = length
+            .and_then(|length| length.parse().ok())
+            .is_some_and(|length: usize| length > 20 << 20);
+        let leaves = match self.habit {
+            Habit::LeavesBodies => true,
+            Habit::LeavesLargeBodies => is_large,
+            _ => false,
+        };
+        if leaves {
+            call.left = is_large;
+        } else {
             call.body = self.body(&call)?;
         }
         self.served += 1;
@@ -243,7 +258,8 @@ impl Connection {
         while self.buffer.len() < length {
             self.more()?;
         }
-        Some(self.buffer.drain(..length).collect())
+        let rest = self.buffer.split_off(length);
+        Some(std::mem::replace(&mut self.buffer, rest))
     }
 
     fn write(&mut self, call: &Call, answer: &Answer) -> Option<()> {
@@ -307,6 +323,7 @@ fn parse(buffer: &[u8]) -> Head {
             .map(|header| (header.name.to_owned(), header.value.to_vec()))
             .collect(),
         body: Vec::new(),
+        left: false,
         on_connection: 0,
         number: 0,
     };

@@ -3,7 +3,7 @@
 use super::super::rules::{self, Reserved};
 use super::super::{PrepareError, expects_content};
 use crate::parameters::Values;
-use prony_load::{Body, Header, Part, Request, Target, Template};
+use prony_load::{Body, Generated, Header, Part, Request, Target, Template};
 use std::io::Write as _;
 
 /// A request serialised as far as can be done before the run.
@@ -67,6 +67,10 @@ impl Prepared {
             }
             Body::None => {
                 rest.text("\r\n");
+                None
+            }
+            Body::Generated(generated) => {
+                rest.generated(generated);
                 None
             }
             Body::Bytes(template) if template.is_constant() => {
@@ -138,6 +142,29 @@ impl Pieces {
         } else {
             self.0.push(Piece::Bytes(bytes.to_vec()));
         }
+    }
+
+    /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
+    fn generated(&mut self, generated: &Generated) {
+        let filler = generated.filler();
+        let Some(chunk) = generated.chunk else {
+            self.text(&format!("Content-Length: {}\r\n\r\n", generated.bytes));
+            self.bytes(&filler);
+            return self.template(&generated.end);
+        };
+        self.text("Transfer-Encoding: chunked\r\n\r\n");
+        for piece in filler.chunks(chunk as usize) {
+            self.text(&format!("{:x}\r\n", piece.len()));
+            self.bytes(piece);
+            self.text("\r\n");
+        }
+        let end = generated.bytes - filler.len() as u64;
+        if end > 0 {
+            self.text(&format!("{end:x}\r\n"));
+            self.template(&generated.end);
+            self.text("\r\n");
+        }
+        self.text("0\r\n\r\n");
     }
 
     fn template(&mut self, template: &Template) {

@@ -159,6 +159,11 @@ impl PreparedBody {
             // An empty gRPC message still has its prefix.
             Body::None if grpc => Self::Constant(vec![0; 5]),
             Body::None => Self::None,
+            Body::Generated(generated) => {
+                let mut parts = vec![Part::Literal(generated.filler().into())];
+                parts.extend(generated.end.0.iter().cloned());
+                Self::new(&Body::Bytes(Template(parts)), grpc)
+            }
             Body::Bytes(template) => match constant(template) {
                 Some(bytes) if grpc => {
                     let mut message = vec![0; 5];

@@ -1,0 +1,147 @@
+//! A contract whose calls use what earlier ones gave: who forgets, or gives what is not so, is found out.
+
+use crate::toy::{Answer, Call};
+use crate::{Mutant, answers, side_by_side, survives, twin_passes};
+use prony_contract::Contract;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+const CONTRACT: &str = r##"name = "things"
+title = "Things"
+summary = "Things that are kept."
+
+[operation.create]
+summary = "Keeps a thing."
+http = "POST /things"
+json = { name = "{name}" }
+with = { name = { hex = 8 } }
+expect = {
+    status = 201,
+    type = "application/json",
+    headers = { location = '/things/\d+' },
+    json_part = { name = "{name}" },
+    take = { thing = "json:/id", place = "header:location" },
+}
+
+[operation.read]
+summary = "Gives it back."
+common = false
+http = "GET /things/{thing}"
+with = { thing = 1 }
+expect = { status = 200, type = "application/json", json_part = { id = "#{thing}" } }
+
+[[case]]
+name = "kept and given back"
+calls = [
+    { operation = "create" },
+    { operation = "read" },
+    { http = "GET {place}", expect = { status = 200, json_part = { id = "#{thing}" } } },
+    { operation = "read", with = { thing = 1000000 }, expect = { status = 404 } },
+]
+times = 9
+
+[workload.visit]
+summary = "A thing is kept and read."
+sequence = [{ operation = "create" }, { operation = "read" }]
+load = { kind = "closed", connections = 1 }
+"##;
+
+#[derive(Default)]
+struct Things(Mutex<Vec<Value>>);
+
+impl Things {
+    fn answer(&self, call: &Call) -> Answer {
+        let mut things = self.0.lock().expect("no panic");
+        match (call.method.as_str(), call.segments().as_slice()) {
+            ("POST", ["things"]) => {
+                let Ok(mut thing) = serde_json::from_slice::<Value>(&call.body) else {
+                    return Answer::new(400);
+                };
+                let id = things.len() + 1;
+                thing["id"] = json!(id);
+                things.push(thing.clone());
+                let mut answer = Answer::of(201, "application/json", thing.to_string());
+                answer.set("Location", &format!("/things/{id}"));
+                answer
+            }
+            ("GET" | "HEAD", ["things", id]) => {
+                let place = id.parse().unwrap_or(0_usize).wrapping_sub(1);
+                match things.get(place) {
+                    Some(thing) => Answer::of(200, "application/json", thing.to_string()),
+                    None => Answer::new(404),
+                }
+            }
+            (_, ["things"] | ["things", _]) => Answer::new(405),
+            _ => Answer::new(404),
+        }
+    }
+}
+
+/// Changes replies with this status.
+fn with_status(
+    status: u16,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    move |_, answer| {
+        if answer.status == status {
+            let mut value = serde_json::from_slice(&answer.body).expect("JSON");
+            change(&mut value);
+            answer.body = value.to_string().into_bytes();
+        }
+    }
+}
+
+fn mutants() -> Vec<Mutant> {
+    vec![
+        answers(
+            "forgets",
+            "kept and given back: GET /things/{thing}: status",
+            |_, answer| {
+                if answer.status == 200 {
+                    *answer = Answer::new(404);
+                }
+            },
+        ),
+        answers(
+            "gives another",
+            "kept and given back: GET /things/{thing}: body at id",
+            with_status(200, |thing| {
+                thing["id"] = json!(thing["id"].as_u64().map(|id| id + 1))
+            }),
+        ),
+        answers(
+            "says no id",
+            "taken thing (json:/id)",
+            with_status(201, |thing| {
+                thing.as_object_mut().expect("an object").remove("id");
+            }),
+        ),
+        answers("leads elsewhere", "GET {place}: body at id", |call, answer| {
+            if answer.status == 201 && call.number > 1 {
+                answer.set("Location", "/things/1");
+            }
+        }),
+        answers(
+            "another name",
+            "body at name",
+            with_status(201, |thing| thing["name"] = json!("x")),
+        ),
+    ]
+}
+
+#[test]
+fn what_was_given_is_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("things");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("contract.toml"), CONTRACT).expect("written");
+    let contract = Contract::load(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let things = Things::default();
+    let right: Arc<crate::Right> = Arc::new(move |call: &Call| things.answer(call));
+    twin_passes(&contract, &right);
+    let waiting = Mutex::new(mutants());
+    side_by_side(|| {
+        let mutant = waiting.lock().expect("no panic").pop()?;
+        Some(survives(&contract, &right, mutant))
+    });
+}
