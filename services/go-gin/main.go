@@ -4,6 +4,7 @@ package main
 import (
 	"net/http"
 
+	"github.com/gin-contrib/gzip"
 	"github.com/gin-gonic/gin"
 )
 
@@ -23,6 +24,8 @@ func routes() http.Handler {
 	router.GET("/api/count/:n", numbers(countTo))
 	router.GET("/api/fib/:n", numbers(fibonacci))
 	router.GET("/", gin.WrapF(snoop))
+	router.GET("/catalog", gzip.Gzip(gzip.DefaultCompression), catalog)
+	router.POST("/upload", upload)
 	return router
 }
 

@@ -1,7 +1,11 @@
 // A server of the Go standard library: net/http with its own ServeMux.
 package main
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/klauspost/compress/gzhttp"
+)
 
 func main() {
 	serve(routes())
@@ -17,6 +21,8 @@ func routes() http.Handler {
 	mux.HandleFunc("GET /person/{id}/links", getPersonLinks)
 	mux.HandleFunc("POST /person", createPerson)
 	mux.HandleFunc("GET /{$}", snoop)
+	mux.Handle("GET /catalog", gzhttp.GzipHandler(http.HandlerFunc(catalog)))
+	mux.HandleFunc("POST /upload", upload)
 	return mux
 }
 

@@ -14,6 +14,8 @@ start(async () => {
   });
   app.register(require('./sequence'));
   app.register(require('./snoop'));
+  app.register(require('./catalog'));
+  app.register(require('./upload'));
 
   process.on('SIGTERM', () => {
     app.close().then(() => process.exit(0));

@@ -4,12 +4,16 @@ const { serve } = require('./serve');
 const { hello, send } = require('./hello');
 const sequence = require('./sequence');
 const { snoop } = require('./snoop');
+const { catalog } = require('./catalog');
+const { upload } = require('./upload');
 
 const routes = [
   { path: /^\/api\/test$/, handler: hello },
   { path: /^\/api\/count\/([^/]*)$/, handler: sequence.count },
   { path: /^\/api\/fib\/([^/]*)$/, handler: sequence.fib },
   { path: /^\/$/, handler: snoop },
+  { path: /^\/catalog$/, handler: catalog },
+  { path: /^\/upload$/, post: true, handler: upload },
 ];
 
 serve((request, response) => {
@@ -17,11 +21,15 @@ serve((request, response) => {
   for (const route of routes) {
     const match = route.path.exec(path);
     if (match === null) continue;
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405);
+    if (!allows(route, request.method)) return refuse(response, 405);
     return route.handler(request, response, match[1]);
   }
   refuse(response, 404);
 });
+
+function allows(route, method) {
+  return route.post ? method === 'POST' : method === 'GET' || method === 'HEAD';
+}
 
 function pathOf(url) {
   const query = url.indexOf('?');

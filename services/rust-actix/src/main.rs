@@ -1,7 +1,10 @@
 //! A server with actix-web.
 
+mod catalog;
+mod items;
 mod sequence;
 mod snoop;
+mod upload;
 
 use std::env;
 use std::thread::available_parallelism;
@@ -21,6 +24,8 @@ async fn main() -> std::io::Result<()> {
             .service(sequence::count)
             .service(sequence::fib)
             .service(snoop::snoop)
+            .service(catalog::catalog)
+            .service(upload::upload)
     })
     .workers(workers)
     // Requests in flight get two seconds to end, not thirty.

@@ -1,9 +1,12 @@
 //! A server with axum on tokio.
 
+mod catalog;
+mod items;
 mod person;
 mod plain_path;
 mod sequence;
 mod snoop;
+mod upload;
 
 use std::env;
 use std::io;
@@ -11,13 +14,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Router, ServiceExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tower::Layer;
 use tower::util::MapRequestLayer;
+use tower_http::compression::CompressionLayer;
 
 /// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -41,7 +45,9 @@ async fn serve() -> io::Result<()> {
         .route("/", get(snoop::snoop))
         .route("/person", get(person::list).post(person::create))
         .route("/person/{id}", get(person::get))
-        .route("/person/{id}/links", get(person::links));
+        .route("/person/{id}/links", get(person::links))
+        .route("/catalog", get(catalog::catalog).layer(CompressionLayer::new()))
+        .route("/upload", post(upload::upload));
     // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 

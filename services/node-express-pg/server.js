@@ -1,0 +1,6 @@
+'use strict';
+
+const { create } = require('./application');
+const { serve } = require('./serve');
+
+serve(create([require('./shop'), require('./page')]));
