@@ -20,25 +20,43 @@ function fibonacci(int $n): string
     return implode(' ', $numbers);
 }
 
-/** The function that answers a GET of the path, or null. */
-function route(string $path): ?Closure
+/** The method of the path and the function that answers it, or null. */
+function route(string $path): ?array
 {
-    if ($path === '/api/test') {
-        return fn () => 'Hello, World!';
+    switch ($path) {
+        case '/api/test':
+            return ['GET', fn () => text('Hello, World!')];
+        case '/catalog':
+            require 'catalog.php';
+            return ['GET', catalog(...)];
+        case '/upload':
+            require 'upload.php';
+            return ['POST', upload(...)];
     }
     if (preg_match('{^/api/(count|fib)/(10000|[0-9]{1,4})$}D', $path, $match)) {
         $numbers = $match[1] === 'count' ? count_to(...) : fibonacci(...);
-        return fn () => $numbers((int) $match[2]);
+        return ['GET', fn () => text($numbers((int) $match[2]))];
     }
     return null;
 }
 
-$answer = route(rawurldecode(explode('?', $_SERVER['REQUEST_URI'], 2)[0]));
+function text(string $body): void
+{
+    header('Content-Type: text/plain');
+    echo $body;
+}
+
+function json(array $value): void
+{
+    header('Content-Type: application/json');
+    echo json_encode($value, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
+}
+
+[$method, $answer] = route(rawurldecode(explode('?', $_SERVER['REQUEST_URI'], 2)[0])) ?? [null, null];
 if ($answer === null) {
     http_response_code(404);
-} elseif (!in_array($_SERVER['REQUEST_METHOD'], ['GET', 'HEAD'], true)) {
+} elseif ($_SERVER['REQUEST_METHOD'] !== $method && [$_SERVER['REQUEST_METHOD'], $method] !== ['HEAD', 'GET']) {
     http_response_code(405);
 } else {
-    header('Content-Type: text/plain');
-    echo $answer();
+    $answer();
 }

@@ -2,10 +2,10 @@
 # Writes the configuration for the address and the number of workers, starts PHP-FPM and nginx in front of it, and
 # stops both.
 set -eu
-: "${HOST:=127.0.0.1}" "${PORT:=8080}" "${WORKERS:=$(nproc)}"
+: "${HOST:=127.0.0.1}" "${PORT:=8080}" "${WORKERS:=$(nproc)}" "${CHILDREN:=$((2 * WORKERS))}"
 
 fill() {
-    sed -e "s|@HOST@|$HOST|" -e "s|@PORT@|$PORT|" -e "s|@WORKERS@|$WORKERS|" -e "s|@CHILDREN@|$((2 * WORKERS))|" \
+    sed -e "s|@HOST@|$HOST|" -e "s|@PORT@|$PORT|" -e "s|@WORKERS@|$WORKERS|" -e "s|@CHILDREN@|$CHILDREN|" \
         -e "s|@HERE@|$PWD|" -e "s|@USER@|$(id -un)|" -e "s|@GROUP@|$(id -gn)|" "$1.in" > "$1"
 }
 fill nginx.conf

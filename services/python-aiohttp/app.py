@@ -49,25 +49,17 @@ async def snoop(request):
     return web.Response(text=page, content_type="text/html", charset="utf-8")
 
 
-def create_app():
-    app = web.Application()
+def create_app(**options):
+    app = web.Application(**options)
     app.router.add_routes(routes)
     return app
 
 
-async def gunicorn_app():
-    return create_app()
-
-
-def main():
+def main(app):
     web.run_app(
-        create_app(),
+        app,
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
         backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         access_log=None,  # no log line per request
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -8,4 +8,4 @@ import app
 
 if __name__ == "__main__":
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    app.main()
+    app.main(app.create_app())

@@ -1,18 +1,23 @@
-"""hello, sequence, snoop and person on FastAPI."""
+"""hello, sequence, snoop, person, catalog and upload on FastAPI."""
 
 from collections.abc import Iterator
 from html import escape
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Request
+from fastapi import FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse
+from starlette.requests import ClientDisconnect
 
+import catalog
 import person
+import upload
 
 # Nothing but the contracts: no pages with the documentation.
 app = FastAPI(openapi_url=None)
 app.include_router(person.router)
+app.include_router(catalog.router)
+app.include_router(upload.router)
 
 # An integer from 0 to 10,000.
 Length = Annotated[str, Path(pattern="^(10000|[0-9]{1,4})$")]
@@ -21,6 +26,12 @@ Length = Annotated[str, Path(pattern="^(10000|[0-9]{1,4})$")]
 @app.exception_handler(RequestValidationError)
 async def invalid(request: Request, error: RequestValidationError) -> PlainTextResponse:
     return PlainTextResponse("bad request", status_code=400)
+
+
+@app.exception_handler(ClientDisconnect)
+async def gone(request: Request, error: ClientDisconnect) -> Response:
+    """Nobody hears it; without it, a client that leaves is a page in the log."""
+    return Response(status_code=400)
 
 
 @app.get("/api/test", response_class=PlainTextResponse)

@@ -13,7 +13,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.util.function.IntFunction;
 import sun.misc.Signal;
 
-/** hello and sequence on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
+/** hello, sequence, catalog and upload on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
 public final class Server extends VerticleBase {
     /** An integer from 0 to 10,000: anything else does not match the route, so it is a 404. */
     private static final String N = "(?<n>10000|[0-9]{1,4})";
@@ -40,7 +40,11 @@ public final class Server extends VerticleBase {
         router.get("/api/test").handler(context -> text(context, "Hello, World!"));
         router.getWithRegex("/api/count/" + N).handler(sequence(Sequence::count));
         router.getWithRegex("/api/fib/" + N).handler(sequence(Sequence::fib));
+        router.get("/catalog").handler(Catalog::answer);
+        router.post("/upload").handler(Upload::answer);
         HttpServerOptions options = new HttpServerOptions()
+                .setCompressionSupported(true)
+                .setHandle100ContinueAutomatically(true)
                 .setHost(variable("HOST", "127.0.0.1"))
                 .setPort(Integer.parseInt(variable("PORT", "8080")));
         return vertx.createHttpServer(options).requestHandler(router).listen();

@@ -1,0 +1,3 @@
+package service;
+
+public record Account(long id, String name, long balanceCents) {}
