@@ -42,7 +42,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 "#;
 
 /// The wall clock jumps by an hour, as when somebody sets it.
-const WALL: Duration = Duration::from_secs(3_600);
+const WALL: Duration = Duration::from_hours(1);
 /// The monotonic clock of a virtual machine that was paused: 50 ms, many times what the clocks may be wrong.
 const MONOTONIC: Duration = Duration::from_millis(50);
 

@@ -73,7 +73,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         let text = finding["text"].as_str().unwrap_or_default();
         text.starts_with("its way to app carries 0.0") && finding["severity"] == "costs"
     };
-    assert!(told.iter().any(|finding| is_told(finding)), "{found}");
+    assert!(told.iter().any(is_told), "{found}");
     away.lab("slow.toml", "load = \"one\"\ncompanion = \"app\"");
     let run = away.start(&["run", "toys", "--lab", "slow.toml", "--json", "--keep-disturbed"]);
     let ended = Away::ended(run);
