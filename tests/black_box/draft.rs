@@ -304,7 +304,7 @@ fn nothing_half_written_stays() {
             ["--curl", "curl -F a=b http://h/"],
             "--curl number 1: `-F` of curl is not taken over",
         ),
-        (["--record", "https://127.0.0.1:1/"], "speaks plain http"),
+        (["--record", "ftp://127.0.0.1:1/"], "http:// or https://"),
         (
             ["--record", "http://127.0.0.1:1/"],
             "is the server there? Nothing was written",
