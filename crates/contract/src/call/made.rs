@@ -242,17 +242,14 @@ fn item_text(json: &str) -> String {
     let mut rest = json;
     while let Some((before, after)) = rest.split_once("\"#{=") {
         out.push_str(before);
-        match after.split_once("}\"") {
-            Some((formula, after)) => {
-                out.push_str("{=");
-                out.push_str(formula);
-                out.push('}');
-                rest = after;
-            }
-            None => {
-                out.push_str("\"#{=");
-                rest = after;
-            }
+        if let Some((formula, after)) = after.split_once("}\"") {
+            out.push_str("{=");
+            out.push_str(formula);
+            out.push('}');
+            rest = after;
+        } else {
+            out.push_str("\"#{=");
+            rest = after;
         }
     }
     out + rest

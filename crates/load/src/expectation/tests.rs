@@ -1,6 +1,7 @@
 use super::*;
 use crate::Part;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 
 fn judge(rule: BodyRule, body: impl AsRef<[u8]>) -> Result<(), Mismatch> {
     let expectation = Expectation {
@@ -523,7 +524,10 @@ fn what_was_uploaded_is_told_by_its_length_and_digest() {
         let sent = body.render(|_, out| out.extend_from_slice(b"2")).expect("a body");
         assert_eq!(sent.len() as u64, bytes);
         let digest = Sha256::digest(&sent);
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
         let reply = format!(r#"{{"sha256":"{digest}","bytes":{bytes}}}"#);
         assert_eq!(judge(BodyRule::Uploaded(body.clone()), &reply), Ok(()), "{bytes}");
         let wrong = reply.replace(&digest, &"0".repeat(64));

@@ -343,8 +343,9 @@ pub(crate) fn received(body: &[u8]) -> Answer {
 }
 
 pub(crate) fn digest(body: &[u8]) -> String {
-    Sha256::digest(body)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let digest = Sha256::digest(body);
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}"));
+        text
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::parameters::Parameters;
-use prony_load::{Body, Header, Parameter, Part, Source, Template};
+use prony_load::{Body, Generated, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 
 /// What a connection reported, as text lines: the pieces of a body are joined.
@@ -280,6 +280,55 @@ fn requests_are_written_as_the_standard_says() {
         text(1),
         "POST /p/100 HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 5\r\n\r\nn=100"
     );
+}
+
+#[test]
+fn a_body_that_is_made_up_is_written_with_its_length_or_in_chunks() {
+    let parameter = Parameter {
+        name: "end".into(),
+        source: Source::Hex { digits: 16 },
+    };
+    let parameters = Parameters::new(&[parameter], 0);
+    let written = |bytes: u64, chunk: Option<u32>, number: u64| {
+        let mut request = request("POST");
+        let end = if bytes == 0 {
+            Vec::new()
+        } else {
+            vec![Part::Value(0)]
+        };
+        request.body = Body::Generated(Generated {
+            bytes,
+            chunk,
+            end: Template(end),
+        });
+        let prepared = Http1::prepare(&request, &target()).expect("a good request");
+        let mut out = Vec::new();
+        prepared.render(parameters.values(number), false, &mut Vec::new(), &mut out);
+        let head = out
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .expect("a head")
+            + 4;
+        let body = out.split_off(head);
+        (String::from_utf8(out).expect("text"), body)
+    };
+    let (head, whole) = written(40, None, 1);
+    assert!(head.ends_with("\r\nContent-Length: 40\r\n\r\n"), "{head}");
+    assert_eq!(whole.len(), 40);
+    let (_, other) = written(40, None, 2);
+    assert_eq!(whole[..24], other[..24]);
+    assert_ne!(whole[24..], other[24..]);
+    let (head, chunked) = written(40, Some(10), 1);
+    assert!(head.ends_with("\r\nTransfer-Encoding: chunked\r\n\r\n"), "{head}");
+    let mut expected = Vec::new();
+    for piece in [&whole[..10], &whole[10..20], &whole[20..24], &whole[24..], &[]] {
+        expected.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        expected.extend_from_slice(piece);
+        expected.extend_from_slice(b"\r\n");
+    }
+    assert_eq!(chunked, expected);
+    assert_eq!(written(0, Some(10), 1).1, b"0\r\n\r\n");
+    assert!(written(0, None, 1).0.contains("\r\nContent-Length: 0\r\n"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::hpack::{Field, HeaderPlan};
 use crate::parameters::Values;
 use crate::protocol::rules::{self, Reserved};
 use crate::protocol::{PrepareError, expects_content};
-use prony_load::{Body, Request, Target, Template};
+use prony_load::{Body, Part, Request, Target, Template};
 
 /// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
 const RESERVED: Reserved = Reserved {
