@@ -209,6 +209,7 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         log: there.member.logs.join("library.log"),
         log_bytes: LOG_BYTES,
         grace: LOOK,
+        stop_signal: None,
         sample_every: None,
     };
     let started = there.member.host.start(&spec);
