@@ -52,12 +52,11 @@ struct Checkout(TempDir);
 impl Checkout {
     fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
-        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts");
-        std::os::unix::fs::symlink(
-            ours.canonicalize().expect("contracts"),
-            checkout.path("contracts"),
-        )
-        .expect("a link");
+        for ours in ["contracts", "companions"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
+            let folder = folder.canonicalize().expect("a folder of the project");
+            std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");
+        }
         checkout.write("services/toolchains.toml", TOOLCHAINS);
         checkout.write("services/go-one/service.toml", &SERVICE.replace("NAME", "go-one"));
         checkout.write("services/go-two/service.toml", &SERVICE.replace("NAME", "go-two"));
