@@ -430,6 +430,7 @@ fn places_of_one_request_stand_in_one_row() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_stands_beside_a_service_is_told_with_its_line() {
     for (old, new, line, told) in [
         ("use = \"postgresql\"\n", "", 5, "`companion.db`: no `use`"),

@@ -115,7 +115,7 @@ fn toy() -> Contract {
 fn text(template: &Template) -> String {
     let mut out = Vec::new();
     template.render(&mut out, |slot, out| {
-        out.extend_from_slice(format!("<{slot}>").as_bytes())
+        out.extend_from_slice(format!("<{slot}>").as_bytes());
     });
     String::from_utf8(out).expect("text")
 }
@@ -247,14 +247,14 @@ fn lists_uploads_and_tables_become_rules() {
         [BodyRule::Uploaded(workload.operations[1].request.body.clone())]
     );
     let cases = toy.cases(Protocol::Http1, 5);
-    let pages = cases[0]
+    let mut pages = cases[0]
         .exchanges
         .iter()
         .filter_map(|exchange| match exchange.expect.body.first() {
             Some(BodyRule::HtmlTable(table)) => Some(table.clone()),
             _ => None,
         });
-    let table = pages.last().expect("a table");
+    let table = pages.next_back().expect("a table");
     assert_eq!(table.rows, [["11", "ada"], ["12", "bob \"b\""]]);
     assert_eq!((text(&table.more[0][1]).as_str(), table.sort), ("zoe", Some(1)));
     let visit = toy.workload("visit", Protocol::Http1).expect("a workload");
@@ -268,6 +268,7 @@ fn lists_uploads_and_tables_become_rules() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told_with_its_line() {
     for (old, new, line, told) in [
         (

@@ -106,7 +106,7 @@ fn mutants() -> Vec<Mutant> {
             "gives another",
             "kept and given back: GET /things/{thing}: body at id",
             with_status(200, |thing| {
-                thing["id"] = json!(thing["id"].as_u64().map(|id| id + 1))
+                thing["id"] = json!(thing["id"].as_u64().map(|id| id + 1));
             }),
         ),
         answers(

@@ -180,7 +180,7 @@ impl Connection {
     }
 
     fn more(&mut self) -> Option<()> {
-        let mut piece = [0; 65536];
+        let mut piece = [0; 16384];
         let length = self.stream.read(&mut piece).ok().filter(|length| *length > 0)?;
         self.buffer.extend_from_slice(&piece[..length]);
         Some(())

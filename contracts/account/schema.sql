@@ -1,0 +1,5 @@
+create table account (
+    id int primary key,
+    name text not null,
+    balance_cents bigint not null
+);

@@ -1,0 +1,4 @@
+create table fortune (
+    id int primary key,
+    message text not null
+);
