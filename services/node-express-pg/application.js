@@ -14,11 +14,23 @@ exports.create = function create(routers) {
   app.disable('etag');
   app.set('views', __dirname);
   app.set('view engine', 'ejs');
+  app.use(decodeUnreserved);
   app.use(express.json());
   for (const addRoutes of routers) addRoutes(app);
   app.use(refuse);
   return app;
 };
+
+// Express compares paths as they were sent, but /api/%74est names the same resource as /api/test.
+function decodeUnreserved(request, response, next) {
+  if (request.url.includes('%')) {
+    request.url = request.url.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
+      const character = String.fromCharCode(parseInt(encoded.slice(1), 16));
+      return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;
+    });
+  }
+  next();
+}
 
 // Express knows an error handler by its four parameters.
 function refuse(error, request, response, next) {
