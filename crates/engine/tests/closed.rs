@@ -3,7 +3,8 @@
 mod toy;
 
 use prony_load::{
-    Body, BodyRule, Load, Order, Parameter, Part, Source, Step, Template, TransportChoice, WarmUp, Workload,
+    Body, BodyRule, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Take, Template,
+    TransportChoice, WarmUp, Workload,
 };
 use prony_measurement::{Command, Event, Phase, WarningKind};
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ on_both_transports!(
     places_pause_between_requests,
     connections_come_one_after_the_other,
     a_sequence_goes_on_over_connections,
+    a_reply_that_gives_a_value_is_judged_with_its_headers,
 );
 
 fn every_reply_is_counted_and_checked(transport: TransportChoice) {
@@ -511,4 +513,37 @@ fn a_sequence_goes_on_over_connections(transport: TransportChoice) {
     assert!(second.requests.valid > 5, "{recording:#?}");
     assert!(first.requests.valid.abs_diff(second.requests.valid) <= 4);
     assert!(recording.sequences_per_s.is_some_and(|rate| rate > 0.0));
+}
+
+/// Also where only few replies are compared.
+fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.check.share = 0.0;
+    let expect = &mut job.workload.operations[0].expect;
+    let body = std::mem::take(&mut expect.body);
+    expect.headers = vec![HeaderRule {
+        name: "content-type".into(),
+        value: HeaderValue::MediaType("text/plain".into()),
+    }];
+    expect.take = vec![Take {
+        name: "word".into(),
+        slot: 0,
+        from: "regex:h\\w+".parse().expect("an origin"),
+    }];
+    let mut second = operation(
+        "second",
+        Template(vec![Part::Literal("/".into()), Part::Value(0)]),
+        "",
+    );
+    second.expect.body = body;
+    job.workload.operations.push(second);
+    job.workload.order = Order::Sequence([0, 1].map(|operation| Step { operation, weight: 1 }).to_vec());
+    job.workload.parameters = vec![Parameter {
+        name: "word".into(),
+        source: Source::Taken(0),
+    }];
+    let recording = run(&job);
+    assert!(recording.requests.valid > 10, "{recording:#?}");
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
 }

@@ -50,7 +50,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         slot.operation = due.operation;
         slot.step = due.step;
         slot.went_well = false;
-        slot.wants_headers = operation.takes.head || (sampled && operation.expectation.checks_headers());
+        // What is taken from a body is taken from a reply that is right: all of it is judged then.
+        let judged = sampled || operation.takes.body;
+        slot.wants_headers = operation.takes.head || (judged && operation.expectation.checks_headers());
         slot.check = match &operation.constant_body {
             Some(_) => BodyCheck::Compare { equal: 0 },
             None if operation.takes.body || (sampled && operation.judges_body) => BodyCheck::Keep,
