@@ -160,7 +160,7 @@ fn bad_input_is_told_with_code_2() {
     for (arguments, part) in [
         (
             vec!["check", "--url", url, "nothing"],
-            "no contract `nothing`: known are hello, person, relay",
+            "no contract `nothing`: known are account, catalog, fortunes, hello,",
         ),
         (
             vec!["check", "--url", url, own],

@@ -111,7 +111,7 @@ fn what_cannot_be_minted_is_told_with_its_line() {
             "none\" }",
             ["visit.toml:4", "`jwt.token`: `key`: none: "],
         ),
-        ("HS256", "none", ["visit.toml:5", "unknown variant `none`"]),
+        ("HS256", "HS512", ["visit.toml:5", "unknown variant `HS512`"]),
         (
             "{user}\", exp",
             "{who}\", exp",
