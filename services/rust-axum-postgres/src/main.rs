@@ -4,6 +4,7 @@ mod database;
 mod draft;
 mod fortunes;
 mod orders;
+mod plain_path;
 mod shop;
 
 use std::env;
@@ -12,16 +13,18 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use askama::Template;
-use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt;
+use axum::{Router, ServiceExt};
 use deadpool_postgres::Pool;
 use serde::Deserialize;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
+use tower::Layer;
+use tower::util::MapRequestLayer;
 
 /// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -46,13 +49,15 @@ async fn serve() -> io::Result<()> {
         )
         .route("/fortunes", get(page))
         .with_state(database::connect());
+    // The router compares paths as they were sent; this layer stands before it.
+    let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
     // Small replies leave at once.
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let server = axum::serve(listener, app).with_graceful_shutdown(terminated());
+    let server = axum::serve(listener, ServiceExt::<Request>::into_make_service(app)).with_graceful_shutdown(terminated());
     tokio::select! {
         ended = server.into_future() => ended,
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
