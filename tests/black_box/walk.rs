@@ -120,7 +120,10 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     );
     let unknown = shell(folder.path(), "prony check --url http://127.0.0.1:1 helo");
     assert!(
-        unknown.code == Some(2) && unknown.err.contains("known are account, catalog, fortunes, hello,"),
+        unknown.code == Some(2)
+            && unknown
+                .err
+                .contains("known are account, catalog, fortunes, hello,"),
         "{unknown:?}"
     );
     std::fs::write(folder.path().join("prony.toml"), "store = \"kept/runs.db\"\n").expect("a file");
