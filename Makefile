@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab fuzz clean studies study
+.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab dist test-dist fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,12 @@ test: ## what CI runs: format, lints, tests, every service built, checked and lo
 
 test-services: build ## build, check and load every service; with CHANGED=1 those that are not what passed here before
 	@CHANGED=$(CHANGED) scripts/test-services
+
+dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
+	@scripts/dist
+
+test-dist: dist ## try that in bare systems: Debian 11 to 13, Alpine, and one with nothing else (as root)
+	@scripts/test-dist
 
 fuzz: setup ## a minute of fuzzing for each parser
 	scripts/fuzz
