@@ -12,5 +12,5 @@ select i, case i % 10
     when 8 then x || ' {{ 1 + 1 }} <%= 1 %> ${1} `'
     else 'Additional ' || x
 end
-from (select i, md5((:seed + i * 7919)::text) as x from generate_series(1, 200) i) drawn;
+from (select i, md5((:seed + i::bigint * 7919)::text) as x from generate_series(1, 200) i) drawn;
 analyze;
