@@ -15,6 +15,7 @@ mod noise;
 mod progress;
 mod reach;
 mod run;
+mod script;
 mod service;
 pub mod steady;
 mod trial;

@@ -79,8 +79,12 @@ fn with(
     }
     // A shared script may change what a build does; a neighbouring service may not.
     add_tree(&mut digest, &folders.services, false);
-    let bytes = digest.finalize();
-    let first = bytes.first_chunk().expect("invariant: a digest has 32 bytes");
+    short(&digest.finalize())
+}
+
+/// The begin of a digest, in hexadecimal digits.
+pub(crate) fn short(digest: &[u8]) -> String {
+    let first = digest.first_chunk().expect("invariant: a digest has 32 bytes");
     format!("{:016x}", u64::from_be_bytes(*first))[..DIGITS].to_owned()
 }
 

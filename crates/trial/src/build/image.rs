@@ -2,6 +2,7 @@
 
 use super::{Builder, Tools, steps};
 use crate::Failure;
+use crate::script::quoted;
 use prony_host::{Container, Engine, Image};
 use prony_measurement::{Exclusion, Stage};
 use prony_plan::Service;
@@ -100,14 +101,4 @@ fn image(engine: &Engine, name: &str) -> Result<Option<Image>, Failure> {
     engine
         .image(name)
         .map_err(|text| Failure::new(Stage::Build, text))
-}
-
-/// A word of a shell's command line.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:=@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -2,19 +2,17 @@
 
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
-use prony_host::{Cpus, Ending, Isolation, Limits, Process, ProcessSpec, Stdio};
+use crate::script::{Ended, until_ended};
+use prony_host::{Cpus, Ending, Isolation, Limits, ProcessSpec, Stdio};
 use prony_measurement::{Exclusion, Stage};
 use prony_plan::Service;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A build that takes longer hangs.
 const LONGEST: Duration = Duration::from_mins(30);
-/// Time between two looks at a build.
-const LOOK: Duration = Duration::from_millis(10);
 /// Time between TERM and KILL for a build that is cancelled, and for what it left running.
 const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the log of a build.
@@ -108,7 +106,7 @@ impl<'a> Step<'a> {
             .host
             .start(&spec)
             .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
-        let ended = wait(self.builder, &mut *process);
+        let ended = until_ended(&mut *process, LONGEST, || self.builder.cancel.is_asked());
         // A compiler server that stays behind ends with its build.
         let _ = process.stop();
         let printed = process.log_tail(LOG_LINES);
@@ -144,28 +142,6 @@ impl<'a> Step<'a> {
             stop_signal: None,
             sample_every: None,
         }
-    }
-}
-
-enum Ended {
-    Itself(Ending),
-    Cancelled,
-    TooLong,
-}
-
-fn wait(builder: &Builder<'_>, process: &mut dyn Process) -> Ended {
-    let began = Instant::now();
-    loop {
-        if let Some(ending) = process.ended() {
-            return Ended::Itself(ending);
-        }
-        if builder.cancel.is_asked() {
-            return Ended::Cancelled;
-        }
-        if began.elapsed() > LONGEST {
-            return Ended::TooLong;
-        }
-        thread::sleep(LOOK);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Building on another host: the sources go there, and a prony there builds them as it would its own.
 
-use super::{Built, Folders, InUse, Repetition, copy};
+use super::{Built, Folders, InUse, Repetition, copy, digest};
 use crate::{Cancel, Failure, Progress};
 use prony_host::{HostError, hostname};
 use prony_lab::{Member, Reached, Talk, Task};
@@ -208,10 +208,7 @@ pub(super) fn name_of(root: &Path) -> String {
     hash.update(root.as_os_str().as_encoded_bytes());
     hash.update(hostname().unwrap_or_default());
     let name = root.file_name().unwrap_or_default().to_string_lossy();
-    let bytes = hash.finalize();
-    let first = bytes.iter().take(6);
-    let digits = first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    format!("{name}-{digits}")
+    format!("{name}-{}", digest::short(&hash.finalize()))
 }
 
 /// Copies what builds need: the services, what they share, the files that they copy, and the contracts, without which a

@@ -5,6 +5,7 @@ mod rooted;
 
 use super::there::{There, name_of};
 use super::{Builder, Built, MARK, Tools, id_of};
+use crate::script::{Ended, until_ended};
 use crate::{Failure, Progress};
 use libc::CLibrary;
 use prony_host::{Cpus, Isolation, Limits, ProcessSpec, Stdio};
@@ -14,8 +15,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tells the C library of a machine and where it looks for programs, a line each.
 const QUESTION: &str = "library=$(getconf GNU_LIBC_VERSION 2>/dev/null) || library=$(ldd --version 2>&1 | head -n 2 | tr '\\n' ' ')
@@ -23,8 +23,8 @@ echo \"library $library\"
 echo \"path $PATH\"";
 /// Time for the answer.
 const SOON: Duration = Duration::from_secs(30);
-/// Time between two looks whether it is there.
-const LOOK: Duration = Duration::from_millis(10);
+/// Time between TERM and KILL for who does not tell.
+const GRACE: Duration = Duration::from_millis(10);
 /// Most bytes of the log.
 const LOG_BYTES: u64 = 64 << 10;
 /// Bytes between two words about what is sent.
@@ -208,25 +208,23 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         stdio: Stdio::Logged,
         log: there.member.logs.join("library.log"),
         log_bytes: LOG_BYTES,
-        grace: LOOK,
+        grace: GRACE,
         stop_signal: None,
         sample_every: None,
     };
     let started = there.member.host.start(&spec);
     let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;
-    let began = Instant::now();
-    while process.ended().is_none() {
-        if there.cancel.is_asked() {
-            return Err(Failure::interrupted(Stage::Build));
+    match until_ended(&mut *process, SOON, || there.cancel.is_asked()) {
+        Ended::Itself(_) => {
+            let lines = process.log_tail(super::LOG_LINES);
+            Ok(Machine::of(lines.iter().map(String::as_str)))
         }
-        if began.elapsed() > SOON {
+        Ended::Cancelled => Err(Failure::interrupted(Stage::Build)),
+        Ended::TooLong => {
             let text = format!("{} does not tell its C library", there.member.name);
-            return Err(Failure::lab(Stage::Build, text));
+            Err(Failure::lab(Stage::Build, text))
         }
-        thread::sleep(LOOK);
     }
-    let lines = process.log_tail(super::LOG_LINES);
-    Ok(Machine::of(lines.iter().map(String::as_str)))
 }
 
 impl Machine {

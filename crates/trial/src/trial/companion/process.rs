@@ -139,7 +139,7 @@ impl Companion {
 
     /// Starts the process on its port, and waits until it is ready.
     fn run(&mut self) -> Result<(), Failure> {
-        let spec = self.recipe.running(self.port)?;
+        let spec = self.recipe.running(self.port);
         let started = self.recipe.member.host.start(&spec);
         self.process = Some(started.map_err(|error: HostError| Recipe::host_failed(&error))?);
         self.wait()
@@ -178,8 +178,12 @@ impl Companion {
                 ask::query(&self.recipe.address(asked_at, self.port), query, ANSWER).is_ok()
             }
             Ready::Get(path) => {
-                let place = self.recipe.seat.placement.companion.clone().unwrap_or_default();
-                let status = ask::get(&place.address, self.port, path, definition.start_timeout);
+                let status = ask::get(
+                    &self.recipe.place.address,
+                    self.port,
+                    path,
+                    definition.start_timeout,
+                );
                 status.is_some_and(|status| status < 500)
             }
             Ready::Command(command) => self.command("ready", command)?.is_ok(),
@@ -188,9 +192,8 @@ impl Companion {
 
     /// Runs a command of its file on its host; the error is what it printed.
     fn command(&self, what: &str, command: &str) -> Result<Result<(), Vec<String>>, Failure> {
-        let place = self.recipe.seat.placement.companion.clone().unwrap_or_default();
         let environment = BTreeMap::from([
-            ("HOST".to_owned(), place.address),
+            ("HOST".to_owned(), self.recipe.place.address.clone()),
             ("PORT".to_owned(), self.port.to_string()),
         ]);
         let text = self.recipe.filled(command, self.port);
@@ -260,8 +263,7 @@ impl Companion {
             .process
             .as_mut()
             .and_then(|process| process.end_window().ok());
-        let place = recipe.seat.placement.companion.clone().unwrap_or_default();
-        let beside = place.host == recipe.seat.placement.service.host;
+        let beside = recipe.place.host == recipe.seat.placement.service.host;
         let spent = usage.map(|usage| Spent::of(usage, beside));
         let resources: Option<Resources> = spent.as_ref().map(|spent| spent.resources.clone());
         let used = CompanionUse {
@@ -270,7 +272,7 @@ impl Companion {
             title: recipe.definition.title.clone(),
             version: recipe.tools.version.clone(),
             settings: recipe.settings.clone(),
-            cpus: recipe.cpus().as_slice().to_vec(),
+            cpus: recipe.place.cpus.as_slice().to_vec(),
             resources,
         };
         (used, spent)

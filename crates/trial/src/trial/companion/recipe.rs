@@ -2,10 +2,11 @@
 
 use super::super::{Bench, Seat};
 use super::{Seeds, lock};
-use crate::build::{Found, before_path, probe, system};
+use crate::build::{Found, before_path, probe, short, system};
+use crate::script::{Ended, quoted, until_ended};
 use crate::{Cancel, Failure};
 use prony_contract::Contract;
-use prony_host::{Cpus, HostError, Isolation, Limits, Process, ProcessSpec, Stdio};
+use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
 use prony_lab::Member;
 use prony_measurement::Stage;
 use prony_plan::{Companion as Definition, StopSignal};
@@ -42,6 +43,10 @@ pub(super) struct Recipe {
     files: Vec<PathBuf>,
     contract: PathBuf,
     pub(super) seat: Seat,
+    /// Where it runs.
+    pub(super) place: Place,
+    /// What its data is called where it is kept; `None`: it begins with none.
+    pub(super) key: Option<String>,
 }
 
 /// What its host has for it.
@@ -77,7 +82,7 @@ impl Recipe {
         let settings = definition.settings_with(wanted.settings());
         let settings = settings.map_err(|name| failed(format!("`{}` has no `{name}`", definition.name)))?;
         let files = wanted.seed().iter();
-        Ok(Self {
+        let mut recipe = Self {
             member,
             cancel: bench.cancel.clone(),
             tools,
@@ -91,7 +96,11 @@ impl Recipe {
                 .collect(),
             contract: contract.folder.clone(),
             seat: seat.clone(),
-        })
+            place: seat.placement.companion.clone().unwrap_or_default(),
+            key: None,
+        };
+        recipe.key = recipe.name_of_data()?;
+        Ok(recipe)
     }
 
     /// The contract's word for it, and what it is.
@@ -107,8 +116,8 @@ impl Recipe {
         Failure::host(Stage::Start, error)
     }
 
-    /// What its data is called where it is kept; `None`: it begins with none.
-    pub(super) fn key(&self) -> Result<Option<String>, Failure> {
+    /// It says what the data is made of: equal data is made once.
+    fn name_of_data(&self) -> Result<Option<String>, Failure> {
         let Some(seed) = &self.definition.seed else {
             return Ok(None);
         };
@@ -129,9 +138,7 @@ impl Recipe {
             digest.update((read.len() as u64).to_le_bytes());
             digest.update(read);
         }
-        let digest = digest.finalize();
-        let digits = digest.iter().take(6);
-        let digits = digits.fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let digits = short(&digest.finalize());
         Ok(Some(format!("{}-{digits}-{}", self.definition.name, self.number)))
     }
 
@@ -165,7 +172,6 @@ impl Recipe {
         environment: BTreeMap<String, String>,
     ) -> ProcessSpec {
         let there = &self.member;
-        let place = self.seat.placement.companion.clone().unwrap_or_default();
         let mut all = self.tools.environment.clone();
         all.extend(self.places());
         all.extend(environment);
@@ -177,8 +183,8 @@ impl Recipe {
             container: None,
             folder: there.logs.clone(),
             environment: all,
-            cpus: place.cpus,
-            supervisor_cpus: place.keepers,
+            cpus: self.place.cpus.clone(),
+            supervisor_cpus: self.place.keepers.clone(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             network: None,
@@ -192,12 +198,11 @@ impl Recipe {
     }
 
     /// The process itself, on this port.
-    pub(super) fn running(&self, port: u16) -> Result<ProcessSpec, Failure> {
-        let place = self.seat.placement.companion.clone().unwrap_or_default();
-        let workers = place.cpus.len().max(1);
+    pub(super) fn running(&self, port: u16) -> ProcessSpec {
+        let workers = self.place.cpus.len().max(1);
         let environment = BTreeMap::from([
-            ("KEY".to_owned(), self.key()?.unwrap_or_default()),
-            ("HOST".to_owned(), place.address.clone()),
+            ("KEY".to_owned(), self.key.clone().unwrap_or_default()),
+            ("HOST".to_owned(), self.place.address.clone()),
             ("PORT".to_owned(), port.to_string()),
             ("WORKERS".to_owned(), workers.to_string()),
             ("RUNNING".to_owned(), self.filled(&self.definition.run, port)),
@@ -205,7 +210,7 @@ impl Recipe {
         let log = format!("companion-{}", self.name);
         let spec = self.script((&log, include_str!("run.sh")), Vec::new(), environment);
         let limits = self.definition.limits;
-        Ok(ProcessSpec {
+        ProcessSpec {
             limits: Limits {
                 cpus: limits.cpus,
                 memory_bytes: limits.memory_bytes,
@@ -214,18 +219,17 @@ impl Recipe {
             stop_signal: self.definition.stop_signal.map(StopSignal::number),
             sample_every: Some(SAMPLE_EVERY),
             ..spec
-        })
+        }
     }
 
     /// A text of its file with the places filled, as words of a shell.
     pub(super) fn filled(&self, text: &str, port: u16) -> String {
-        let place = self.seat.placement.companion.clone().unwrap_or_default();
         let program = self.member.prony(&[]);
         let program: Vec<String> = program.iter().map(|word| quoted(word)).collect();
         let mut filled = text
             .replace("{prony}", &program.join(" "))
             .replace("{settings}", &self.setting_words())
-            .replace("{host}", &place.address)
+            .replace("{host}", &self.place.address)
             .replace("{port}", &port.to_string());
         for (name, value) in &self.settings {
             filled = filled.replace(&format!("{{{name}}}"), &quoted(value));
@@ -235,8 +239,7 @@ impl Recipe {
 
     /// An address of its file with the places filled.
     pub(super) fn address(&self, text: &str, port: u16) -> String {
-        let place = self.seat.placement.companion.clone().unwrap_or_default();
-        text.replace("{host}", &place.address)
+        text.replace("{host}", &self.place.address)
             .replace("{port}", &port.to_string())
     }
 
@@ -251,8 +254,7 @@ impl Recipe {
     /// Where its host keeps data, and as whom it runs there.
     fn places(&self) -> BTreeMap<String, String> {
         let digest = Sha256::digest(self.base.as_os_str().as_encoded_bytes());
-        let digits = digest.iter().take(6);
-        let digits = digits.fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let digits = short(&digest);
         BTreeMap::from([
             ("BASE".to_owned(), self.base.to_string_lossy().into_owned()),
             (
@@ -261,11 +263,6 @@ impl Recipe {
             ),
             ("USERS".to_owned(), self.definition.users.join(" ")),
         ])
-    }
-
-    /// CPUs that it may use.
-    pub(super) fn cpus(&self) -> Cpus {
-        self.seat.placement.companion.clone().unwrap_or_default().cpus
     }
 }
 
@@ -313,11 +310,6 @@ fn found(seeds: &Seeds, toolchain: &prony_plan::Toolchain) -> Result<Found, Stri
     found.or_insert_with(|| probe(toolchain, &cache)).clone()
 }
 
-/// A text as one word of a shell.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 /// How a script ended that was to end by itself, with the last lines of its log; `None`: the user had enough.
 pub(super) fn run(
     recipe: &Recipe,
@@ -326,27 +318,14 @@ pub(super) fn run(
 ) -> Result<Result<(), Vec<String>>, Failure> {
     let started = recipe.member.host.start(spec);
     let mut process = started.map_err(|error| Recipe::host_failed(&error))?;
-    let ended = wait(&recipe.cancel, &mut *process, within)?;
+    let ended = until_ended(&mut *process, within, || recipe.cancel.is_now());
+    if matches!(ended, Ended::Cancelled) {
+        return Err(Failure::interrupted(Stage::Start));
+    }
     // What it left behind ends with it.
     let _ = process.stop();
     Ok(match ended {
-        Some(0) => Ok(()),
+        Ended::Itself(ending) if ending.code == Some(0) => Ok(()),
         _ => Err(process.log_tail(30)),
     })
-}
-
-/// Its exit code; `None` where it has none, or took too long.
-fn wait(cancel: &Cancel, process: &mut dyn Process, within: Duration) -> Result<Option<i32>, Failure> {
-    loop {
-        if let Some(ending) = process.ended() {
-            return Ok(ending.code);
-        }
-        if cancel.is_now() {
-            return Err(Failure::interrupted(Stage::Start));
-        }
-        if process.age() > within {
-            return Ok(None);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }

@@ -24,19 +24,19 @@ pub(super) fn make(
     seat: &Seat,
 ) -> Result<(), Failure> {
     let recipe = Recipe::new(bench, contract, wanted, seed, seat)?;
-    let Some(key) = recipe.key()? else {
+    let Some(key) = &recipe.key else {
         return Ok(());
     };
-    if lock(&bench.seeds.made).contains(&key) {
+    if lock(&bench.seeds.made).contains(key) {
         return Ok(());
     }
-    let spec = spec(&recipe, &key)?;
+    let spec = spec(&recipe, key)?;
     let made = recipe::run(&recipe, &spec, LONGEST)?;
     made.map_err(|log| Failure {
         stage: Stage::Build,
         ..recipe.failed(&format!("cannot be seeded: {}", why(&recipe, &log)))
     })?;
-    lock(&bench.seeds.made).insert(key);
+    lock(&bench.seeds.made).insert(key.clone());
     Ok(())
 }
 
