@@ -1,6 +1,6 @@
 //! What an author may write wrong is told with file, line and key.
 
-use prony_contract::{Contract, RowTable};
+use prony_contract::{Contract, Counts, RowTable};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -341,6 +341,19 @@ fn load_beside(contract: &str) -> Result<Contract, String> {
     Contract::load(&path).map_err(|error| error.to_string())
 }
 
+/// As many replies as the status says.
+struct Statuses;
+
+impl Counts for Statuses {
+    fn replies(&self, _: &str, status: u16) -> u64 {
+        u64::from(status)
+    }
+
+    fn unknown(&self, _: &str) -> u64 {
+        0
+    }
+}
+
 #[test]
 fn what_stands_beside_a_service_is_read() {
     let contract = load_beside(BESIDE).unwrap_or_else(|error| panic!("{error}"));
@@ -359,10 +372,7 @@ fn what_stands_beside_a_service_is_read() {
         panic!("one query")
     };
     assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
-    assert_eq!(
-        after.expected(100, |_, status| u64::from(status)),
-        100 + 201 - 408
-    );
+    assert_eq!(after.expected(100, &Statuses).low, 100 + 201 - 408);
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
         .companion_error("db", "work_mem", "too little")

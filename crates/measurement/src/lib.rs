@@ -30,7 +30,7 @@ pub use recording::{
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo,
+    AfterLoad, Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo,
     SharedStart, Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};

@@ -79,6 +79,9 @@ pub struct Measurement {
     /// What stood beside the service, and what it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<CompanionUse>,
+    /// What was looked at behind it when the load was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<AfterLoad>,
     /// How the service came up.
     pub start_up: StartUp,
     /// How it warmed up.
@@ -126,6 +129,27 @@ pub struct CompanionUse {
     pub cpus: Vec<usize>,
     /// What it used in the measurement.
     pub resources: Option<Resources>,
+}
+
+/// A number behind a service that must be right when its load is over, and was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AfterLoad {
+    /// What must hold, in the contract's words.
+    pub name: String,
+    /// The companion that was asked.
+    pub companion: String,
+    /// What the number must be, as the contract writes it.
+    pub equals: String,
+    /// What it was before the load.
+    pub before: i64,
+    /// The lowest right number.
+    pub low: i64,
+    /// The highest right number; above `low` only where the outcome of requests is not known.
+    pub high: i64,
+    /// What was found.
+    pub found: i64,
+    /// Requests that may have changed it, of which nobody knows whether they were carried out.
+    pub uncertain: u64,
 }
 
 /// How a service warmed up.

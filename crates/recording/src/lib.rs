@@ -18,7 +18,7 @@ mod tally;
 pub use assemble::assemble;
 pub use live::{Live, merge_intervals};
 pub use part::{
-    AddressPart, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals, WorkerPart,
+    AddressPart, Answered, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals, WorkerPart,
     WrongSample,
 };
 pub use tally::{

@@ -145,6 +145,7 @@ fn measurement(job: &Job, recording: Recording) -> Measurement {
         service: Resources::default(),
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up: StartUp::default(),
         steadiness: None,
         service_cpus: Vec::new(),

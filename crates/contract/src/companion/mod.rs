@@ -5,12 +5,13 @@
 
 mod equals;
 
-pub use equals::{Quantity, Term};
+pub use equals::{Counts, Expected};
 
 use crate::ContractError;
 use crate::error::{File, known};
 use crate::template::is_place;
 use crate::written::{WrittenAfter, WrittenCompanion, WrittenContract, WrittenVariable, in_order};
+use equals::{Quantity, Term};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -103,24 +104,9 @@ impl After {
         &self.written
     }
 
-    /// What the number must be: the sum of these.
-    pub fn terms(&self) -> &[Term] {
-        &self.equals
-    }
-
-    /// The number that must come: `before` is what the same query gave before the load, `replies(operation, status)` how many
-    /// replies came.
-    pub fn expected(&self, before: i64, replies: impl Fn(&str, u16) -> u64) -> i64 {
-        let value = |term: &Term| match &term.of {
-            Quantity::Before => before,
-            Quantity::One => 1,
-            Quantity::Replies { operation, status } => {
-                i64::try_from(replies(operation, *status)).unwrap_or(i64::MAX)
-            }
-        };
-        self.equals.iter().fold(0_i64, |sum, term| {
-            sum.saturating_add(term.times.saturating_mul(value(term)))
-        })
+    /// The number that must come: `before` is what the same query gave before the load.
+    pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
+        equals::expected(&self.equals, before, counts)
     }
 }
 

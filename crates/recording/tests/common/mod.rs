@@ -71,6 +71,7 @@ pub(crate) fn job(is_open: bool) -> Job {
         search: None,
         log: None,
         share: None,
+        count_replies: false,
     }
 }
 

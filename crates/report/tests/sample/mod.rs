@@ -264,6 +264,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         },
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
             first_valid_ms: Some(4.0 * wobble),
@@ -381,6 +382,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         decoded: None,
         workers: Vec::new(),
         start: None,
+        answers: None,
         warnings: warnings_of(made),
     }
 }

@@ -102,6 +102,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         service,
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
             first_valid_ms: Some(12.0),
@@ -176,6 +177,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         decoded: None,
         workers: Vec::new(),
         start: None,
+        answers: None,
         warnings: vec![],
     }
 }

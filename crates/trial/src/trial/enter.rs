@@ -1,18 +1,19 @@
 //! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
 
 use super::bound::companion_bound;
-use super::companion::Companions;
+use super::companion::{Behind, Companions};
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
 use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
 use crate::check::{self, CheckReport, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Failure, Progress};
+use prony_contract::Contract;
 use prony_host::Placement;
 use prony_lab::Loading;
 use prony_load::Target;
 use prony_measurement::{
-    Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
+    Answers, Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
 use prony_plan::{Service, WorkersUse};
 use std::time::Duration;
@@ -44,6 +45,8 @@ struct Known {
     /// Reasons to doubt its numbers.
     warnings: Vec<Warning>,
     seat: Seat,
+    /// What stood behind it before its load.
+    behind: Behind,
 }
 
 /// Starts the service of a trial, waits until it is ready, checks it and begins its load. The error has the service's log.
@@ -144,15 +147,16 @@ impl<'a> Course<'a> {
     /// Begins the load of this trial on a service that is up and fulfils its contract.
     pub(super) fn load(self, done: Done) -> Result<Entered, Broken> {
         let Done { mut subject, known } = done;
-        let begun = self
-            .renew(&mut subject)
-            .and_then(|()| self.begin_load(&subject.target));
+        let begun = self.renew(&mut subject).and_then(|()| {
+            let behind = Behind::before(&mut subject.companions, self.trial.contract)?;
+            Ok((behind, self.begin_load(&subject.target)?))
+        });
         match begun {
             Err(failure) => Err(Broken::new(failure, subject)),
-            Ok(loading) => Ok(Entered {
+            Ok((behind, loading)) => Ok(Entered {
                 subject,
                 loading,
-                known,
+                known: Known { behind, ..known },
             }),
         }
     }
@@ -188,6 +192,7 @@ impl<'a> Course<'a> {
             start_up: start::start_up(self.trial.service, start_up),
             warnings,
             seat: self.seat.clone(),
+            behind: Behind::default(),
         })
     }
 
@@ -243,6 +248,17 @@ impl Entered {
         window::end(&mut self.subject, &mut *self.loading)
     }
 
+    /// Looks behind it when its load is over: what its companions hold must follow from the replies that came.
+    pub fn look_behind(
+        &mut self,
+        bench: &Bench<'_>,
+        contract: &Contract,
+        recording: &Recording,
+    ) -> Result<(), Failure> {
+        let (behind, companions) = (&mut self.known.behind, &mut self.subject.companions);
+        behind.judge(companions, contract, recording.answers.as_ref(), bench.cancel)
+    }
+
     /// What it gave. Without a window nothing is known of resources. The service and its load end here.
     pub fn measurement(
         self,
@@ -269,6 +285,16 @@ pub(super) struct Done {
 }
 
 impl Done {
+    /// As [`Entered::look_behind`].
+    pub(super) fn look_behind(
+        &mut self,
+        course: Course<'_>,
+        answers: Option<&Answers>,
+    ) -> Result<(), Failure> {
+        let (behind, companions) = (&mut self.known.behind, &mut self.subject.companions);
+        behind.judge(companions, course.trial.contract, answers, course.bench.cancel)
+    }
+
     /// What it gave.
     pub(super) fn measurement(
         &self,
@@ -277,6 +303,7 @@ impl Done {
         window: Option<Window>,
     ) -> Measurement {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
+        measurement.after.clone_from(&self.known.behind.found);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
         let bound = companion_bound(&measurement, &self.known.seat.placement);

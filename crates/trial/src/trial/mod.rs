@@ -186,6 +186,8 @@ impl Course<'_> {
         let target = done.subject.target.clone();
         let measured = phases.and_then(|(steadiness, recording, window)| {
             judge_recording(self.trial.plan, &recording)?;
+            // What is checked after it writes, too.
+            done.look_behind(self, recording.answers.as_ref())?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
             if let Some(fault) = done.subject.companions.fault() {
                 return Err(Failure::lab(Stage::Measure, fault));

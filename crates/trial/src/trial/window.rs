@@ -56,6 +56,7 @@ pub(super) fn measurement(
         service: Resources::default(),
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up,
         steadiness: Some(steadiness),
         service_cpus: Vec::new(),

@@ -5,6 +5,7 @@
 //! What fails here is the bench's fault, never the service's.
 
 mod ask;
+mod behind;
 mod process;
 mod recipe;
 mod seed;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+pub(crate) use behind::Behind;
 pub use process::{Companion, Companions};
 
 /// Time for a query of prony's own.

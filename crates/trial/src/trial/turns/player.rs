@@ -12,7 +12,7 @@ use super::warming::{Warmed, warm_up};
 use crate::{Began, Failure, Progress};
 use prony_load::{self as load, WarmUp};
 use prony_measurement::{
-    Classification, Exclusion, Fault, Measurement, Recording, Resources, Stage, TrialRecord, TurnWindow,
+    Answers, Classification, Exclusion, Fault, Measurement, Recording, Resources, Stage, TrialRecord, TurnWindow,
     Turns, Warning, WarningKind,
 };
 use prony_plan::WarmUpChoice;
@@ -234,6 +234,7 @@ impl<'a> Player<'a> {
         let woken = done.subject.service.wake();
         let measured = woken
             .map_err(|error| Failure::host(Stage::Recheck, &error))
+            .and_then(|()| done.look_behind(self.course(), self.answers().as_ref()))
             .and_then(|()| {
                 let request = self.course().request(&target);
                 check_after(self.bench, &self.trial, &request, watch)
@@ -246,6 +247,13 @@ impl<'a> Player<'a> {
             .map_err(|failure| blamed(failure, ended.as_ref()))
             .and_then(|measurement| judge_ending(measurement, ended.clone(), stopped));
         judged.map_err(|failure| failure.with_log(done.subject.service.log_tail(LOG_LINES)))
+    }
+
+    /// What came of the requests of its warm-up and of all its windows.
+    fn answers(&self) -> Option<Answers> {
+        let warm_up = self.warmed.as_ref().and_then(|warmed| warmed.answers.as_ref());
+        let windows = self.recordings.iter().map(|window| window.answers.as_ref());
+        Answers::join(std::iter::once(warm_up).chain(windows))
     }
 
     /// All its windows as one measurement.
