@@ -1,6 +1,6 @@
 //! What an author may write wrong is told with file, line and key.
 
-use prony_contract::{Contract, Counts, RowTable};
+use prony_contract::{Contract, Counts, Most, RowTable};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -326,6 +326,10 @@ equals = "before + get.201 - 2 * get.204"
 [environment]
 SECRET = "s"
 
+[[during]]
+name = "few connections"
+connections = "DATABASE_POOL"
+
 [workload.get]
 summary = "Gets."
 mix = [{ operation = "get" }]
@@ -373,6 +377,11 @@ fn what_stands_beside_a_service_is_read() {
     };
     assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
     assert_eq!(after.expected(100, &Statuses).low, 100 + 201 - 408);
+    let [during] = contract.during() else {
+        panic!("one bound")
+    };
+    assert_eq!((during.name(), during.companion()), ("few connections", "db"));
+    assert_eq!(during.connections(), &Most::Variable("DATABASE_POOL".to_owned()));
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
         .companion_error("db", "work_mem", "too little")
@@ -518,6 +527,18 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "SECRET = { file = \"none.pem\" }",
             25,
             "`environment.SECRET`: none.pem: No such file",
+        ),
+        (
+            "connections = \"DATABASE_POOL\"",
+            "connections = 0",
+            29,
+            "during `few connections`: `connections` is 0",
+        ),
+        (
+            "connections = \"DATABASE_POOL\"",
+            "connections = true",
+            29,
+            "a number, or a variable that the companion gives the service",
         ),
     ] {
         assert!(BESIDE.contains(old), "{old}");

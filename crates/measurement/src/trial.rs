@@ -41,6 +41,9 @@ pub struct TrialRecord {
     pub workload: String,
     /// The load, as the load crate writes it.
     pub load: serde_json::Value,
+    /// The metric that its group is ranked by, where the suite says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank_by: Option<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Length of the whole trial, s.
@@ -327,6 +330,7 @@ mod tests {
             contract: "hello".to_owned(),
             workload: "hello".to_owned(),
             load: serde_json::Value::Null,
+            rank_by: None,
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {

@@ -78,6 +78,7 @@ impl<'a> Saving<'a> {
                 contract: CONTRACT.to_owned(),
                 workload: job.workload.name.clone(),
                 load: load_of(job),
+                rank_by: None,
                 started_at: self.started_at.clone(),
                 took_s,
                 result: Ok(measurement(job, recording)),

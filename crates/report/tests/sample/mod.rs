@@ -225,6 +225,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
         contract: "hello".to_owned(),
         workload: "hello".to_owned(),
         load: load.clone(),
+        rank_by: None,
         started_at: format!("2026-11-21T08:3{round}:00Z"),
         took_s: 8.0,
         result,

@@ -73,6 +73,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 contract: "hello".to_owned(),
                 workload: "hello".to_owned(),
                 load: spec.load.clone(),
+                rank_by: None,
                 started_at: "2026-11-21T08:30:00Z".to_owned(),
                 took_s: 3.0,
                 result: match result {

@@ -133,6 +133,7 @@ impl Trial<'_> {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load_record(),
+            rank_by: group.ranked_by(),
             started_at: began.time_of_day(),
             took_s: began.elapsed().as_secs_f64(),
             result,
