@@ -244,7 +244,8 @@ fn a_service_that_forgets_or_holds_too_many_connections_is_excluded() {
     let reason = reason(holds);
     assert!(
         reason.contains("under the load it breaks its contract: `no more connections than told`: ")
-            && reason.contains(" connections to companion `db` (PostgreSQL) at one time, where 6 are allowed"),
+            && reason
+                .contains(" connections to companion `db` (PostgreSQL) at one time, where 6 are allowed"),
         "{reason}"
     );
 }
@@ -252,19 +253,26 @@ fn a_service_that_forgets_or_holds_too_many_connections_is_excluded() {
 #[test]
 fn what_nobody_knows_widens_what_is_right_and_is_told() {
     let suite = SUITE.replace("duration = \"1s\"", "duration = \"1s\"\ntimeout = \"800ms\"");
-    let Some(checkout) = shops(&["hangs"], &suite) else { return };
+    let Some(checkout) = shops(&["hangs"], &suite) else {
+        return;
+    };
     let report = run(&checkout, 0);
     let row = row(&report, 0, "hangs");
     let (before, low, high, found, uncertain) = looked(row)[0];
     assert!(uncertain > 0 && high - low == uncertain as i64, "{row}");
-    assert!(low > before && low < found && found <= high, "it stores what it does not answer: {row}");
+    assert!(
+        low > before && low < found && found <= high,
+        "it stores what it does not answer: {row}"
+    );
 }
 
 #[test]
 fn each_load_of_a_shared_start_is_looked_behind() {
     let suite = SUITE.replace("rounds = 1", "rounds = 1\nstarts = \"shared\"")
         + "\n[[group]]\ncontract = \"shop\"\nworkload = \"steps\"\nservices = [\"shop-*\"]\n";
-    let Some(checkout) = shops(&["right"], &suite) else { return };
+    let Some(checkout) = shops(&["right"], &suite) else {
+        return;
+    };
     let report = run(&checkout, 0);
     for group in [0, 1] {
         is_right(row(&report, group, "right"));
@@ -277,7 +285,9 @@ fn the_windows_of_turns_are_counted_together() {
         "rounds = 1",
         "rounds = 1\ndesign = \"turns\"\nturns = { window = \"200ms\", cycles = 3 }",
     );
-    let Some(checkout) = shops(&["right", "forgets"], &suite) else { return };
+    let Some(checkout) = shops(&["right", "forgets"], &suite) else {
+        return;
+    };
     let report = run(&checkout, 3);
     is_right(row(&report, 0, "right"));
     forgets(row(&report, 0, "forgets"));
@@ -285,7 +295,9 @@ fn the_windows_of_turns_are_counted_together() {
 
 #[test]
 fn a_duet_looks_behind_both() {
-    let Some(checkout) = shops(&["right", "forgets"], SUITE) else { return };
+    let Some(checkout) = shops(&["right", "forgets"], SUITE) else {
+        return;
+    };
     let duet = |other: &str| -> Ended {
         let options = ["--rounds=2", "-d1s", "--warmup=200ms", "-c2"];
         checkout.prony(&[&["duet", "shop-right", other][..], &options].concat())
@@ -295,5 +307,8 @@ fn a_duet_looks_behind_both() {
     let ended = duet("shop-forgets");
     assert_ne!(ended.code, Some(0), "{ended:?}");
     let said = ended.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("shop-forgets: after the load it breaks its contract"), "{said}");
+    assert!(
+        said.contains("shop-forgets: after the load it breaks its contract"),
+        "{said}"
+    );
 }

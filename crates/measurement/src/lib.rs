@@ -23,15 +23,15 @@ pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
-    Address, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies, Generator,
-    Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages, Network,
-    OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow, WorkerState,
-    WrongReply,
+    Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
+    Generator, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages,
+    Network, OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow,
+    WorkerState, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    AfterLoad, Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo,
-    SharedStart, Stage, Steadiness, TrialRecord, that_count,
+    AfterLoad, Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId,
+    ServiceInfo, SharedStart, Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
 pub use warning::{Warning, WarningKind};

@@ -1,8 +1,8 @@
 //! What services do that take turns: many short windows of one start, and the recording of all of them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording, Outcomes,
-    Recording, Requests, WrongReply,
+    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording,
+    Outcomes, Recording, Requests, WrongReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -237,7 +237,11 @@ mod tests {
                 numbers: "100 + 10 - 2 * 4 + 1".to_owned(),
             }
         );
-        assert_eq!((of("before").low, of("before").high), (100, 100), "it counts nothing");
+        assert_eq!(
+            (of("before").low, of("before").high),
+            (100, 100),
+            "it counts nothing"
+        );
         // One request has one status: it counts as one of both terms at most.
         let both = of("create.201 + 5 * create.422 - create.409");
         assert_eq!((both.low, both.high), (10 - 3, 10 + 15));

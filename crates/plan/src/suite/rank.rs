@@ -38,9 +38,9 @@ impl RankBy {
             Self::Goodput | Self::Sequences if !is_closed && !searches => Some(
                 "requests come at a rate that is the same for all services: leave it out for the 99th percentile, or write \"p50\" or \"cpu\"",
             ),
-            Self::Sequences if !is_sequence => Some(
-                "the workload is no sequence: leave it out for goodput, or write \"goodput\"",
-            ),
+            Self::Sequences if !is_sequence => {
+                Some("the workload is no sequence: leave it out for goodput, or write \"goodput\"")
+            }
             Self::P50 | Self::P99 if searches => Some(
                 "each service is loaded at the highest rate that it carries: leave it out for goodput, or write \"cpu\"",
             ),

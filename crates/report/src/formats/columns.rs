@@ -37,9 +37,9 @@ impl Columns {
     /// services apart, and what the service takes of the machine meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory, ResponseTimeNsMax as Longest,
-            ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95,
-            ResponseTimeNsP99 as P99, StartMs as Start,
+            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory,
+            ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75,
+            ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
@@ -88,7 +88,10 @@ impl Column {
         match (self.what, self.unit.symbol) {
             (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
             (What::Of(Metric::CompanionCpuNsPerRequest), symbol) if !group.companions.is_empty() => {
-                format!("{} CPU/request, {symbol}", one_line(&group.companions.join(" + ")))
+                format!(
+                    "{} CPU/request, {symbol}",
+                    one_line(&group.companions.join(" + "))
+                )
             }
             (What::Of(metric), "") => head_of(metric).to_owned(),
             (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),

@@ -4,8 +4,8 @@ use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample, SharedStart,
-    TrialRecord, TurnWindow, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample,
+    SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;

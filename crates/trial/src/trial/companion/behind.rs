@@ -129,9 +129,7 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
 /// The one whole number that a query finds. That there is none is no fault of the service.
 fn number(companions: &mut Companions, after: &After, stage: Stage) -> Result<i64, Failure> {
     let failed = |reason: String| Failure::lab(stage, format!("`after` `{}`: {reason}", after.name()));
-    let (_, rows) = companions
-        .ask(after.companion(), after.query())
-        .map_err(failed)?;
+    let (_, rows) = companions.ask(after.companion(), after.query()).map_err(failed)?;
     let one = match rows.as_slice() {
         [row] => match row.as_slice() {
             [value] => value.parse().ok(),

@@ -12,8 +12,8 @@ use super::warming::{Warmed, warm_up};
 use crate::{Began, Failure, Progress};
 use prony_load::{self as load, WarmUp};
 use prony_measurement::{
-    Answers, Classification, Exclusion, Fault, Measurement, Recording, Resources, Stage, TrialRecord, TurnWindow,
-    Turns, Warning, WarningKind,
+    Answers, Classification, Exclusion, Fault, Measurement, Recording, Resources, Stage, TrialRecord,
+    TurnWindow, Turns, Warning, WarningKind,
 };
 use prony_plan::WarmUpChoice;
 use std::time::Duration;
