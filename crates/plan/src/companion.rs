@@ -43,6 +43,9 @@ pub struct Companion {
     pub setting: Vec<String>,
     /// Where prony asks queries; `None`: it answers none.
     pub asked_at: Option<String>,
+    /// Query that says what the service's connections do there: a row for each thing that is done, with the number of
+    /// connections that do it; `None`: nobody can tell.
+    pub watch: Option<String>,
     /// What it may use.
     pub limits: Limits,
     /// What its log says when it failed: then nothing is known of the service.
@@ -109,6 +112,7 @@ struct Written {
     #[serde(default)]
     setting: Vec<String>,
     asked_at: Option<Spanned<String>>,
+    watch: Option<Spanned<String>>,
     #[serde(default)]
     limits: WrittenLimits,
     #[serde(default)]
@@ -147,6 +151,10 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
         })?);
     }
     let ready = ready(&source, &written)?;
+    if let (Some(watch), None) = (&written.watch, &written.asked_at) {
+        let message = "`watch` is a query, and there is no `asked_at`: say where prony asks it";
+        return Err(source.invalid(watch.span(), message));
+    }
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for user in &written.user {
         if user.get_ref().is_empty() || !user.get_ref().chars().all(plain) {
@@ -180,6 +188,7 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
         settings: written.settings,
         setting: written.setting,
         asked_at: written.asked_at.map(Spanned::into_inner),
+        watch: written.watch.map(Spanned::into_inner),
         limits: written.limits.resolve(&source)?,
         faults,
         blames,

@@ -1,11 +1,10 @@
 //! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
 
-use super::bound::companion_bound;
 use super::companion::Companions;
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
-use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
-use crate::check::{self, CheckReport, CheckRequest};
+use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
+use crate::check::{self, Beside, CheckReport, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Failure, Progress};
 use prony_host::Placement;
@@ -146,6 +145,7 @@ impl<'a> Course<'a> {
         let Done { mut subject, known } = done;
         let begun = self
             .renew(&mut subject)
+            .and_then(|()| subject.companions.watch())
             .and_then(|()| self.begin_load(&subject.target));
         match begun {
             Err(failure) => Err(Broken::new(failure, subject)),
@@ -178,7 +178,7 @@ impl<'a> Course<'a> {
         let request = self.request(&target);
         let limit = self.trial.service.start_timeout;
         let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench)?;
-        let checked = self.check(&request, watch)?;
+        let checked = self.check(&request, &mut subject.companions, watch)?;
         let placement = &self.seat.placement;
         let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];
         let mut warnings: Vec<Warning> = doubts.into_iter().flatten().cloned().collect();
@@ -208,12 +208,18 @@ impl<'a> Course<'a> {
     fn check(
         self,
         request: &CheckRequest<'_>,
+        companions: &mut Companions,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<CheckReport, Failure> {
         if self.bench.cancel.is_now() {
             return Err(Failure::interrupted(Stage::Check));
         }
-        let report = check::check(request);
+        // Once in a run: it takes seconds, and whether a service finds its companions again is a matter of how it is written.
+        let beside: Option<&mut dyn Beside> = match self.trial.planned.round {
+            0 => Some(companions),
+            _ => None,
+        };
+        let report = check::check_beside(request, beside)?;
         watch(Progress::Checked(Box::new(report.row(&self.trial.id()))));
         match report.first_failure() {
             None => Ok(report),
@@ -279,7 +285,7 @@ impl Done {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
-        let bound = companion_bound(&measurement, &self.known.seat.placement);
+        let bound = bound::companion_bound(&measurement, &self.known.seat.placement);
         measurement.warnings.extend(bound);
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {

@@ -185,7 +185,7 @@ impl Course<'_> {
         let mut done = entered.done();
         let target = done.subject.target.clone();
         let measured = phases.and_then(|(steadiness, recording, window)| {
-            judge_recording(self.trial.plan, &recording)?;
+            judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
             if let Some(fault) = done.subject.companions.fault() {
                 return Err(Failure::lab(Stage::Measure, fault));

@@ -8,6 +8,7 @@ mod ask;
 mod process;
 mod recipe;
 mod seed;
+mod watch;
 
 use super::{Bench, Seat};
 use crate::Failure;
