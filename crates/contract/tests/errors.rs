@@ -393,6 +393,50 @@ fn what_stands_beside_a_service_is_read() {
 }
 
 #[test]
+fn a_case_may_restart_a_companion() {
+    let with = |case: &str| load_beside(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
+    let call = "call = { operation = \"get\" }";
+    let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
+    let cases = contract.cases(Protocol::Http1, 1);
+    let away = cases.iter().find(|case| case.name == "away").expect("the case");
+    let restart = away.restart.as_ref().expect("a restart");
+    assert_eq!(restart.companion, "db");
+    assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
+    assert!(away.alone, "it disturbs the others");
+    let line = BESIDE.lines().count() + 4;
+    for (case, told) in [
+        (
+            format!("restart = \"dbx\"\n{call}"),
+            format!(":{line}: case `away`: `restart` is `dbx`: did you mean `db`?"),
+        ),
+        (
+            format!("away = \"1s\"\n{call}"),
+            format!(":{line}: case `away`: `away` and `recovers` belong to `restart`"),
+        ),
+        (
+            format!("restart = \"db\"\naway = \"31s\"\n{call}"),
+            format!(":{line}: case `away`: `away` is at most 30s"),
+        ),
+        (
+            format!("restart = \"db\"\ndeliver = \"many_connections\"\n{call}"),
+            format!(
+                ":{line}: case `away`: calls meet a companion that goes away each on a connection of its own"
+            ),
+        ),
+        (
+            "restart = \"db\"\ncall = { operation = \"get\", until = \"1s\" }".to_owned(),
+            format!(
+                ":{}: case `away`: calls of a case with `restart` are repeated",
+                line - 2
+            ),
+        ),
+    ] {
+        let error = with(&case).err().expect("an error");
+        assert!(error.contains(&told), "{told}\n{error}");
+    }
+}
+
+#[test]
 fn places_of_one_request_stand_in_one_row() {
     let things = RowTable {
         columns: vec!["id".into(), "name".into()],

@@ -11,6 +11,7 @@ compile_error!(
 );
 
 mod check;
+mod companion;
 mod environment;
 mod event;
 mod recording;
@@ -20,6 +21,7 @@ mod turns;
 mod warning;
 
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
+pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
@@ -30,8 +32,8 @@ pub use recording::{
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    AfterLoad, Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId,
-    ServiceInfo, SharedStart, Stage, Steadiness, TrialRecord, that_count,
+    AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
+    Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
 pub use warning::{Warning, WarningKind};

@@ -1,6 +1,6 @@
 //! What the store keeps: trials and runs.
 
-use crate::{Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,27 +111,6 @@ pub struct Measurement {
     /// Reasons to doubt these numbers, beside those of the recording.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-}
-
-/// Software beside a service, as its contract asks for it: how it was set up, and what it used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompanionUse {
-    /// The contract's word for it.
-    pub name: String,
-    /// Which companion it is: the name of its folder.
-    pub uses: String,
-    /// What people call it.
-    pub title: String,
-    /// Its version; `None`: nobody told.
-    pub version: Option<String>,
-    /// How it was set up.
-    #[serde(default)]
-    pub settings: BTreeMap<String, String>,
-    /// CPUs that it could use; empty: all of its host.
-    #[serde(default)]
-    pub cpus: Vec<usize>,
-    /// What it used in the measurement.
-    pub resources: Option<Resources>,
 }
 
 /// A number behind a service that must be right when its load is over, and was.

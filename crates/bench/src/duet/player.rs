@@ -78,15 +78,10 @@ impl Player {
     }
 
     /// What it gave. The service ends here.
-    pub(super) fn measurement(
-        mut self,
-        bench: &Bench<'_>,
-        contract: &Contract,
-    ) -> Result<Measurement, String> {
+    pub(super) fn measurement(self, bench: &Bench<'_>, contract: &Contract) -> Result<Measurement, String> {
         let recording = self.recording.ok_or("its generator gave no recording")?;
-        let behind = self.entered.look_behind(bench, contract, &recording);
-        behind.map_err(|failure| failure.reason)?;
-        let steadiness = steady::fixed(self.warm_up);
-        Ok(self.entered.measurement(recording, steadiness, self.window))
+        let gave = (recording, steady::fixed(self.warm_up), self.window);
+        let measured = self.entered.measurement(bench, contract, gave);
+        measured.map_err(|failure| failure.reason)
     }
 }

@@ -196,6 +196,10 @@ pub(crate) struct WrittenCase {
     #[serde(default)]
     pub(crate) thorough: bool,
     pub(crate) times: Option<u32>,
+    /// The companion that goes away and comes back.
+    pub(crate) restart: Option<Spanned<String>>,
+    pub(crate) away: Option<Spanned<WrittenDuration>>,
+    pub(crate) recovers: Option<Spanned<WrittenDuration>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]

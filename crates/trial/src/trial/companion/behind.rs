@@ -1,9 +1,10 @@
-//! What is looked at behind the server: numbers of its companions before a load, and what must have become of them after it.
+//! What is looked at behind the server: numbers of its companions before a load, and what must have become of them after it;
+//! and what was seen there meanwhile.
 
 use super::process::Companions;
 use crate::{Cancel, Failure};
 use prony_contract::{After, Contract, Counts};
-use prony_measurement::{AfterLoad, Answers, Stage};
+use prony_measurement::{AfterLoad, Answers, CompanionUse, Stage};
 use std::thread;
 use std::time::Duration;
 
@@ -52,6 +53,31 @@ impl Behind {
         self.found = judged.collect::<Result<_, _>>()?;
         Ok(())
     }
+}
+
+/// Judges what was seen behind a service while its load went on. The error says which rule is broken.
+pub(crate) fn judge_during(
+    companions: &Companions,
+    contract: &Contract,
+    used: &[CompanionUse],
+) -> Result<(), Failure> {
+    for during in contract.during() {
+        let failed = |reason| Failure::lab(Stage::Measure, format!("`during` `{}`: {reason}", during.name()));
+        let most = companions.number(during.companion(), during.connections());
+        let most = most.map_err(failed)?;
+        let one = used.iter().find(|one| one.name == during.companion());
+        let seen = one.and_then(|one| Some((one, one.watched.as_ref()?.connections_most)));
+        if let Some((one, seen)) = seen.filter(|(_, seen)| *seen > most) {
+            let text = format!(
+                "under the load it breaks its contract: `{}`: {seen} connections to companion `{}` ({}) at one time, where {most} are allowed",
+                during.name(),
+                one.name,
+                one.title
+            );
+            return Err(Failure::new(Stage::Measure, text));
+        }
+    }
+    Ok(())
 }
 
 /// The replies of a load as the rules of a contract read them.

@@ -9,6 +9,7 @@ mod behind;
 mod process;
 mod recipe;
 mod seed;
+mod watch;
 
 use super::{Bench, Seat};
 use crate::Failure;
@@ -20,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use behind::Behind;
+pub(crate) use behind::{Behind, judge_during};
 pub use process::{Companion, Companions};
 
 /// Time for a query of prony's own.
