@@ -58,12 +58,17 @@ const SERVICES: [Made; 4] = [
 
 /// The report of the made-up run.
 pub(crate) fn report() -> Report {
-    let (run, trials) = (run(), trials());
-    let summary = summarise(&trials, &Options::default()).expect("sound trials");
+    report_of(&trials())
+}
+
+/// The report of these trials.
+pub(crate) fn report_of(trials: &[TrialRecord]) -> Report {
+    let run = run();
+    let summary = summarise(trials, &Options::default()).expect("sound trials");
     let reference = References::read(Path::new("004.toml"), REFERENCE).expect("sound figures");
     Report::new(&Input {
         run: &run,
-        trials: &trials,
+        trials,
         summary: &summary,
         services: &services(),
         references: &[reference],
