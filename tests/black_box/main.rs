@@ -1,6 +1,7 @@
 //! The real binary from outside, in a checkout of toys.
 
 mod away;
+mod behind;
 mod calibrate;
 mod common;
 mod companions;

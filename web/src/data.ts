@@ -35,6 +35,7 @@ export const METRICS = [
   "response_time_ns_p99_9",
   "response_time_ns_max",
   "cpu_ns_per_request",
+  "companion_cpu_ns_per_request",
   "cpus_busy",
   "memory_bytes_peak",
   "memory_bytes_mean",
@@ -151,6 +152,8 @@ export interface Group {
   ceiling_per_s: number | null;
   ceiling_text: string | null;
   ranked_by: Metric;
+  /** What stood beside each service, as people call it; absent where nothing did. */
+  companions?: string[];
   /** The result in a sentence. */
   finding: string;
   services: Row[];

@@ -65,6 +65,7 @@ impl Pair<'_> {
             duration_ns: self.duration.as_nanos() as u64,
             timeout_ns: TIMEOUT.as_nanos() as u64,
             search: None,
+            rank_by: None,
         })
     }
 }

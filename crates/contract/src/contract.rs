@@ -1,7 +1,7 @@
 //! A contract that was loaded: what it says of itself.
 
 use crate::ContractError;
-use crate::companion::{After, Beside, Companion, Rows};
+use crate::companion::{After, Beside, Companion, During, Rows};
 use crate::error::{File, known};
 use crate::jwt::{self, Tokens};
 use crate::proto::Schema;
@@ -107,6 +107,11 @@ impl Contract {
         &self.beside.after
     }
 
+    /// What must hold there while the load goes on, in the order of the file.
+    pub fn during(&self) -> &[During] {
+        &self.beside.during
+    }
+
     /// Variables that the environment of a service of this contract has.
     pub const fn environment(&self) -> &BTreeMap<String, String> {
         &self.beside.environment
@@ -158,6 +163,12 @@ impl Contract {
                 self.file
                     .invalid(span, format!("`load` of workload `{name}`: {error}"))
             })
+    }
+
+    /// Whether a workload is a sequence of requests.
+    pub fn is_sequence(&self, workload: &str) -> bool {
+        let written = self.written.workload.get(workload);
+        written.is_some_and(|written| !written.get_ref().sequence.is_empty())
     }
 
     pub(crate) fn written_workload(

@@ -20,8 +20,8 @@ mod workload;
 mod written;
 
 pub use call::grpc_code_name;
-pub use cases::{Case, Delivery, Exchange, SingleCall};
-pub use companion::{After, Companion, Quantity, Rows, Term};
+pub use cases::{Case, Delivery, Exchange, Restart, SingleCall};
+pub use companion::{After, Companion, Counts, During, Expected, Most, Rows};
 pub use contract::{Contract, OperationInfo};
 pub use error::ContractError;
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};

@@ -1,6 +1,6 @@
 //! What an author may write wrong is told with file, line and key.
 
-use prony_contract::{Contract, RowTable};
+use prony_contract::{Contract, Counts, Most, RowTable};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -326,6 +326,10 @@ equals = "before + get.201 - 2 * get.204"
 [environment]
 SECRET = "s"
 
+[[during]]
+name = "few connections"
+connections = "DATABASE_POOL"
+
 [workload.get]
 summary = "Gets."
 mix = [{ operation = "get" }]
@@ -339,6 +343,19 @@ fn load_beside(contract: &str) -> Result<Contract, String> {
     std::fs::write(path.join("contract.toml"), contract).expect("written");
     std::fs::write(path.join("schema.sql"), "create table thing (id int, name text);").expect("written");
     Contract::load(&path).map_err(|error| error.to_string())
+}
+
+/// As many replies as the status says.
+struct Statuses;
+
+impl Counts for Statuses {
+    fn replies(&self, _: &str, status: u16) -> u64 {
+        u64::from(status)
+    }
+
+    fn unknown(&self, _: &str) -> u64 {
+        0
+    }
 }
 
 #[test]
@@ -359,10 +376,12 @@ fn what_stands_beside_a_service_is_read() {
         panic!("one query")
     };
     assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
-    assert_eq!(
-        after.expected(100, |_, status| u64::from(status)),
-        100 + 201 - 408
-    );
+    assert_eq!(after.expected(100, &Statuses).low, 100 + 201 - 408);
+    let [during] = contract.during() else {
+        panic!("one bound")
+    };
+    assert_eq!((during.name(), during.companion()), ("few connections", "db"));
+    assert_eq!(during.connections(), &Most::Variable("DATABASE_POOL".to_owned()));
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
         .companion_error("db", "work_mem", "too little")
@@ -371,6 +390,50 @@ fn what_stands_beside_a_service_is_read() {
         told.contains("contract.toml:8: `companion.db.work_mem`: too little"),
         "{told}"
     );
+}
+
+#[test]
+fn a_case_may_restart_a_companion() {
+    let with = |case: &str| load_beside(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
+    let call = "call = { operation = \"get\" }";
+    let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
+    let cases = contract.cases(Protocol::Http1, 1);
+    let away = cases.iter().find(|case| case.name == "away").expect("the case");
+    let restart = away.restart.as_ref().expect("a restart");
+    assert_eq!(restart.companion, "db");
+    assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
+    assert!(away.alone, "it disturbs the others");
+    let line = BESIDE.lines().count() + 4;
+    for (case, told) in [
+        (
+            format!("restart = \"dbx\"\n{call}"),
+            format!(":{line}: case `away`: `restart` is `dbx`: did you mean `db`?"),
+        ),
+        (
+            format!("away = \"1s\"\n{call}"),
+            format!(":{line}: case `away`: `away` and `recovers` belong to `restart`"),
+        ),
+        (
+            format!("restart = \"db\"\naway = \"31s\"\n{call}"),
+            format!(":{line}: case `away`: `away` is at most 30s"),
+        ),
+        (
+            format!("restart = \"db\"\ndeliver = \"many_connections\"\n{call}"),
+            format!(
+                ":{line}: case `away`: calls meet a companion that goes away each on a connection of its own"
+            ),
+        ),
+        (
+            "restart = \"db\"\ncall = { operation = \"get\", until = \"1s\" }".to_owned(),
+            format!(
+                ":{}: case `away`: calls of a case with `restart` are repeated",
+                line - 2
+            ),
+        ),
+    ] {
+        let error = with(&case).err().expect("an error");
+        assert!(error.contains(&told), "{told}\n{error}");
+    }
 }
 
 #[test]
@@ -508,6 +571,18 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "SECRET = { file = \"none.pem\" }",
             25,
             "`environment.SECRET`: none.pem: No such file",
+        ),
+        (
+            "connections = \"DATABASE_POOL\"",
+            "connections = 0",
+            29,
+            "during `few connections`: `connections` is 0",
+        ),
+        (
+            "connections = \"DATABASE_POOL\"",
+            "connections = true",
+            29,
+            "a number, or a variable that the companion gives the service",
         ),
     ] {
         assert!(BESIDE.contains(old), "{old}");

@@ -87,6 +87,7 @@ const OF_AN_INTERVAL: u64 = 16;
 fn assert_allocates_nothing(mut job: Job) {
     job.phases.warm_up = WarmUp::FixedNs(200 * MS);
     job.phases.measurement_ns = 800 * MS;
+    job.count_replies = true;
     job.interval_ns = 100 * MS;
     let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Allocations at the end of each interval, and replies in it.

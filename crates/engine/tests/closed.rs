@@ -24,6 +24,7 @@ on_both_transports!(
     an_ipv6_address_is_reached,
     the_caller_ends_the_warm_up_and_the_measurement,
     the_warm_up_is_not_recorded,
+    replies_of_the_whole_load_are_counted,
     a_request_that_asks_to_close_is_the_last_on_its_connection,
     connections_are_made_again_after_so_many_requests,
     a_counted_load_sends_so_many_requests,
@@ -546,4 +547,56 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
     let recording = run(&job);
     assert!(recording.requests.valid > 10, "{recording:#?}");
     assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+}
+
+/// Names of operations with values of their own are one operation; what has no reply is counted apart.
+fn replies_of_the_whole_load_are_counted(transport: TransportChoice) {
+    let seen = Arc::new(Mutex::new(std::collections::BTreeMap::<String, u64>::new()));
+    let counts = Arc::clone(&seen);
+    let server = Server::new(move |stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = std::io::BufReader::new(stream);
+        while let Some(request) = toy::read_request(&mut reader) {
+            let path = request.line.split(' ').nth(1).expect("a path").to_owned();
+            *counts.lock().expect("no panic").entry(path.clone()).or_default() += 1;
+            let reply = match path.as_str() {
+                "/made" | "/made-otherwise" => "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
+                "/wrong" => "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n",
+                _ => return,
+            };
+            if std::io::Write::write_all(&mut writer, reply.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut job = job(server.address, transport);
+    let named = |name: &str, path: &str| operation(name, Template::literal(path), "");
+    job.workload.operations = vec![
+        named("make", "/made"),
+        named("make(kind=2)", "/made-otherwise"),
+        named("make(kind=3)", "/wrong"),
+        named("lost", "/lost"),
+    ];
+    let weights = [8, 4, 3, 1];
+    let steps = (0..)
+        .zip(weights)
+        .map(|(operation, weight)| Step { operation, weight });
+    job.workload.order = Order::Mix(steps.collect());
+    job.phases.warm_up = WarmUp::FixedNs(100 * MS);
+    assert_eq!(run(&job).answers, None, "nobody asked");
+    seen.lock().expect("no panic").clear();
+    job.count_replies = true;
+    let recording = run(&job);
+    let answers = recording.answers.as_ref().expect("counted");
+    let seen = seen.lock().expect("no panic");
+    let of = |path: &str| seen[path];
+    assert_eq!(answers.replies("make", 201), of("/made") + of("/made-otherwise"));
+    assert_eq!(answers.replies("make", 422), of("/wrong"));
+    assert_eq!(answers.replies("make", 200), 0);
+    assert_eq!(
+        (answers.unknown("lost"), answers.unknown("make")),
+        (of("/lost"), 0)
+    );
+    let all: u64 = seen.values().sum();
+    assert!(all > recording.requests.sent, "the warm-up counts: {all}");
 }

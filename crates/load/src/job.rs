@@ -48,6 +48,9 @@ pub struct Job {
     /// same for all workers but for its share and its threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
+    /// Whether replies are counted by operation and status over the whole load, the warm-up included.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_replies: bool,
 }
 
 impl Job {

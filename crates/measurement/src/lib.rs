@@ -11,6 +11,7 @@ compile_error!(
 );
 
 mod check;
+mod companion;
 mod environment;
 mod event;
 mod recording;
@@ -20,18 +21,19 @@ mod turns;
 mod warning;
 
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
+pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
-    Address, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies, Generator,
-    Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages, Network,
-    OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow, WorkerState,
-    WrongReply,
+    Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
+    Generator, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages,
+    Network, OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow,
+    WorkerState, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    Classification, CompanionUse, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo,
-    SharedStart, Stage, Steadiness, TrialRecord, that_count,
+    AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
+    Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
 pub use warning::{Warning, WarningKind};

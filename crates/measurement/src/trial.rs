@@ -1,6 +1,6 @@
 //! What the store keeps: trials and runs.
 
-use crate::{Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,6 +41,9 @@ pub struct TrialRecord {
     pub workload: String,
     /// The load, as the load crate writes it.
     pub load: serde_json::Value,
+    /// The metric that its group is ranked by, where the suite says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank_by: Option<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Length of the whole trial, s.
@@ -79,6 +82,9 @@ pub struct Measurement {
     /// What stood beside the service, and what it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<CompanionUse>,
+    /// What was looked at behind it when the load was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<AfterLoad>,
     /// How the service came up.
     pub start_up: StartUp,
     /// How it warmed up.
@@ -107,25 +113,25 @@ pub struct Measurement {
     pub warnings: Vec<Warning>,
 }
 
-/// Software beside a service, as its contract asks for it: how it was set up, and what it used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompanionUse {
-    /// The contract's word for it.
+/// A number behind a service that must be right when its load is over, and was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AfterLoad {
+    /// What must hold, in the contract's words.
     pub name: String,
-    /// Which companion it is: the name of its folder.
-    pub uses: String,
-    /// What people call it.
-    pub title: String,
-    /// Its version; `None`: nobody told.
-    pub version: Option<String>,
-    /// How it was set up.
-    #[serde(default)]
-    pub settings: BTreeMap<String, String>,
-    /// CPUs that it could use; empty: all of its host.
-    #[serde(default)]
-    pub cpus: Vec<usize>,
-    /// What it used in the measurement.
-    pub resources: Option<Resources>,
+    /// The companion that was asked.
+    pub companion: String,
+    /// What the number must be, as the contract writes it.
+    pub equals: String,
+    /// What it was before the load.
+    pub before: i64,
+    /// The lowest right number.
+    pub low: i64,
+    /// The highest right number; above `low` only where the outcome of requests is not known.
+    pub high: i64,
+    /// What was found.
+    pub found: i64,
+    /// Requests that may have changed it, of which nobody knows whether they were carried out.
+    pub uncertain: u64,
 }
 
 /// How a service warmed up.
@@ -303,6 +309,7 @@ mod tests {
             contract: "hello".to_owned(),
             workload: "hello".to_owned(),
             load: serde_json::Value::Null,
+            rank_by: None,
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {

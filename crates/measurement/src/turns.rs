@@ -1,8 +1,8 @@
 //! What services do that take turns: many short windows of one start, and the recording of all of them.
 
 use crate::{
-    BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording, Outcomes,
-    Recording, Requests, WrongReply,
+    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording,
+    Outcomes, Recording, Requests, WrongReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,6 +125,7 @@ impl Recording {
             decoded: None,
             workers: Vec::new(),
             start: None,
+            answers: Answers::join(windows.iter().map(|window| window.answers.as_ref())),
             warnings: warnings(windows),
             ..first.clone()
         }))
@@ -333,6 +334,7 @@ mod tests {
             decoded: None,
             workers: Vec::new(),
             start: None,
+            answers: None,
             warnings,
         }
     }

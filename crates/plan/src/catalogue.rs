@@ -129,6 +129,21 @@ impl Catalogue {
                     &format!("`{}` has no such setting: {allowed}", companion.name),
                 );
             }
+            for during in contract.during() {
+                if during.companion() == wanted.name() {
+                    let bound = companion.number(during.connections());
+                    let bound = bound.and_then(|_| match &companion.watch {
+                        Some(_) => Ok(()),
+                        None => Err(format!(
+                            "`{}` has no `watch`: nobody counts connections there",
+                            companion.name
+                        )),
+                    });
+                    if let Err(reason) = bound {
+                        return at("use", &format!("during `{}`: {reason}", during.name()));
+                    }
+                }
+            }
             let asks = |name: &str| name == wanted.name();
             let is_asked = contract.rows().iter().any(|rows| asks(rows.companion()))
                 || contract.after().iter().any(|after| asks(after.companion()));

@@ -1,9 +1,11 @@
 //! `companions/<name>/companion.toml`: software that a service needs beside it, and how it is seeded, started and asked.
 
 use crate::PlanError;
+use crate::error::known;
 use crate::read::Source;
 use crate::suite::{Limits, WrittenLimits};
 use crate::toolchain::Requirement;
+use prony_contract::Most;
 use prony_load::WrittenDuration;
 use regex::Regex;
 use serde::Deserialize;
@@ -43,6 +45,9 @@ pub struct Companion {
     pub setting: Vec<String>,
     /// Where prony asks queries; `None`: it answers none.
     pub asked_at: Option<String>,
+    /// Query that says what the service's connections do there: a row for each thing that is done, with the number of
+    /// connections that do it; `None`: nobody can tell.
+    pub watch: Option<String>,
     /// What it may use.
     pub limits: Limits,
     /// What its log says when it failed: then nothing is known of the service.
@@ -109,6 +114,7 @@ struct Written {
     #[serde(default)]
     setting: Vec<String>,
     asked_at: Option<Spanned<String>>,
+    watch: Option<Spanned<String>>,
     #[serde(default)]
     limits: WrittenLimits,
     #[serde(default)]
@@ -147,6 +153,10 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
         })?);
     }
     let ready = ready(&source, &written)?;
+    if let (Some(watch), None) = (&written.watch, &written.asked_at) {
+        let message = "`watch` is a query, and there is no `asked_at`: say where prony asks it";
+        return Err(source.invalid(watch.span(), message));
+    }
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for user in &written.user {
         if user.get_ref().is_empty() || !user.get_ref().chars().all(plain) {
@@ -180,6 +190,7 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
         settings: written.settings,
         setting: written.setting,
         asked_at: written.asked_at.map(Spanned::into_inner),
+        watch: written.watch.map(Spanned::into_inner),
         limits: written.limits.resolve(&source)?,
         faults,
         blames,
@@ -204,6 +215,21 @@ fn ready(source: &Source, written: &Written) -> Result<Ready, PlanError> {
 }
 
 impl Companion {
+    /// The number that a contract bounds by: its own, or the one that the service is given in a variable. The error says why
+    /// there is none.
+    pub fn number(&self, most: &Most) -> Result<u64, String> {
+        let name = match most {
+            Most::Number(number) => return Ok(*number),
+            Most::Variable(name) => name,
+        };
+        let Some(value) = self.exports.get(name) else {
+            let allowed = known(self.exports.keys().map(String::as_str), name);
+            return Err(format!("`{}` gives no `{name}`: {allowed}", self.name));
+        };
+        let number = value.parse();
+        number.map_err(|_| format!("`{name}` of `{}` is `{value}`, which is no number", self.name))
+    }
+
     /// Its settings with those of a contract, or the name of one that it does not have.
     pub fn settings_with<'a>(
         &self,

@@ -2,7 +2,8 @@
 
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, Service, Starts, Suite, WarmUpChoice, Wishes,
+    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, RankBy, Service, Starts, Suite, WarmUpChoice,
+    Wishes,
 };
 use prony_contract::Contract;
 use prony_load::{Arrival, Load, Profile, Protocol};
@@ -134,10 +135,35 @@ impl<'a> Maker<'a> {
             duration_ns: self.wishes.duration.unwrap_or(group.duration).as_nanos() as u64,
             timeout_ns: group.timeout.as_nanos() as u64,
             search: group.search.clone(),
+            rank_by: self.rank_by(group),
         };
+        self.is_ranked(group, &planned, contract)?;
         self.is_possible(group, &planned, contract)?;
         self.can_take_turns(group, &planned, &entries)?;
         Ok((planned, entries))
+    }
+
+    /// Turns that only the command line wishes for are ranked as turns are.
+    fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
+        let turns = self.suite.design_for(self.wishes.design) != Design::Sequence;
+        let wished = turns && self.suite.design == Design::Sequence;
+        group.rank_by.map(|(rank_by, _)| rank_by).filter(|_| !wished)
+    }
+
+    fn is_ranked(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        contract: &Contract,
+    ) -> Result<(), PlanError> {
+        let Some((rank_by, line)) = group.rank_by else {
+            return Ok(());
+        };
+        let is_sequence = contract.is_sequence(&planned.workload);
+        match rank_by.refused(&planned.load, planned.search.is_some(), is_sequence) {
+            None => Ok(()),
+            Some(why) => Err(self.at(line, &format!("`rank_by`: {why}"))),
+        }
     }
 
     /// Two groups that differ in nothing that is compared would be one.

@@ -3,7 +3,7 @@
 //! A plan is a randomised complete block design: each round holds every entry once, workload by workload, in an order of its
 //! own that the seed alone decides, so that a drift of the machine meets all services alike.
 
-use crate::{Address, Design, Limits, Machine, Network, Starts, WarmUpChoice};
+use crate::{Address, Design, Limits, Machine, Network, RankBy, Starts, WarmUpChoice};
 use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,9 @@ pub struct GroupPlan {
     /// The search for the rate of the load, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// What its services are ranked by; `None`: what the load suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank_by: Option<RankBy>,
 }
 
 /// A service in a group.
@@ -138,6 +141,11 @@ const AROUND_A_WINDOW_NS: u64 = 200_000_000;
 const TRIES: u32 = 14;
 
 impl GroupPlan {
+    /// What its services are ranked by, as reports call it, where the suite says so.
+    pub fn ranked_by(&self) -> Option<String> {
+        self.rank_by.map(|rank_by| rank_by.key().to_owned())
+    }
+
     /// The load as it is recorded and compared: that of a search is of a kind of its own.
     pub fn load_record(&self) -> serde_json::Value {
         let mut record = serde_json::to_value(&self.load).expect("invariant: a load is plain data");

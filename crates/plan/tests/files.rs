@@ -349,10 +349,62 @@ fn faults_of_a_suite_are_told_with_their_line() {
             "warm_up = 3",
             "suites/a.toml:2: expected a duration",
         ),
+        (
+            "load = {",
+            "rank_by = \"speed\"\nload = {",
+            "suites/a.toml:6: unknown variant `speed`, expected one of `goodput`, `sequences`, `p50`, `p99`, `cpu`",
+        ),
+        (
+            "load = {",
+            "rank_by = \"sequences\"\nload = {",
+            "suites/a.toml:6: `rank_by`: the workload is no sequence",
+        ),
     ] {
         let error = with_suite(from, to);
         assert!(error.starts_with(expected), "{to}: {error}");
     }
+}
+
+#[test]
+fn a_group_says_what_it_is_ranked_by() {
+    let with = |rank_by: &str, load: &str| {
+        let checkout = Checkout::new();
+        let keys = format!("rank_by = \"{rank_by}\"\nload = {load}\n# ");
+        checkout.write("suites/a.toml", &SUITE.replace("load = ", &keys));
+        checkout.plan(&Wishes::default())
+    };
+    let closed = r#"{ kind = "closed", connections = 8 }"#;
+    let open = r#"{ kind = "open", rate = 100, connections = 8 }"#;
+    for (rank_by, load, key) in [
+        ("goodput", closed, "goodput_per_s"),
+        ("p99", closed, "response_time_ns_p99"),
+        ("p50", open, "response_time_ns_p50"),
+        ("cpu", open, "cpu_ns_per_request"),
+    ] {
+        let plan = with(rank_by, load).unwrap_or_else(|error| panic!("{rank_by}: {error}"));
+        assert_eq!(plan.groups[0].ranked_by().as_deref(), Some(key));
+        let written = serde_json::to_value(&plan).expect("plain data");
+        assert_eq!(written["groups"][0]["rank_by"], rank_by);
+    }
+    let error = with("goodput", open).expect_err("all have the same").to_string();
+    assert!(
+        error.contains(
+            "suites/a.toml:6: `rank_by`: requests come at a rate that is the same for all services"
+        ),
+        "{error}"
+    );
+    // Turns that only the command line wishes for have their own way.
+    let turns = Wishes {
+        design: Some(prony_plan::Design::turns()),
+        ..Wishes::default()
+    };
+    let checkout = Checkout::new();
+    checkout.write(
+        "suites/a.toml",
+        &SUITE.replace("load = ", "rank_by = \"goodput\"\nload = "),
+    );
+    let plan = checkout.plan(&turns).expect("a plan");
+    assert_eq!(plan.groups[0].rank_by, None);
 }
 
 #[test]

@@ -18,8 +18,8 @@ mod tally;
 pub use assemble::assemble;
 pub use live::{Live, merge_intervals};
 pub use part::{
-    AddressPart, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals, WorkerPart,
-    WrongSample,
+    AddressPart, Answered, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals,
+    WorkerPart, WrongSample,
 };
 pub use tally::{
     GRPC_STATUSES, MessageTimes, OpenTimes, OperationTally, ReplyTimes, STATUSES, Shape, Tally, Window,

@@ -16,6 +16,6 @@ pub use formats::{Format, Look, charts, junit, page, page_data, render, served_p
 pub use input::{Input, PublishedFigure, References};
 pub use model::{
     Agreement, CompanionPoint, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow,
-    Report, Row, Series, SeriesInterval, SeriesResource, State, describe_load,
+    Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
 };
 pub use prony_measurement::ServiceInfo;

@@ -3,6 +3,7 @@
 mod kinds;
 mod sample;
 
+use prony_measurement::{AfterLoad, Resources};
 use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};
@@ -95,6 +96,60 @@ fn json_fits_its_schema() {
     let row = shown["groups"][0]["services"][0].as_object_mut().expect("a row");
     row.remove("throughput_per_s");
     assert!(schema.judge(&shown).is_err(), "the schema misses nothing");
+}
+
+/// What stood beside a service is named where its CPU time stands, and what was looked at behind it is told.
+#[test]
+fn companions() {
+    let mut trials = sample::trials();
+    for trial in &mut trials {
+        let Ok(measured) = &mut trial.result else { continue };
+        let cpu_ns = 40_000 * measured.recording.requests.completed;
+        let beside = |title: &str| {
+            serde_json::from_value(serde_json::json!({
+                "name": title.to_lowercase(), "uses": "db", "title": title, "version": null,
+                "resources": Resources { cpu_ns: Some(cpu_ns), ..Resources::default() },
+            }))
+            .expect("a companion")
+        };
+        measured.companions = vec![beside("PostgreSQL"), beside("Redis")];
+        measured.after = vec![AfterLoad {
+            name: "none is lost".to_owned(),
+            companion: "postgresql".to_owned(),
+            equals: "before + make.201".to_owned(),
+            before: 10,
+            low: 30,
+            high: 32,
+            found: 31,
+            uncertain: 2,
+        }];
+    }
+    let report = sample::report_of(&trials);
+    let wide = Look {
+        columns: 140,
+        ..Look::default()
+    };
+    for format in [Format::Terminal, Format::Markdown] {
+        let shown = render(&report, format, wide).expect("renders");
+        assert!(shown.contains("PostgreSQL + Redis CPU/request, µs"), "{shown}");
+        assert!(shown.contains("80.0"), "{shown}");
+    }
+    let shown: Value =
+        serde_json::from_str(&render(&report, Format::Json, wide).expect("renders")).expect("JSON");
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
+    assert_eq!(Schema::compile(&schema).expect("a schema").judge(&shown), Ok(()));
+    assert_eq!(
+        shown["groups"][0]["companions"],
+        serde_json::json!(["PostgreSQL", "Redis"])
+    );
+    let row = &shown["groups"][0]["services"][0];
+    assert_eq!(
+        row["companion_cpu_ns_per_request"]["point"]
+            .as_f64()
+            .map(f64::round),
+        Some(80_000.0)
+    );
+    assert_eq!(row["details"]["points"][0]["after"][0]["found"], 31);
 }
 
 #[test]

@@ -103,6 +103,8 @@ metrics! {
     SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99";
     /// CPU time of the service's whole process tree per complete reply, ns.
     CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request";
+    /// CPU time of all companions together per complete reply of the service, ns.
+    CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "companions' CPU per request";
     /// CPUs that the service kept busy.
     CpusBusy cpus_busy "cpus" Lower "CPUs busy";
     /// CPU time of the generator per complete reply, ns.
@@ -131,6 +133,11 @@ impl Metrics {
 }
 
 impl Metric {
+    /// The metric with this key.
+    pub fn of_key(key: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|metric| metric.key() == key)
+    }
+
     /// What one trial gave; `None` where this machine or this load cannot tell.
     pub fn of(self, measured: &Measurement) -> Option<f64> {
         let recording = &measured.recording;
@@ -140,6 +147,7 @@ impl Metric {
             Self::OfferedPerS => Some(recording.requests.offered as f64 / recording.duration_s),
             Self::SequencesPerS => recording.sequences_per_s,
             Self::CpuNsPerRequest => per_reply(measured.service.cpu_ns?, measured),
+            Self::CompanionCpuNsPerRequest => per_reply(companions_cpu_ns(measured)?, measured),
             Self::GeneratorCpuNsPerRequest => per_reply((recording.generator.cpu_s * 1e9) as u64, measured),
             Self::CpusBusy => share(measured.service.cpu_ns?, measured.service.window_ns),
             Self::MemoryBytesPeak => measured.service.memory_bytes_peak.map(|bytes| bytes as f64),
@@ -176,6 +184,14 @@ impl Metric {
         };
         Some(ns as f64)
     }
+}
+
+/// CPU time of all companions; `None` where there is none, or one of them is not known.
+fn companions_cpu_ns(measured: &Measurement) -> Option<u64> {
+    let each = measured.companions.iter();
+    let each = each.map(|one| one.resources.as_ref()?.cpu_ns);
+    let sum = each.sum::<Option<u64>>();
+    sum.filter(|_| !measured.companions.is_empty())
 }
 
 fn per_reply(ns: u64, measured: &Measurement) -> Option<f64> {

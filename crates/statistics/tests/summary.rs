@@ -27,6 +27,49 @@ fn a_clear_winner_ranks_first() {
 }
 
 #[test]
+fn a_group_is_ranked_by_what_its_suite_says() {
+    let mut run = trials(&[
+        TrialSpec::closed("a", &[1000.0, 1010.0, 990.0]),
+        TrialSpec::closed("b", &[2000.0, 2020.0, 1980.0]),
+    ]);
+    let key = Metric::ResponseTimeNsP99.key();
+    // The first trial may be of a run that an older prony began.
+    for trial in &mut run[1..] {
+        trial.rank_by = Some(key.to_owned());
+    }
+    let by = |options: &Options| summarise(&run, options).expect("sound records").groups[0].ranked_by;
+    assert_eq!(by(&Options::default()), Metric::ResponseTimeNsP99);
+    let told = Options {
+        rank_by: Some(Metric::ThroughputPerS),
+        ..Options::default()
+    };
+    assert_eq!(by(&told), Metric::ThroughputPerS, "who asks goes first");
+    assert_eq!(Metric::of_key(key), Some(Metric::ResponseTimeNsP99));
+    assert_eq!(Metric::of_key("speed"), None);
+}
+
+#[test]
+fn what_companions_cost_is_known_of_all_or_not_at_all() {
+    let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
+    let measured = run[0].result.as_mut().expect("a measurement");
+    let of = |measured: &prony_measurement::Measurement| Metric::CompanionCpuNsPerRequest.of(measured);
+    assert_eq!(of(measured), None, "there is none");
+    let beside = |cpu_ns: Option<u64>| {
+        let resources = prony_measurement::Resources {
+            cpu_ns,
+            ..prony_measurement::Resources::default()
+        };
+        let text = serde_json::json!({ "name": "db", "uses": "db", "title": "DB", "version": null, "resources": resources });
+        serde_json::from_value(text).expect("a companion")
+    };
+    let replies = measured.recording.requests.completed;
+    measured.companions = vec![beside(Some(3 * replies)), beside(Some(2 * replies))];
+    assert_eq!(of(measured), Some(5.0));
+    measured.companions.push(beside(None));
+    assert_eq!(of(measured), None);
+}
+
+#[test]
 fn a_failed_repeat_replaces_no_valid_trial() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
     let failing = trials(&[TrialSpec::failing("a", Stage::Measure)]);

@@ -1,10 +1,9 @@
 //! Checks a service that has to be started first.
 
-use crate::check::{CheckReport, CheckRequest, check};
+use crate::check::{CheckReport, CheckRequest, check_beside};
 use crate::trial::{Companions, prepare, start_service, wait_until_ready};
-use crate::{Bench, Built, Failure, Seat, Start};
+use crate::{Bench, Built, Failure, Seat, Start, Subject};
 use prony_contract::Contract;
-use prony_host::Process;
 use prony_load::Protocol;
 use prony_measurement::{Exclusion, Stage};
 use prony_plan::{Address, Limits, Service};
@@ -33,21 +32,21 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
     if request.contracts.is_empty() {
         return Ok(Vec::new());
     }
-    with_service(bench, request, |requests, _| {
+    with_service(bench, request, |requests, subject| {
         requests
             .iter()
             .map(|request| {
                 if bench.cancel.is_asked() {
                     return Err(Failure::interrupted(Stage::Check));
                 }
-                Ok(check(request))
+                check_beside(request, Some(&mut subject.companions))
             })
             .collect()
     })
 }
 
 /// Starts a service beside the companions that its contracts need, waits until it is ready, and stops it after `use_it`, which
-/// gets a request for each contract, and the service's process. The error is why it could not be used.
+/// gets a request for each contract, and the service with its companions. The error is why it could not be used.
 ///
 /// # Panics
 ///
@@ -55,7 +54,7 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
 pub fn with_service<T>(
     bench: &Bench<'_>,
     request: &ServiceRequest<'_>,
-    use_it: impl FnOnce(&[CheckRequest<'_>], &mut dyn Process) -> Result<T, Failure>,
+    use_it: impl FnOnce(&[CheckRequest<'_>], &mut Subject) -> Result<T, Failure>,
 ) -> Result<T, Exclusion> {
     let without_log = |failure: Failure| failure.with_log(Vec::new());
     let (contract, _) = request.contracts[0];
@@ -89,7 +88,7 @@ pub fn with_service<T>(
         .collect();
     let limit = request.service.start_timeout;
     let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
-    let used = ready.and_then(|_| use_it(&requests, &mut *subject.service));
+    let used = ready.and_then(|_| use_it(&requests, &mut subject));
     let fault = subject.companions.fault();
     // A service that does not stop rightly is killed, and its replies were judged already.
     let _ = subject.service.stop();

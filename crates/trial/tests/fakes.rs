@@ -202,6 +202,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         decoded: None,
         workers: Vec::new(),
         start: None,
+        answers: None,
         warnings: Vec::new(),
     }
 }

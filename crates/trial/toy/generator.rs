@@ -203,6 +203,7 @@ impl Load {
             decoded: None,
             workers: Vec::new(),
             start: None,
+            answers: None,
             warnings: Vec::new(),
         }
     }

@@ -45,6 +45,17 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
   ],
 };
 
+/** What the companions of a service use stands beside what it uses itself. */
+const COMPANIONS = "companion_cpu_ns_per_request";
+
+const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
+  group.services.some((row) => row[COMPANIONS] != null)
+    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, COMPANIONS] : [metric]))
+    : columns;
+
+const labelOf = (group: Group, metric: Metric): string =>
+  metric === COMPANIONS && group.companions ? `${group.companions.join(" + ")} CPU / request` : METRIC[metric].title;
+
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
 
@@ -55,7 +66,10 @@ const screen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" 
 function columnsOf(group: Group, on: Screen): Metric[] {
   const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
   const fits = ({ from }: Column) => from === "phone" || on === "wide" || from === on;
-  const columns = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
+  const columns = withCompanions(
+    group,
+    COLUMNS[kind].filter(fits).map(({ metric }) => metric),
+  );
   // A board in turns is ranked by what a request costs: that comes first, what the clock says stands behind it.
   if (group.ranked_by === "cpu_ns_per_request") {
     const second: Metric[] = on === "phone" ? [] : ["goodput_per_s"];
@@ -227,7 +241,7 @@ export function Ranking(props: {
             {columns.map((metric, index) => (
               <Head
                 key={metric}
-                label={METRIC[metric].title}
+                label={labelOf(group, metric)}
                 unit={scales[index]!.unit.symbol}
                 of={metric}
                 sort={sort}

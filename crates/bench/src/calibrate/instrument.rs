@@ -243,6 +243,7 @@ impl Instrument<'_> {
             limits: prony_load::Limits::default(),
             log: None,
             share: None,
+            count_replies: false,
         };
         let log = PathBuf::from(format!("prony-generator-{port}.log"));
         let begun = self.workbench.generator.begin(&job, placement, &log);

@@ -106,6 +106,7 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         duration_ns: MEASUREMENT_NS,
         timeout_ns: TIMEOUT_NS,
         search: None,
+        rank_by: None,
     };
     Plan {
         title: "one service entered twice".to_owned(),

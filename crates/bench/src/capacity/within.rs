@@ -6,7 +6,7 @@ use super::search::{Next, Plan};
 use super::{misses, under_way};
 use crate::BenchError;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, WarmUp};
-use prony_measurement::{Command, Event, Interval, Phase, Recording, Warning, WarningKind};
+use prony_measurement::{Answers, Command, Event, Interval, Phase, Recording, Warning, WarningKind};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 
 /// Part of each step before it counts: connections are made, and what the last rate left over is answered.
@@ -37,6 +37,7 @@ pub fn search_and_measure<E: From<BenchError>>(
         on_event,
         commands,
         elapsed_s: 0.0,
+        answers: job.count_replies.then(Answers::default),
     };
     (stage.on_event)(Event::Phase {
         phase: Phase::WarmUp,
@@ -132,6 +133,8 @@ struct Stage<'a, E> {
     commands: &'a Receiver<Command>,
     /// Since the search began.
     elapsed_s: f64,
+    /// What came of the requests at all rates so far, where that is counted.
+    answers: Option<Answers>,
 }
 
 impl<E: From<BenchError>> Stage<'_, E> {
@@ -214,6 +217,7 @@ impl<E: From<BenchError>> Stage<'_, E> {
         };
         let recording = (self.load)(job, &mut show, &silence)?;
         self.elapsed_s = now;
+        self.answers = Answers::join([self.answers.as_ref(), recording.answers.as_ref()]);
         Ok(recording)
     }
 
@@ -239,7 +243,11 @@ impl<E: From<BenchError>> Stage<'_, E> {
             }),
             other => on_event(other),
         };
-        (self.load)(&job, &mut show, self.commands)
+        let recording = (self.load)(&job, &mut show, self.commands)?;
+        Ok(Recording {
+            answers: Answers::join([self.answers.as_ref(), recording.answers.as_ref()]),
+            ..recording
+        })
     }
 
     /// Whoever asked may have had enough, or be gone.

@@ -1,8 +1,9 @@
 //! One of the two of a duet: its service, its load, and what was heard of them.
 
+use prony_contract::Contract;
 use prony_lab::Heard;
 use prony_measurement::{Command, Event, Interval, Measurement, Phase, Recording};
-use prony_trial::{Began, Entered, Window, steady};
+use prony_trial::{Began, Bench, Entered, Window, steady};
 use std::time::Duration;
 
 /// Longest wait for the next word of a generator before the other one is heard.
@@ -76,10 +77,11 @@ impl Player {
         }
     }
 
-    /// What it gave; `None` without a recording. The service ends here.
-    pub(super) fn measurement(self) -> Option<Measurement> {
-        let recording = self.recording?;
-        let steadiness = steady::fixed(self.warm_up);
-        Some(self.entered.measurement(recording, steadiness, self.window))
+    /// What it gave. The service ends here.
+    pub(super) fn measurement(self, bench: &Bench<'_>, contract: &Contract) -> Result<Measurement, String> {
+        let recording = self.recording.ok_or("its generator gave no recording")?;
+        let gave = (recording, steady::fixed(self.warm_up), self.window);
+        let measured = self.entered.measurement(bench, contract, gave);
+        measured.map_err(|failure| failure.reason)
     }
 }

@@ -77,9 +77,13 @@ impl Stage<'_> {
         let mut players = players.map(|player| player.expect("invariant: both have entered"));
         self.together(&mut players)?;
         let began = players.each_ref().map(|player| player.began);
-        let gone = || BenchError::Failed("a generator gave no recording".to_owned());
-        let [first, second] = players.map(Player::measurement);
-        let mut both = [first.ok_or_else(gone)?, second.ok_or_else(gone)?];
+        let [first, second] = players;
+        let measured = |player: Player, index: usize| {
+            let measured = player.measurement(&self.bench, self.contract);
+            let label = self.services[index].label();
+            measured.map_err(|reason| BenchError::Failed(format!("{label}: {reason}")))
+        };
+        let mut both = [measured(first, 0)?, measured(second, 1)?];
         // Both loads go over the same network at the same time.
         let recordings = both.each_ref().map(|measurement| &measurement.recording);
         let bound = network_bound(&recordings, self.links, &self.bench.lab.service().name);

@@ -123,14 +123,14 @@ fn seen(
     };
     // An image is told its WORKERS by the seat alone.
     let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
-    with_service(&workbench.bench(catalogue), &request, |ready, process| {
+    with_service(&workbench.bench(catalogue), &request, |ready, subject| {
         let target = &ready[0].target;
         if target.tls.is_some() {
             let text =
                 "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
             return Err(Failure::new(Stage::Check, text));
         }
-        look((&target.host, target.port), process, uses)
+        look((&target.host, target.port), &mut *subject.service, uses)
             .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)

@@ -94,6 +94,7 @@ mod tests {
             duration_ns: 1,
             timeout_ns: 1,
             search: None,
+            rank_by: None,
         };
         let entry = |number: usize| Entry {
             service: format!("service-{number}"),

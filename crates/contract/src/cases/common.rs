@@ -87,6 +87,7 @@ impl Contract {
                     delivery,
                     alone: false,
                     thorough: false,
+                    restart: None,
                 });
             }
         }

@@ -1,8 +1,10 @@
 //! Cases: what a check sends, and what must come back.
 
 mod common;
+mod restart;
 mod single;
 
+pub use restart::Restart;
 pub use single::SingleCall;
 
 use crate::call::{Call, Filling};
@@ -30,6 +32,8 @@ pub struct Case {
     pub alone: bool,
     /// Whether the case takes so long that it is tried only where a thorough check is asked for.
     pub thorough: bool,
+    /// The companion that goes away meanwhile. Such a case is tried after all others.
+    pub restart: Option<Restart>,
 }
 
 /// How the requests of a case reach the service.
@@ -99,11 +103,14 @@ impl Contract {
         }
         for case in &self.written.case {
             let mut taken = BTreeSet::new();
+            let mut calls = Vec::new();
             for written in self.calls(case)? {
                 let call = self.call(written)?;
                 call.verify(&written.get_ref().with, &taken, &protocols)?;
                 taken.extend(call.taken_names().map(str::to_owned));
+                calls.push(call);
             }
+            self.verify_restart(case, &calls)?;
         }
         self.verify_without()
     }
@@ -174,12 +181,14 @@ impl Contract {
                 so_far.extend(call.taken_names().map(str::to_owned));
             }
         }
+        let restart = self.restart(case)?;
         Ok(Some(Case {
             name: written.name.get_ref().clone(),
             exchanges,
             delivery,
-            alone: written.alone,
+            alone: written.alone || restart.is_some(),
             thorough: written.thorough,
+            restart,
         }))
     }
 }

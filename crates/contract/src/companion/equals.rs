@@ -1,17 +1,20 @@
 //! Sums that a number behind the server must be: `before + createOrder.201 - 2 * deleteOrder.204`.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 /// One term of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Term {
+pub(super) struct Term {
     /// What the quantity is multiplied by; below 0 where it is subtracted.
-    pub times: i64,
+    pub(super) times: i64,
     /// What is counted.
-    pub of: Quantity,
+    pub(super) of: Quantity,
 }
 
 /// What a term counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Quantity {
+pub(super) enum Quantity {
     /// What the same query gave before the load.
     Before,
     /// Replies of an operation with a status.
@@ -23,6 +26,86 @@ pub enum Quantity {
     },
     /// The number 1: the term is a number.
     One,
+}
+
+/// What came of the requests of a load.
+pub trait Counts {
+    /// Complete replies of an operation with a status.
+    fn replies(&self, operation: &str, status: u16) -> u64;
+
+    /// Requests of an operation of which nobody knows whether they were carried out.
+    fn unknown(&self, operation: &str) -> u64;
+}
+
+/// What a sum comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Where all requests of unknown outcome lower it.
+    pub low: i64,
+    /// Where all of them raise it.
+    pub high: i64,
+    /// Requests of unknown outcome that may have changed it.
+    pub uncertain: u64,
+    /// The sum with numbers in place of words: `100 + 3 - 2 * 1`.
+    pub numbers: String,
+}
+
+/// What the terms come to. A request of unknown outcome may have counted as any of its operation's terms, or as none.
+pub(super) fn expected(terms: &[Term], before: i64, counts: &dyn Counts) -> Expected {
+    let mut sum = 0_i64;
+    let mut numbers = String::new();
+    let mut statuses: BTreeMap<(&str, u16), i64> = BTreeMap::new();
+    for term in terms {
+        let value = match &term.of {
+            Quantity::Before => before,
+            Quantity::One => 1,
+            Quantity::Replies { operation, status } => {
+                *statuses.entry((operation, *status)).or_default() += term.times;
+                whole(counts.replies(operation, *status))
+            }
+        };
+        sum = sum.saturating_add(term.times.saturating_mul(value));
+        write_term(&mut numbers, term, value);
+    }
+    let mut effects: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for ((operation, _), times) in statuses {
+        let (least, most) = effects.entry(operation).or_default();
+        (*least, *most) = ((*least).min(times), (*most).max(times));
+    }
+    let mut expected = Expected {
+        low: sum,
+        high: sum,
+        uncertain: 0,
+        numbers,
+    };
+    for (operation, (least, most)) in effects {
+        let unknown = counts.unknown(operation);
+        let times = |effect: i64| effect.saturating_mul(whole(unknown));
+        expected.low = expected.low.saturating_add(times(least));
+        expected.high = expected.high.saturating_add(times(most));
+        expected.uncertain += unknown;
+    }
+    expected
+}
+
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn write_term(numbers: &mut String, term: &Term, value: i64) {
+    let sign = match (numbers.is_empty(), term.times < 0) {
+        (true, false) => "",
+        (true, true) => "-",
+        (false, false) => " + ",
+        (false, true) => " - ",
+    };
+    let times = term.times.unsigned_abs();
+    // Writing to a text does not fail.
+    let _ = match (&term.of, times) {
+        (Quantity::One, _) => write!(numbers, "{sign}{times}"),
+        (_, 1) => write!(numbers, "{sign}{value}"),
+        _ => write!(numbers, "{sign}{times} * {value}"),
+    };
 }
 
 const WANTED: &str = "write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`";
@@ -120,6 +203,51 @@ mod tests {
                 before
             ])
         );
+    }
+
+    struct Made;
+
+    impl Counts for Made {
+        fn replies(&self, operation: &str, status: u16) -> u64 {
+            match (operation, status) {
+                ("create", 201) => 10,
+                ("delete", 204) => 4,
+                _ => 0,
+            }
+        }
+
+        fn unknown(&self, operation: &str) -> u64 {
+            match operation {
+                "create" => 3,
+                "delete" => 2,
+                _ => 0,
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_widens_the_sum_by_its_operation_alone() {
+        let of = |text: &str| expected(&parse(text).expect("a sum"), 100, &Made);
+        assert_eq!(
+            of("before + create.201 - 2 * delete.204 + 1"),
+            Expected {
+                low: 100 + 10 - 8 + 1 - 4,
+                high: 100 + 10 - 8 + 1 + 3,
+                uncertain: 5,
+                numbers: "100 + 10 - 2 * 4 + 1".to_owned(),
+            }
+        );
+        assert_eq!(
+            (of("before").low, of("before").high),
+            (100, 100),
+            "it counts nothing"
+        );
+        // One request has one status: it counts as one of both terms at most.
+        let both = of("create.201 + 5 * create.422 - create.409");
+        assert_eq!((both.low, both.high), (10 - 3, 10 + 15));
+        // A term that cancels itself out counts nothing.
+        let none = of("create.201 - create.201");
+        assert_eq!((none.low, none.high), (0, 0));
     }
 
     #[test]

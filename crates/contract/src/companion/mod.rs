@@ -3,14 +3,19 @@
 //!
 //! Nothing is started or asked here: whoever runs companions reads `[rows]` from them and gives the contract what they found.
 
+mod during;
 mod equals;
 
-pub use equals::{Quantity, Term};
+pub use during::{During, Most};
+pub use equals::{Counts, Expected};
 
 use crate::ContractError;
 use crate::error::{File, known};
 use crate::template::is_place;
-use crate::written::{WrittenAfter, WrittenCompanion, WrittenContract, WrittenVariable, in_order};
+use crate::written::{
+    WrittenAfter, WrittenCompanion, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable, in_order,
+};
+use equals::{Quantity, Term};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -103,24 +108,9 @@ impl After {
         &self.written
     }
 
-    /// What the number must be: the sum of these.
-    pub fn terms(&self) -> &[Term] {
-        &self.equals
-    }
-
-    /// The number that must come: `before` is what the same query gave before the load, `replies(operation, status)` how many
-    /// replies came.
-    pub fn expected(&self, before: i64, replies: impl Fn(&str, u16) -> u64) -> i64 {
-        let value = |term: &Term| match &term.of {
-            Quantity::Before => before,
-            Quantity::One => 1,
-            Quantity::Replies { operation, status } => {
-                i64::try_from(replies(operation, *status)).unwrap_or(i64::MAX)
-            }
-        };
-        self.equals.iter().fold(0_i64, |sum, term| {
-            sum.saturating_add(term.times.saturating_mul(value(term)))
-        })
+    /// The number that must come: `before` is what the same query gave before the load.
+    pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
+        equals::expected(&self.equals, before, counts)
     }
 }
 
@@ -130,6 +120,7 @@ pub(crate) struct Beside {
     pub(crate) companions: Vec<Companion>,
     pub(crate) rows: Vec<Rows>,
     pub(crate) after: Vec<After>,
+    pub(crate) during: Vec<During>,
     pub(crate) environment: BTreeMap<String, String>,
 }
 
@@ -159,10 +150,12 @@ impl Beside {
         for table in &written.after {
             after.push(reader.after(table)?);
         }
+        let during = written.during.iter().map(|table| reader.during(table));
         Ok(Self {
             companions,
             rows,
             after,
+            during: during.collect::<Result<_, _>>()?,
             environment: reader.environment()?,
         })
     }
@@ -264,6 +257,24 @@ impl Reader<'_> {
             query: self.query(&at, &written.query, table.span())?,
             written: written.equals.get_ref().clone(),
             equals,
+        })
+    }
+
+    fn during(&self, table: &Spanned<WrittenDuring>) -> Result<During, ContractError> {
+        let written = table.get_ref();
+        let at = format!("during `{}`", written.name);
+        let connections = match written.connections.get_ref() {
+            WrittenMost::Number(0) => {
+                let message = format!("{at}: `connections` is 0: no service could reach its companion");
+                return Err(self.file.invalid(written.connections.span(), message));
+            }
+            WrittenMost::Number(number) => Most::Number(*number),
+            WrittenMost::Variable(name) => Most::Variable(name.clone()),
+        };
+        Ok(During {
+            name: written.name.clone(),
+            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            connections,
         })
     }
 

@@ -32,3 +32,23 @@ pub(crate) struct WrittenAfter {
     pub(crate) query: String,
     pub(crate) equals: Spanned<String>,
 }
+
+/// `[[during]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenDuring {
+    pub(crate) name: String,
+    pub(crate) companion: Option<Spanned<String>>,
+    pub(crate) connections: Spanned<WrittenMost>,
+}
+
+/// `16`, or `"DATABASE_POOL"`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a number, or a variable that the companion gives the service, like \"DATABASE_POOL\""
+)]
+pub(crate) enum WrittenMost {
+    Number(u64),
+    Variable(String),
+}

@@ -4,7 +4,9 @@ mod beside;
 mod expect;
 mod values;
 
-pub(crate) use beside::{WrittenAfter, WrittenCompanion, WrittenRows, WrittenVariable};
+pub(crate) use beside::{
+    WrittenAfter, WrittenCompanion, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
+};
 pub(crate) use expect::{Received, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows};
 pub(crate) use values::{HeaderText, OneOrMany};
 
@@ -35,6 +37,9 @@ pub(crate) struct WrittenContract {
     /// What is looked at behind the server when the load is over.
     #[serde(default)]
     pub(crate) after: Vec<Spanned<WrittenAfter>>,
+    /// What must hold there while the load goes on.
+    #[serde(default)]
+    pub(crate) during: Vec<Spanned<WrittenDuring>>,
     /// Lists of words, for the formulas of lists.
     #[serde(default)]
     pub(crate) words: BTreeMap<String, Vec<String>>,
@@ -69,6 +74,7 @@ impl WrittenContract {
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
             after: Vec::new(),
+            during: Vec::new(),
             words: BTreeMap::new(),
             data: BTreeMap::new(),
             jwt,
@@ -190,6 +196,10 @@ pub(crate) struct WrittenCase {
     #[serde(default)]
     pub(crate) thorough: bool,
     pub(crate) times: Option<u32>,
+    /// The companion that goes away and comes back.
+    pub(crate) restart: Option<Spanned<String>>,
+    pub(crate) away: Option<Spanned<WrittenDuration>>,
+    pub(crate) recovers: Option<Spanned<WrittenDuration>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]

@@ -1,12 +1,15 @@
 //! What one thread counts: a [`Tally`] for each interval.
 
+mod answers;
 mod finished;
 
 pub(crate) use finished::{Epoch, Finished};
 
 use crate::log::{Line, Logbook};
+use answers::Answers;
+use prony_load::Job;
 use prony_measurement::{Outcome, Phase};
-use prony_recording::{GRPC_STATUSES, STATUSES, Shape, Tally};
+use prony_recording::{Answered, GRPC_STATUSES, STATUSES, Shape, Tally};
 
 /// Counts for one worker.
 #[derive(Debug)]
@@ -19,17 +22,25 @@ pub(crate) struct Recorder {
     window_open: bool,
     /// Where a log is wanted.
     log: Option<Box<Logbook>>,
+    /// Where the replies of the whole load are counted.
+    answers: Option<Answers>,
 }
 
 impl Recorder {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub(crate) fn new(job: &Job) -> Self {
         Self {
-            tally: Box::new(Tally::new(shape)),
+            tally: Box::new(Tally::new(Shape::of(job))),
             epoch: Epoch::FIRST,
             begin: 0,
             window_open: false,
             log: None,
+            answers: Answers::of(job),
         }
+    }
+
+    /// What all requests came to, where that is counted.
+    pub(crate) fn answered(&self) -> Answered {
+        self.answers.as_ref().map(Answers::sum).unwrap_or_default()
     }
 
     /// Logs what is recorded from now on.
@@ -139,6 +150,9 @@ impl Recorder {
 
     /// A request that was sent has its outcome. `complete`: a whole reply came.
     pub(crate) fn finished(&mut self, request: &Finished, complete: bool) {
+        if let Some(answers) = &mut self.answers {
+            answers.count(request.operation, complete.then_some(request.status));
+        }
         let valid = request.outcome == Outcome::Valid;
         if self.window_open {
             let window = &mut self.tally.window;

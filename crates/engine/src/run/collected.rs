@@ -84,6 +84,7 @@ impl Collected {
             measured,
             network,
             decoded,
+            answered,
         } = report;
         let first = |text: Option<String>| text.map(|text| First { thread, text });
         self.part.totals.merge(&Totals {
@@ -105,6 +106,7 @@ impl Collected {
                 decoded_bytes: decoded.decoded_bytes,
             },
             sample: totals.sample.kept,
+            answered,
         });
         let noted = ThreadPart {
             open_at_begin: measured.open_at_begin,

@@ -318,6 +318,7 @@ mod tests {
             limits: Limits::default(),
             log: None,
             share: None,
+            count_replies: false,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::clock::ThreadTime;
 use crate::transport::Network;
 use prony_load::Partition;
 use prony_measurement::{Handshakes, Histogram, Phase};
-use prony_recording::Tally;
+use prony_recording::{Answered, Tally};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -158,6 +158,7 @@ pub(crate) struct Report {
     pub(crate) measured: Measured,
     pub(crate) network: Network,
     pub(crate) decoded: prony_load::Decoded,
+    pub(crate) answered: Answered,
 }
 
 /// What is counted over the whole life of a worker.

@@ -106,6 +106,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             thread: self.number,
             network: self.transport.network(),
             decoded: self.core.decoded(),
+            answered: self.core.ledger.recorder.answered(),
             totals: self.core.totals,
             measured: self.measured,
         };

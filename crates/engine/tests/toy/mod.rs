@@ -201,6 +201,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         limits: prony_load::Limits::default(),
         log: None,
         share: None,
+        count_replies: false,
     }
 }
 

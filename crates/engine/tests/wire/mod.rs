@@ -85,6 +85,7 @@ pub(crate) fn job(
         limits: prony_load::Limits::default(),
         log: None,
         share: None,
+        count_replies: false,
     }
 }
 

@@ -103,6 +103,7 @@ mod tests {
             search: None,
             log: None,
             share: None,
+            count_replies: false,
         }
     }
 

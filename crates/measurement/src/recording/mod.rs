@@ -1,5 +1,6 @@
 //! What a generator says at the end: the JSON object of `prony load --json`.
 
+mod answers;
 mod compact;
 mod histogram;
 mod network;
@@ -11,6 +12,7 @@ use crate::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use network::{Address, Handshakes, Network};
@@ -104,6 +106,9 @@ pub struct Recording {
     /// How far apart the workers began, where several made the load and their clocks are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<CommonStart>,
+    /// What came back for all that was sent, warm-up included, where that is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
 }
 
 /// Bodies that were decoded before they were judged, warm-up included.

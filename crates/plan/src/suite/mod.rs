@@ -1,6 +1,7 @@
 //! A suite file: what to compare, under which load, for how long.
 
 mod design;
+mod rank;
 mod written;
 
 pub(crate) use written::WrittenLimits;
@@ -16,6 +17,7 @@ use toml::Spanned;
 use written::{Written, WrittenDesign, WrittenGroup, WrittenProfile};
 
 pub use design::{Design, Starts};
+pub use rank::RankBy;
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
@@ -86,6 +88,8 @@ pub struct SuiteGroup {
     pub load_line: usize,
     /// The search for the rate of the load.
     pub search: Option<Search>,
+    /// What its services are ranked by, with its line; absent: what the load suggests.
+    pub rank_by: Option<(RankBy, usize)>,
     /// Warm-up.
     pub warm_up: WarmUpChoice,
     /// Length of the measurement.
@@ -308,6 +312,10 @@ fn group_of(
         load: load.transpose()?,
         load_line,
         search,
+        rank_by: written
+            .rank_by
+            .as_ref()
+            .map(|rank_by| (*rank_by.get_ref(), source.line(rank_by.span()))),
         warm_up: warm_up.map_or(defaults.warm_up, WarmUpChoice::from),
         duration: duration.map_or(defaults.duration, |duration| duration.0),
         timeout: written.timeout.map_or(defaults.timeout, |duration| duration.0),

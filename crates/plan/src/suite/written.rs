@@ -1,6 +1,6 @@
 //! A suite as it is written.
 
-use super::{Design, LimitLines, Limits, Network, Starts, WarmUpChoice};
+use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
 use crate::read::Source;
 use crate::{Address, PlanError};
 use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration, WrittenLoad};
@@ -86,6 +86,7 @@ pub(super) struct WrittenGroup {
     pub(super) protocols: Option<Vec<Protocol>>,
     pub(super) load: Option<Spanned<WrittenLoad>>,
     pub(super) capacity: Option<Spanned<WrittenCapacity>>,
+    pub(super) rank_by: Option<Spanned<RankBy>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
     pub(super) timeout: Option<WrittenDuration>,

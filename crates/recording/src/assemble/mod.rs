@@ -60,6 +60,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         wrong_replies: wrong_replies(job, part),
         workers: workers::rows(part, duration_s),
         start,
+        answers: part.totals.answered.named(job),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a worker hands over at the end: see [`Part`].
 
+mod answered;
 mod merger;
 mod sample;
 mod totals;
 mod wire;
 mod worker;
 
+pub use answered::Answered;
 pub use merger::Merger;
 pub use sample::{SampleEntry, WrongSample};
 pub use totals::{AddressPart, First, LogPart, ThreadPart, Totals};

@@ -1,6 +1,6 @@
 //! What is counted over the whole life of a worker, and what its threads note about themselves.
 
-use super::WrongSample;
+use super::{Answered, WrongSample};
 use prony_measurement::{DecodedBodies, Handshakes, Histogram};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,8 @@ pub struct Totals {
     pub decoded: DecodedBodies,
     /// Some of the wrong replies of the measurement.
     pub sample: WrongSample,
+    /// What all requests came to, where that is counted.
+    pub answered: Answered,
 }
 
 impl Totals {
@@ -55,6 +57,7 @@ impl Totals {
             retransmits: 0,
             decoded: DecodedBodies::default(),
             sample: WrongSample::new(keep),
+            answered: Answered::default(),
         }
     }
 
@@ -77,6 +80,7 @@ impl Totals {
         First::keep(&mut self.violation, other.violation.as_ref());
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.sample.merge(&other.sample);
+        self.answered.merge(&other.answered);
     }
 }
 

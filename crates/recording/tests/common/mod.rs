@@ -71,6 +71,7 @@ pub(crate) fn job(is_open: bool) -> Job {
         search: None,
         log: None,
         share: None,
+        count_replies: true,
     }
 }
 
@@ -177,6 +178,8 @@ fn notes(part: &mut Part, thread: u32) {
     part.totals.connect.record(20_000 + more);
     part.totals.reconnects += more;
     part.totals.retransmits += 1;
+    part.totals.answered.add(thread % 2, Some(200), more + 1);
+    part.totals.answered.add(0, None, 1);
     part.totals.stream_limit = part.totals.stream_limit.into_iter().chain([100 - thread]).min();
     let noted = ThreadPart {
         open_at_begin: 16,

@@ -1,6 +1,6 @@
 //! What tables show: which numbers of a service, in which order, under which heads.
 
-use super::{head_of, rate_of};
+use super::{head_of, one_line, rate_of};
 use crate::number::{Unit, digits, with_interval};
 use crate::{GroupReport, Row};
 use prony_statistics::{Metric, Quantity};
@@ -37,9 +37,9 @@ impl Columns {
     /// services apart, and what the service takes of the machine meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory, ResponseTimeNsMax as Longest,
-            ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95,
-            ResponseTimeNsP99 as P99, StartMs as Start,
+            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory,
+            ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75,
+            ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
@@ -58,6 +58,11 @@ impl Columns {
             unit: unit_of(group, metric),
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
+        let known = |row: &Row| row.summary.metrics.get(Beside).is_some();
+        if group.services.iter().any(known) {
+            let after = first.iter().position(|column| column.what == What::Of(Cpu));
+            first.insert(after.map_or(1, |place| place + 1), column(Beside));
+        }
         if group.confidence >= JMH && !group.is_open() {
             let score = Column {
                 what: What::Score(rate),
@@ -79,9 +84,15 @@ impl Columns {
 
 impl Column {
     /// The head, with the unit where it is not clear without it.
-    pub(super) fn head(self) -> String {
+    pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
             (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
+            (What::Of(Metric::CompanionCpuNsPerRequest), symbol) if !group.companions.is_empty() => {
+                format!(
+                    "{} CPU/request, {symbol}",
+                    one_line(&group.companions.join(" + "))
+                )
+            }
             (What::Of(metric), "") => head_of(metric).to_owned(),
             (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
         }

@@ -134,6 +134,7 @@ fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",
+        Metric::CompanionCpuNsPerRequest => "companions' CPU/request",
         Metric::CpusBusy => "CPU",
         Metric::MemoryBytesPeak => "memory",
         Metric::ResponseTimeNsMax => "longest",

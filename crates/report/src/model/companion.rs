@@ -1,6 +1,6 @@
 //! What stood beside a service.
 
-use prony_measurement::{CompanionUse, Measurement};
+use prony_measurement::{CompanionUse, Measurement, Watched};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,31 @@ pub struct CompanionPoint {
     pub memory_bytes_peak: Option<u64>,
     /// Bytes sent to disk.
     pub disk_written_bytes: Option<u64>,
+    /// What the service's connections did there; `None`: it was not watched.
+    pub watched: Option<WatchedPoint>,
+}
+
+/// What the connections of a service did in a companion in the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WatchedPoint {
+    /// How often it was looked at.
+    pub samples: u64,
+    /// Most connections at one time.
+    pub connections_most: u64,
+    /// Connections at a time, on average: `idle`, `running`, or by what they waited for.
+    pub connections: BTreeMap<String, f64>,
+}
+
+impl From<&Watched> for WatchedPoint {
+    fn from(watched: &Watched) -> Self {
+        let mean = |count: &u64| *count as f64 / watched.samples.max(1) as f64;
+        let doing = watched.doing.iter();
+        Self {
+            samples: watched.samples,
+            connections_most: watched.connections_most,
+            connections: doing.map(|(what, count)| (what.clone(), mean(count))).collect(),
+        }
+    }
 }
 
 /// Of one trial.
@@ -45,6 +70,7 @@ pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
                 .map(|ns| ns as f64 / completed as f64),
             memory_bytes_peak: used.and_then(|used| used.memory_bytes_peak),
             disk_written_bytes: used.and_then(|used| used.disk_written_bytes),
+            watched: one.watched.as_ref().map(WatchedPoint::from),
         }
     };
     measured.companions.iter().map(of).collect()

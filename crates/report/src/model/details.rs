@@ -4,8 +4,8 @@ use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample, SharedStart,
-    TrialRecord, TurnWindow, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample,
+    SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -81,6 +81,9 @@ pub struct Point {
     /// What each companion used in the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<CompanionPoint>,
+    /// What was looked at behind the service when the load was over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<AfterLoad>,
     /// What each worker did, where several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
@@ -270,6 +273,7 @@ fn point(trial: &TrialRecord) -> Point {
         cpu_ns_per_request: of(Metric::CpuNsPerRequest),
         memory_bytes_peak: of(Metric::MemoryBytesPeak),
         companions: measured.map_or_else(Vec::new, companions),
+        after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
         workers_start: measured.and_then(|measured| measured.recording.start),
         excluded: trial

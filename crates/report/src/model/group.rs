@@ -35,6 +35,9 @@ pub struct GroupReport {
     pub ceiling_text: Option<String>,
     /// What the services are ranked by.
     pub ranked_by: Metric,
+    /// What people call what stood beside each service, in the order of the contract.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<String>,
     /// Confidence of the intervals, and of all comparisons together, 0 to 1.
     pub confidence: f64,
     /// Relative difference that counts as none.
@@ -82,6 +85,7 @@ impl GroupReport {
         for row in &mut report.services {
             row.details = details(input.trials, group, &row.summary)?;
         }
+        report.companions = beside(&report.services);
         report.warnings.extend(warnings_of_all(&report.services, input));
         report.finding = words::finding(group, |id| names::name(input.services, id));
         let entry = planned(&input.run.plan)
@@ -109,6 +113,7 @@ impl GroupReport {
             ceiling_per_s: None,
             ceiling_text: None,
             ranked_by: group.ranked_by,
+            companions: Vec::new(),
             confidence: group.confidence,
             tie_band: group.tie_band,
             adjustment: group.adjustment,
@@ -136,6 +141,18 @@ impl GroupReport {
     pub(crate) fn is_open(&self) -> bool {
         self.load.get("kind").and_then(Value::as_str) != Some("closed")
     }
+}
+
+/// What stood beside the services: the same beside each.
+fn beside(rows: &[Row]) -> Vec<String> {
+    let points = rows
+        .iter()
+        .filter_map(|row| row.details.as_ref())
+        .flat_map(|details| &details.points);
+    let mut there = points.map(|point| &point.companions);
+    let first = there.find(|companions| !companions.is_empty());
+    let titles = first.into_iter().flatten().map(|one| one.title.clone());
+    titles.collect()
 }
 
 /// The groups of a plan.

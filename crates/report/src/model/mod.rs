@@ -8,7 +8,7 @@ mod report;
 mod shapes;
 mod words;
 
-pub use companion::CompanionPoint;
+pub use companion::{CompanionPoint, WatchedPoint};
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
 pub use group::{GroupReport, Row};
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};

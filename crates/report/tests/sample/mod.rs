@@ -58,12 +58,17 @@ const SERVICES: [Made; 4] = [
 
 /// The report of the made-up run.
 pub(crate) fn report() -> Report {
-    let (run, trials) = (run(), trials());
-    let summary = summarise(&trials, &Options::default()).expect("sound trials");
+    report_of(&trials())
+}
+
+/// The report of these trials.
+pub(crate) fn report_of(trials: &[TrialRecord]) -> Report {
+    let run = run();
+    let summary = summarise(trials, &Options::default()).expect("sound trials");
     let reference = References::read(Path::new("004.toml"), REFERENCE).expect("sound figures");
     Report::new(&Input {
         run: &run,
-        trials: &trials,
+        trials,
         summary: &summary,
         services: &services(),
         references: &[reference],
@@ -225,6 +230,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
         contract: "hello".to_owned(),
         workload: "hello".to_owned(),
         load: load.clone(),
+        rank_by: None,
         started_at: format!("2026-11-21T08:3{round}:00Z"),
         took_s: 8.0,
         result,
@@ -264,6 +270,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         },
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
             first_valid_ms: Some(4.0 * wobble),
@@ -381,6 +388,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         decoded: None,
         workers: Vec::new(),
         start: None,
+        answers: None,
         warnings: warnings_of(made),
     }
 }

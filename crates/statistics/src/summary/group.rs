@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {
     let services = &group.services;
-    let ranked_by = options.rank_by.unwrap_or_else(|| usual_metric(group));
+    let wished = group.rank_by.and_then(Metric::of_key);
+    let ranked_by = options.rank_by.or(wished).unwrap_or_else(|| usual_metric(group));
     let metrics = all_metrics(services, options)?;
     let mut rows = services
         .iter()

@@ -5,6 +5,8 @@ use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord, that_cou
 /// The trials of one contract × workload × load.
 pub(crate) struct GroupSample<'a> {
     pub(crate) first: &'a TrialRecord,
+    /// The metric that the suite ranks it by, where it says so.
+    pub(crate) rank_by: Option<&'a str>,
     pub(crate) services: Vec<ServiceSample<'a>>,
 }
 
@@ -27,6 +29,7 @@ pub(crate) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
         let index = position.unwrap_or_else(|| {
             groups.push(GroupSample {
                 first: trial,
+                rank_by: None,
                 services: Vec::new(),
             });
             groups.len() - 1
@@ -42,6 +45,7 @@ fn same_group(one: &TrialRecord, other: &TrialRecord) -> bool {
 
 impl<'a> GroupSample<'a> {
     fn add(&mut self, trial: &'a TrialRecord) {
+        self.rank_by = self.rank_by.or(trial.rank_by.as_deref());
         let position = self
             .services
             .iter()

@@ -73,6 +73,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 contract: "hello".to_owned(),
                 workload: "hello".to_owned(),
                 load: spec.load.clone(),
+                rank_by: None,
                 started_at: "2026-11-21T08:30:00Z".to_owned(),
                 took_s: 3.0,
                 result: match result {
@@ -102,6 +103,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         service,
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
             first_valid_ms: Some(12.0),
@@ -176,6 +178,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         decoded: None,
         workers: Vec::new(),
         start: None,
+        answers: None,
         warnings: vec![],
     }
 }

@@ -75,13 +75,23 @@ impl Client {
         protocol: Protocol,
         exchange: &Exchange,
     ) -> Result<Answer, Fault> {
-        let client = Self {
+        Self::patient(endpoint, protocol, THOROUGH_PATIENCE)
+            .once_alone(exchange)
+            .await
+    }
+
+    /// A client that waits so long for each reply.
+    pub(super) const fn patient(endpoint: Endpoint, protocol: Protocol, patience: Duration) -> Self {
+        Self {
             endpoint,
             protocol,
-            patience: THOROUGH_PATIENCE,
-        };
-        client
-            .answer(&mut None, exchange, (Delivery::InTurn, &Bag::default()))
+            patience,
+        }
+    }
+
+    /// A request on a connection of its own.
+    pub(super) async fn once_alone(&self, exchange: &Exchange) -> Result<Answer, Fault> {
+        self.answer(&mut None, exchange, (Delivery::InTurn, &Bag::default()))
             .await
     }
 
@@ -305,7 +315,7 @@ fn judged(exchange: &Exchange, answer: &Answer, bag: &mut Bag) -> Result<(), Fai
     judge(exchange, answer, bag).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
 }
 
-fn failure(what: &str, expected: String, got: String) -> Failure {
+pub(super) fn failure(what: &str, expected: String, got: String) -> Failure {
     Failure {
         request: String::new(),
         what: what.to_owned(),
@@ -314,6 +324,6 @@ fn failure(what: &str, expected: String, got: String) -> Failure {
     }
 }
 
-fn unanswered(fault: &Fault) -> Failure {
+pub(super) fn unanswered(fault: &Fault) -> Failure {
     failure("reply", "a complete reply".to_owned(), fault.to_string())
 }

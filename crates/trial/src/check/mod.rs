@@ -17,9 +17,11 @@ mod traits;
 
 pub use call::{CallReply, call};
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
+pub(crate) use runner::Beside;
 
-use prony_contract::Contract;
+use prony_contract::{Case, Contract};
 use prony_load::{Protocol, Target};
+use prony_measurement::{Warning, WarningKind};
 use std::time::{Duration, Instant};
 
 /// What is to be checked.
@@ -40,10 +42,47 @@ pub struct CheckRequest<'a> {
 /// Exchanges of a case that a recheck tries, at most.
 const RECHECKED: usize = 20;
 
-/// Tries every case. Blocks until it is done; may be called from any thread, inside an asynchronous runtime too.
+/// Tries every case that needs the service alone. Blocks until it is done; may be called from any thread, inside an asynchronous
+/// runtime too.
 pub fn check(request: &CheckRequest<'_>) -> CheckReport {
-    let cases = request.contract.cases(request.protocol, request.seed);
-    run(request, cases)
+    let (cases, restarts) = cases(request);
+    let mut report = run(request, cases);
+    let untried = restarts.iter().filter_map(|case| {
+        let companion = &case.restart.as_ref()?.companion;
+        let name = &case.name;
+        let text = format!(
+            "`{name}` was not tried: companion `{companion}` was not started here, so it cannot be restarted"
+        );
+        Some(Warning::new(WarningKind::Note, text))
+    });
+    report.warnings.extend(untried);
+    report
+}
+
+/// The same of a service whose companions are at hand: after all others, the cases in which one of them goes away are tried;
+/// without companions they are left out. The error says what failed other than the service.
+pub(crate) fn check_beside(
+    request: &CheckRequest<'_>,
+    beside: Option<&mut dyn Beside>,
+) -> Result<CheckReport, crate::Failure> {
+    let started = Instant::now();
+    let (cases, restarts) = cases(request);
+    let mut report = run(request, cases);
+    if let Some(beside) = beside {
+        for case in &restarts {
+            report.cases.push(runner::restarted(request, case, beside)?);
+        }
+        report.took = started.elapsed();
+    }
+    Ok(report)
+}
+
+/// Those that are sent as they are, and those in which a companion goes away.
+fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
+    let cases = request.contract.cases(request.protocol, request.seed).into_iter();
+    cases
+        .filter(|case| request.thorough || !case.thorough)
+        .partition(|case| case.restart.is_none())
 }
 
 /// Tries a part of the cases, those that disturb nothing, with other random values than the check of the same seed.
@@ -68,7 +107,7 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     run(&CheckRequest { seed, ..*request }, cases)
 }
 
-pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<prony_contract::Case>) -> CheckReport {
+pub(crate) fn run(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
     let (cases, warnings) = block_on(runner::run(request.target, request.protocol, cases));

@@ -4,10 +4,9 @@ mod given;
 mod shared;
 mod turns;
 
-use crate::Progress;
-use crate::build::Built;
 use crate::noise::Repeats;
 use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use crate::{Built, Progress};
 use given::{Given, given};
 use prony_contract::Contract;
 use prony_host::Wants;
@@ -360,6 +359,7 @@ impl<'a> State<'a> {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load_record(),
+            rank_by: group.ranked_by(),
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             took_s: 0.0,
             result: Err(excluded),

@@ -1,18 +1,18 @@
 //! The way of a service into its measurement, the same for every command: started, ready, checked, its load begun.
 
-use super::bound::companion_bound;
-use super::companion::Companions;
+use super::companion::{Behind, Companions, judge_during};
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
-use super::{Bench, LOG_LINES, Seat, Trial, blamed, job, ready};
-use crate::check::{self, CheckReport, CheckRequest};
+use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
+use crate::check::{self, Beside, CheckReport, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Failure, Progress};
+use prony_contract::Contract;
 use prony_host::Placement;
 use prony_lab::Loading;
 use prony_load::Target;
 use prony_measurement::{
-    Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
+    Answers, Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
 use prony_plan::{Service, WorkersUse};
 use std::time::Duration;
@@ -44,6 +44,8 @@ struct Known {
     /// Reasons to doubt its numbers.
     warnings: Vec<Warning>,
     seat: Seat,
+    /// What stood behind it before its load.
+    behind: Behind,
 }
 
 /// Starts the service of a trial, waits until it is ready, checks it and begins its load. The error has the service's log.
@@ -144,15 +146,17 @@ impl<'a> Course<'a> {
     /// Begins the load of this trial on a service that is up and fulfils its contract.
     pub(super) fn load(self, done: Done) -> Result<Entered, Broken> {
         let Done { mut subject, known } = done;
-        let begun = self
-            .renew(&mut subject)
-            .and_then(|()| self.begin_load(&subject.target));
+        let begun = self.renew(&mut subject).and_then(|()| {
+            subject.companions.watch()?;
+            let behind = Behind::before(&mut subject.companions, self.trial.contract)?;
+            Ok((behind, self.begin_load(&subject.target)?))
+        });
         match begun {
             Err(failure) => Err(Broken::new(failure, subject)),
-            Ok(loading) => Ok(Entered {
+            Ok((behind, loading)) => Ok(Entered {
                 subject,
                 loading,
-                known,
+                known: Known { behind, ..known },
             }),
         }
     }
@@ -178,7 +182,7 @@ impl<'a> Course<'a> {
         let request = self.request(&target);
         let limit = self.trial.service.start_timeout;
         let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench)?;
-        let checked = self.check(&request, watch)?;
+        let checked = self.check(&request, &mut subject.companions, watch)?;
         let placement = &self.seat.placement;
         let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];
         let mut warnings: Vec<Warning> = doubts.into_iter().flatten().cloned().collect();
@@ -188,6 +192,7 @@ impl<'a> Course<'a> {
             start_up: start::start_up(self.trial.service, start_up),
             warnings,
             seat: self.seat.clone(),
+            behind: Behind::default(),
         })
     }
 
@@ -208,12 +213,18 @@ impl<'a> Course<'a> {
     fn check(
         self,
         request: &CheckRequest<'_>,
+        companions: &mut Companions,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<CheckReport, Failure> {
         if self.bench.cancel.is_now() {
             return Err(Failure::interrupted(Stage::Check));
         }
-        let report = check::check(request);
+        // Once in a run: it takes seconds, and whether a service finds its companions again is a matter of how it is written.
+        let beside: Option<&mut dyn Beside> = match self.trial.planned.round {
+            0 => Some(companions),
+            _ => None,
+        };
+        let report = check::check_beside(request, beside)?;
         watch(Progress::Checked(Box::new(report.row(&self.trial.id()))));
         match report.first_failure() {
             None => Ok(report),
@@ -243,14 +254,19 @@ impl Entered {
         window::end(&mut self.subject, &mut *self.loading)
     }
 
-    /// What it gave. Without a window nothing is known of resources. The service and its load end here.
+    /// What it gave, once what stands behind it was looked at. Without a window nothing is known of resources. The service and
+    /// its load end here.
     pub fn measurement(
         self,
-        recording: Recording,
-        steadiness: Steadiness,
-        window: Option<Window>,
-    ) -> Measurement {
-        self.done().measurement(recording, steadiness, window)
+        bench: &Bench<'_>,
+        contract: &Contract,
+        (recording, steadiness, window): (Recording, Steadiness, Option<Window>),
+    ) -> Result<Measurement, Failure> {
+        let mut done = self.done();
+        done.look_behind((bench, contract), recording.answers.as_ref())?;
+        let measurement = done.measurement(recording, steadiness, window);
+        done.judge_during(contract, &measurement)?;
+        Ok(measurement)
     }
 
     /// What is left of it when its load is over.
@@ -269,6 +285,21 @@ pub(super) struct Done {
 }
 
 impl Done {
+    /// Looks behind it when its load is over: what its companions hold must follow from the replies that came.
+    pub(super) fn look_behind(
+        &mut self,
+        (bench, contract): (&Bench<'_>, &Contract),
+        answers: Option<&Answers>,
+    ) -> Result<(), Failure> {
+        let (behind, companions) = (&mut self.known.behind, &mut self.subject.companions);
+        behind.judge(companions, contract, answers, bench.cancel)
+    }
+
+    /// Whether all was right behind it while its load went on.
+    pub(super) fn judge_during(&self, contract: &Contract, measurement: &Measurement) -> Result<(), Failure> {
+        judge_during(&self.subject.companions, contract, &measurement.companions)
+    }
+
     /// What it gave.
     pub(super) fn measurement(
         &self,
@@ -277,9 +308,10 @@ impl Done {
         window: Option<Window>,
     ) -> Measurement {
         let mut measurement = window::measurement(window, recording, steadiness, self.known.start_up);
+        measurement.after.clone_from(&self.known.behind.found);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
-        let bound = companion_bound(&measurement, &self.known.seat.placement);
+        let bound = bound::companion_bound(&measurement, &self.known.seat.placement);
         measurement.warnings.extend(bound);
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {

@@ -60,5 +60,6 @@ pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job
         limits: prony_load::Limits::default(),
         log: None,
         share: None,
+        count_replies: !trial.contract.after().is_empty(),
     })
 }

@@ -133,6 +133,7 @@ impl Trial<'_> {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load_record(),
+            rank_by: group.ranked_by(),
             started_at: began.time_of_day(),
             took_s: began.elapsed().as_secs_f64(),
             result,
@@ -185,12 +186,15 @@ impl Course<'_> {
         let mut done = entered.done();
         let target = done.subject.target.clone();
         let measured = phases.and_then(|(steadiness, recording, window)| {
-            judge_recording(self.trial.plan, &recording)?;
+            judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
+            // What is checked after it writes, too.
+            done.look_behind((self.bench, self.trial.contract), recording.answers.as_ref())?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
             if let Some(fault) = done.subject.companions.fault() {
                 return Err(Failure::lab(Stage::Measure, fault));
             }
             let mut measurement = done.measurement(recording, steadiness, Some(window));
+            done.judge_during(self.trial.contract, &measurement)?;
             let blamed = done.subject.companions.blames();
             (measurement.warnings).extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
             Ok(measurement)

@@ -128,6 +128,27 @@ impl<'a> Phases<'a> {
         }
     }
 
+    /// Ends a load in its warm-up as a whole one ends, with all replies that are still due.
+    pub(super) fn end(&mut self) -> Result<Recording, Failure> {
+        self.entered.loading.tell(Command::Measure);
+        loop {
+            match self.next(Stage::WarmUp)? {
+                Event::Phase {
+                    phase: Phase::Measurement,
+                    ..
+                } => self.entered.loading.tell(Command::Stop),
+                Event::Recording { recording } => return Ok(*recording),
+                Event::Failed { reason, fault } => {
+                    return Err(Failure {
+                        fault,
+                        ..Failure::new(Stage::WarmUp, reason)
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The next event; an error when the service or the generator ends, or the user has had enough.
     fn next(&mut self, stage: Stage) -> Result<Event, Failure> {
         loop {

@@ -1,5 +1,6 @@
 //! What was used in the measurement, by whom.
 
+use super::bound;
 use super::start::Subject;
 use crate::{Failure, steady};
 use prony_host::Usage;
@@ -56,6 +57,7 @@ pub(super) fn measurement(
         service: Resources::default(),
         generator: None,
         companions: Vec::new(),
+        after: Vec::new(),
         start_up,
         steadiness: Some(steadiness),
         service_cpus: Vec::new(),
@@ -86,9 +88,22 @@ impl Window {
         self.service.machine.map(|machine| machine.steal_ns)
     }
 
-    /// What the service used.
-    pub(super) fn into_service(self) -> Resources {
-        self.service.resources
+    /// What the service used, and what stood beside it.
+    pub(super) fn into_used(self) -> (Resources, Vec<CompanionUse>) {
+        let companions = self.companions.into_iter().map(|(used, _)| used);
+        (self.service.resources, companions.collect())
+    }
+
+    /// A failure within it, with what the service's connections waited for meanwhile, where that was much.
+    pub(super) fn beside(&self, failure: Failure) -> Failure {
+        let waited = bound::waited(self.companions.iter().map(|(used, _)| used));
+        match waited {
+            None => failure,
+            Some(waited) => Failure {
+                reason: format!("{}; {waited}", failure.reason),
+                ..failure
+            },
+        }
     }
 
     /// CPU time that none of ours used.

@@ -209,6 +209,7 @@ fn plan(services: &[Service]) -> Plan {
         duration_ns: 500_000_000,
         timeout_ns: 2_000_000_000,
         search: None,
+        rank_by: None,
     };
     let services: Vec<&Service> = services.iter().collect();
     Plan {

@@ -248,7 +248,7 @@ fn comparison(
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.iter().copied().find(|metric| metric.key() == text);
+    let found = Metric::of_key(text);
     found.ok_or_else(|| {
         let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.key()).collect();
         format!("there is no such metric; known are {}", known.join(", "))

@@ -87,6 +87,7 @@ impl Shape {
             limits: args.schedule.limits(),
             log: None,
             share: None,
+            count_replies: false,
         }
     }
 }

@@ -25,7 +25,6 @@ use crate::recorder::{Finished, Recorder};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Memory, Partition};
 use prony_measurement::{Outcome, Phase};
-use prony_recording::Shape;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -106,7 +105,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             source: Source::new(Arc::clone(&workload.order), job.seed, partition),
             connections: (0..connections).map(|_| Connection::new()).collect(),
             timers: Timers::new(slots.len() + connections as usize),
-            ledger: Ledger::new(slots, Recorder::new(Shape::of(job))),
+            ledger: Ledger::new(slots, Recorder::new(job)),
             shared: P::shared(),
             layer_config,
             parameters: Parameters::new(&job.workload.parameters, job.seed),

@@ -81,7 +81,7 @@ fn table(report: &Report, group: &GroupReport) -> String {
     let columns = Columns::of(group).all();
     let mut out = String::from("| rank | service | version |");
     for column in &columns {
-        out += &format!(" {} |", column.head());
+        out += &format!(" {} |", safe(&column.head(group)));
     }
     out += &format!("\n|---:|---|---|{}\n", "---:|".repeat(columns.len()));
     for row in &group.services {

@@ -201,7 +201,7 @@ impl Texts {
     }
 
     fn of(column: Column, group: &GroupReport) -> Self {
-        let head = column.head();
+        let head = column.head(group);
         let cells: Vec<String> = group.services.iter().map(|row| column.cell(row)).collect();
         let shown = group
             .services

@@ -33,7 +33,7 @@ pub(super) fn query(url: &str, query: &str, within: Duration) -> Result<Table, S
     }
 }
 
-fn told(error: &tokio_postgres::Error) -> String {
+pub(super) fn told(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),

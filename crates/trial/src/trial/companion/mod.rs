@@ -5,9 +5,11 @@
 //! What fails here is the bench's fault, never the service's.
 
 mod ask;
+mod behind;
 mod process;
 mod recipe;
 mod seed;
+mod watch;
 
 use super::{Bench, Seat};
 use crate::Failure;
@@ -19,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+pub(crate) use behind::{Behind, judge_during};
 pub use process::{Companion, Companions};
 
 /// Time for a query of prony's own.

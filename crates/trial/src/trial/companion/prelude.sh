@@ -1,7 +1,7 @@
 # How every script of a companion begins. Given: BASE, where data lies; OTHERWISE, where it lies if the user of the companion
 # may not enter BASE; USERS, as whom it runs where this is root. It sets AS (runs a command as that user), OWNER, and DATA in a
 # folder LIVE, whose name is this process and its start: what `exec`s from here is the same process, and when it is gone the
-# folder is nobody's.
+# folder is nobody's, unless it is away for less than a minute. `mine` prints the folder that bears TOKEN.
 born() {
   read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
   # shellcheck disable=SC2086
@@ -34,8 +34,15 @@ if [ -n "$AS" ] && ! $AS test -x "$BASE/live"; then
 fi
 for left in "$BASE"/live/*; do
   name=${left##*/}
-  if [ -e "$left" ] && [ "$(born "${name%%-*}")" != "${name#*-}" ]; then rm -rf "$left"; fi
+  if [ -e "$left" ] && [ "$(born "${name%%-*}")" != "${name#*-}" ] && [ -z "$(find "$left/away" -mmin -1 2>/dev/null)" ]; then
+    rm -rf "$left"
+  fi
 done
+mine() {
+  for one in "$BASE"/live/*; do
+    if [ "$(cat "$one/token" 2>/dev/null)" = "$TOKEN" ]; then echo "$one"; fi
+  done
+}
 LIVE=$BASE/live/$$-$(born $$)
 DATA=$LIVE/data
 export AS DATA

@@ -4,8 +4,11 @@ use super::super::{Bench, Seat};
 use super::ANSWER;
 use super::ask::{self, Table};
 use super::recipe::{self, Recipe};
+use super::seed;
+use super::watch::Watch;
+use crate::check::Beside;
 use crate::{Cancel, Failure};
-use prony_contract::Contract;
+use prony_contract::{Contract, Most};
 use prony_host::{HostError, Process};
 use prony_lab::Spent;
 use prony_measurement::{CompanionUse, Resources, Stage};
@@ -35,6 +38,8 @@ pub struct Companion {
     port: u16,
     /// `None` only while it is started anew.
     process: Option<Box<dyn Process>>,
+    /// What looks at it while a load goes on; `None`: nothing yet, or nothing can.
+    watch: Option<Watch>,
 }
 
 impl Companions {
@@ -69,14 +74,25 @@ impl Companions {
         self.all.iter().flat_map(exports).collect()
     }
 
+    fn named(&mut self, name: &str) -> Option<&mut Companion> {
+        self.all.iter_mut().find(|one| one.recipe.name == name)
+    }
+
     /// What a query finds at one of them.
     pub(crate) fn ask(&mut self, name: &str, query: &str) -> Result<Table, String> {
-        let one = self.all.iter().find(|one| one.recipe.name == name);
+        let one = self.named(name);
         let one = one.ok_or_else(|| format!("there is no companion `{name}`"))?;
         let Some(asked_at) = &one.recipe.definition.asked_at else {
             return Err(format!("{} answers no queries", one.recipe.label()));
         };
         ask::query(&one.recipe.address(asked_at, one.port), query, ANSWER)
+    }
+
+    /// The number that a contract bounds by at one of them.
+    pub(crate) fn number(&self, name: &str, most: &Most) -> Result<u64, String> {
+        let one = self.all.iter().find(|one| one.recipe.name == name);
+        let one = one.ok_or_else(|| format!("there is no companion `{name}`"))?;
+        one.recipe.definition.number(most)
     }
 
     /// Gives all of them the data with which they began. Says whether one was started anew for it: then what the service has
@@ -104,10 +120,18 @@ impl Companions {
         self.all.iter().find_map(Companion::blame)
     }
 
-    /// From here on their resources count.
+    /// Gets ready to see what the service's connections do in them.
+    pub(crate) fn watch(&mut self) -> Result<(), Failure> {
+        self.all.iter_mut().try_for_each(Companion::watch)
+    }
+
+    /// From here on their resources count, and what the service's connections do there is seen.
     pub(crate) fn begin_window(&mut self) {
         for one in &mut self.all {
             let _ = one.process.as_mut().map(|process| process.begin_window());
+            if let Some(watch) = &mut one.watch {
+                watch.begin();
+            }
         }
     }
 
@@ -117,15 +141,29 @@ impl Companions {
     }
 }
 
+impl Beside for Companions {
+    fn stop(&mut self, companion: &str) -> Result<(), Failure> {
+        self.named(companion).map_or(Ok(()), Companion::go_away)
+    }
+
+    fn start(&mut self, companion: &str) -> Result<(), Failure> {
+        self.named(companion).map_or(Ok(()), Companion::run)
+    }
+}
+
 impl Companion {
     fn start(recipe: Recipe) -> Result<Self, Failure> {
         let mut one = Self {
             process: None,
+            watch: None,
             port: 0,
             recipe,
         };
         let mut last = one.recipe.failed("did not start");
-        for _ in 0..PORTS {
+        for attempt in 0..PORTS {
+            if attempt > 0 {
+                seed::again(&one.recipe)?;
+            }
             let port = one.recipe.member.host.free_port();
             one.port = port.map_err(|error| Recipe::host_failed(&error))?;
             match one.run() {
@@ -220,9 +258,51 @@ impl Companion {
             return Err(Failure::lab(Stage::Start, fault));
         }
         // Its port is free when it is gone.
+        self.watch = None;
         self.process = None;
-        self.run()?;
+        match self.run() {
+            Err(failure) if !failure.interrupted => {
+                self.process = None;
+                seed::again(&self.recipe)?;
+                self.run()?;
+            }
+            done => done?,
+        }
         Ok(true)
+    }
+
+    /// Ends it in order; it finds its data when it runs again.
+    fn go_away(&mut self) -> Result<(), Failure> {
+        if let Some(fault) = self.fault() {
+            return Err(Failure::lab(Stage::Check, fault));
+        }
+        let spec = self
+            .recipe
+            .script(("away", include_str!("away.sh")), Vec::new(), BTreeMap::new());
+        recipe::run(&self.recipe, &spec, REMOVAL)?.map_err(|log| {
+            self.recipe
+                .failed(&format!("cannot go away: {}", log.join(" | ")))
+        })?;
+        self.watch = None;
+        if let Some(mut process) = self.process.take() {
+            process.stop().map_err(|error| Recipe::host_failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self) -> Result<(), Failure> {
+        let definition = &self.recipe.definition;
+        let (None, Some(query), Some(asked_at)) = (&self.watch, &definition.watch, &definition.asked_at)
+        else {
+            return Ok(());
+        };
+        let started = Watch::start(self.recipe.address(asked_at, self.port), query.clone());
+        let watch = started.map_err(|reason| Failure {
+            stage: Stage::WarmUp,
+            ..self.recipe.failed(&format!("cannot be watched: {reason}"))
+        })?;
+        self.watch = Some(watch);
+        Ok(())
     }
 
     fn ended(&mut self) -> Option<String> {
@@ -258,6 +338,7 @@ impl Companion {
     }
 
     fn end_window(&mut self) -> (CompanionUse, Option<Spent>) {
+        let watched = self.watch.as_mut().and_then(Watch::end);
         let recipe = &self.recipe;
         let usage = self
             .process
@@ -274,6 +355,7 @@ impl Companion {
             settings: recipe.settings.clone(),
             cpus: recipe.place.cpus.as_slice().to_vec(),
             resources,
+            watched,
         };
         (used, spent)
     }
@@ -282,12 +364,15 @@ impl Companion {
 impl Drop for Companion {
     /// Ends it, and removes what it wrote.
     fn drop(&mut self) {
+        self.watch = None;
         self.process = None;
         // What goes wrong here is found by the next one that starts: it removes what is nobody's, too.
         // A user who has had enough wants nothing to stay either.
         self.recipe.cancel = Cancel::new();
         let log = format!("left-{}", self.recipe.name);
-        let spec = self.recipe.script((&log, ""), Vec::new(), BTreeMap::new());
+        let spec = self
+            .recipe
+            .script((&log, include_str!("left.sh")), Vec::new(), BTreeMap::new());
         let _ = recipe::run(&self.recipe, &spec, REMOVAL);
     }
 }

@@ -14,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 const PRELUDE: &str = include_str!("prelude.sh");
 /// Most bytes of a log.
@@ -47,6 +48,8 @@ pub(super) struct Recipe {
     pub(super) place: Place,
     /// What its data is called where it is kept; `None`: it begins with none.
     pub(super) key: Option<String>,
+    /// By this it finds its own data among that of others.
+    token: String,
 }
 
 /// What its host has for it.
@@ -98,6 +101,7 @@ impl Recipe {
             seat: seat.clone(),
             place: seat.placement.companion.clone().unwrap_or_default(),
             key: None,
+            token: token(),
         };
         recipe.key = recipe.name_of_data()?;
         Ok(recipe)
@@ -262,8 +266,21 @@ impl Recipe {
                 format!("/var/tmp/prony-companions-{digits}"),
             ),
             ("USERS".to_owned(), self.definition.users.join(" ")),
+            ("TOKEN".to_owned(), self.token.clone()),
         ])
     }
+}
+
+/// Nobody else's, not of another prony nor of another machine that uses the same host.
+fn token() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_nanos());
+    format!(
+        "{}-{now}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// What finds the toolchains of a companion on its host, and, where that is this machine, what was found.

@@ -1,5 +1,6 @@
 //! One service that takes turns: entered, warm, at rest, in its window, judged.
 
+use super::super::bound::companion_bound;
 use super::super::enter::{Broken, Course, Done, Entered};
 use super::super::phases::Phases;
 use super::super::{
@@ -12,8 +13,8 @@ use super::warming::{Warmed, warm_up};
 use crate::{Began, Failure, Progress};
 use prony_load::{self as load, WarmUp};
 use prony_measurement::{
-    Classification, Exclusion, Fault, Measurement, Recording, Resources, Stage, TrialRecord, TurnWindow,
-    Turns, Warning, WarningKind,
+    Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
+    TrialRecord, TurnWindow, Turns, Warning, WarningKind,
 };
 use prony_plan::WarmUpChoice;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub(super) struct Player<'a> {
     warmed: Option<Warmed>,
     recordings: Vec<Recording>,
     resources: Vec<Resources>,
+    companions: Vec<Vec<CompanionUse>>,
     windows: Vec<TurnWindow>,
 }
 
@@ -76,6 +78,7 @@ impl<'a> Player<'a> {
             warmed: None,
             recordings: Vec::new(),
             resources: Vec::new(),
+            companions: Vec::new(),
             windows: Vec::new(),
         };
         match player.warm(watch) {
@@ -174,7 +177,7 @@ impl<'a> Player<'a> {
         let mut phases = Phases::new(self.bench, entered, watch);
         phases.warm_up(WarmUpChoice::FixedNs(RAMP.as_nanos() as u64))?;
         let (recording, window) = phases.measure()?;
-        judge_recording(self.trial.plan, &recording)?;
+        judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
         let times = recording.response_time_ns;
         self.windows.push(TurnWindow {
             block: slot.block,
@@ -189,7 +192,9 @@ impl<'a> Player<'a> {
             response_time_ns_p50: times.map(|times| times.p50),
             response_time_ns_p99: times.map(|times| times.p99),
         });
-        self.resources.push(window.into_service());
+        let (service, companions) = window.into_used();
+        self.resources.push(service);
+        self.companions.push(companions);
         self.recordings.push(recording);
         Ok(())
     }
@@ -234,6 +239,7 @@ impl<'a> Player<'a> {
         let woken = done.subject.service.wake();
         let measured = woken
             .map_err(|error| Failure::host(Stage::Recheck, &error))
+            .and_then(|()| done.look_behind((self.bench, self.trial.contract), self.answers().as_ref()))
             .and_then(|()| {
                 let request = self.course().request(&target);
                 check_after(self.bench, &self.trial, &request, watch)
@@ -248,6 +254,13 @@ impl<'a> Player<'a> {
         judged.map_err(|failure| failure.with_log(done.subject.service.log_tail(LOG_LINES)))
     }
 
+    /// What came of the requests of its warm-up and of all its windows.
+    fn answers(&self) -> Option<Answers> {
+        let warm_up = self.warmed.as_ref().and_then(|warmed| warmed.answers.as_ref());
+        let windows = self.recordings.iter().map(|window| window.answers.as_ref());
+        Answers::join(std::iter::once(warm_up).chain(windows))
+    }
+
     /// All its windows as one measurement.
     fn measured(&mut self, done: &Done) -> Result<Measurement, Failure> {
         let recording = self.joined()?;
@@ -255,6 +268,7 @@ impl<'a> Player<'a> {
         let warmed = warmed.ok_or_else(|| Failure::lab(Stage::WarmUp, "it was not warmed up"))?;
         let mut measurement = done.measurement(recording, warmed.steadiness.clone(), None);
         self.complete(&mut measurement, &warmed);
+        done.judge_during(self.trial.contract, &measurement)?;
         Ok(measurement)
     }
 
@@ -268,6 +282,9 @@ impl<'a> Player<'a> {
     fn complete(&mut self, measurement: &mut Measurement, warmed: &Warmed) {
         let sum = |of: fn(&TurnWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
         measurement.service = Resources::join(&self.resources);
+        measurement.companions = CompanionUse::join(&self.companions);
+        let bound = companion_bound(measurement, &self.seat.placement);
+        measurement.warnings.extend(bound);
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);
         let cpus = self.bench.host().topology().cpus().len();

@@ -4,7 +4,7 @@ use super::super::enter::{Course, Entered};
 use super::super::phases::Phases;
 use super::warm::{Piece, Warmth};
 use crate::{Failure, Progress};
-use prony_measurement::{Event, Interval, Stage, Steadiness};
+use prony_measurement::{Answers, Event, Interval, Stage, Steadiness};
 use std::time::{Duration, Instant};
 
 /// Length of a piece of the warm-up.
@@ -15,6 +15,8 @@ pub(super) struct Warmed {
     pub(super) steadiness: Steadiness,
     /// CPU time that it used for it; where that is not known, the time on the clock.
     pub(super) used_ns: u64,
+    /// What came of its requests, where that is counted.
+    pub(super) answers: Option<Answers>,
 }
 
 /// Its load, until it is warm.
@@ -33,11 +35,15 @@ pub(super) fn warm_up(
             break verdict;
         }
     };
+    // Where nobody counts, its load ends with its generator.
+    let counts = !course.trial.contract.after().is_empty();
+    let answers = if counts { phases.end()?.answers } else { None };
     let worst = intervals
         .iter()
         .filter_map(|interval| interval.response_time_ns_p99);
     Ok(Warmed {
         used_ns: warmth.used_ns(),
+        answers,
         steadiness: Steadiness {
             classification,
             warm_up_s: begin.elapsed().as_secs_f64(),

@@ -1,5 +1,10 @@
 //! Runs cases: side by side where their order is free, those that disturb others alone.
 
+mod restart;
+
+pub(crate) use restart::Beside;
+pub(super) use restart::restarted;
+
 use super::client::Client;
 use super::report::CaseReport;
 use super::stream::Endpoint;

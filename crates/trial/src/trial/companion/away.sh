@@ -1,0 +1,3 @@
+# It goes away for a moment: nobody removes its data meanwhile.
+mine=$(mine)
+touch "$mine/away"

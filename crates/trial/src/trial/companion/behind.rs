@@ -1,0 +1,167 @@
+//! What is looked at behind the server: numbers of its companions before a load, and what must have become of them after it;
+//! and what was seen there meanwhile.
+
+use super::process::Companions;
+use crate::{Cancel, Failure};
+use prony_contract::{After, Contract, Counts};
+use prony_measurement::{AfterLoad, Answers, CompanionUse, Stage};
+use std::thread;
+use std::time::Duration;
+
+/// Looks at a number that is not right, and the pause between them: a service may still be busy with what it was sent.
+const LOOKS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// What was found behind a service, in the order of the contract.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Behind {
+    /// Before its load.
+    before: Vec<i64>,
+    /// After it: what is right.
+    pub(crate) found: Vec<AfterLoad>,
+}
+
+impl Behind {
+    /// Asks all that the contract wants to know again after the load.
+    pub(crate) fn before(companions: &mut Companions, contract: &Contract) -> Result<Self, Failure> {
+        let asked = contract.after().iter();
+        let asked = asked.map(|after| number(companions, after, Stage::WarmUp));
+        Ok(Self {
+            before: asked.collect::<Result<_, _>>()?,
+            found: Vec::new(),
+        })
+    }
+
+    /// Asks again after the load, of which `answers` came, and judges. The error says which rule is broken.
+    pub(crate) fn judge(
+        &mut self,
+        companions: &mut Companions,
+        contract: &Contract,
+        answers: Option<&Answers>,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
+        let rules = contract.after();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let uncounted = "the generator did not count the replies that `[[after]]` needs";
+        let answers = answers.ok_or_else(|| Failure::lab(Stage::Recheck, uncounted))?;
+        let judged = rules
+            .iter()
+            .zip(&self.before)
+            .map(|(after, &before)| judged(companions, after, before, answers, cancel));
+        self.found = judged.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
+
+/// Judges what was seen behind a service while its load went on. The error says which rule is broken.
+pub(crate) fn judge_during(
+    companions: &Companions,
+    contract: &Contract,
+    used: &[CompanionUse],
+) -> Result<(), Failure> {
+    for during in contract.during() {
+        let failed = |reason| Failure::lab(Stage::Measure, format!("`during` `{}`: {reason}", during.name()));
+        let most = companions.number(during.companion(), during.connections());
+        let most = most.map_err(failed)?;
+        let one = used.iter().find(|one| one.name == during.companion());
+        let seen = one.and_then(|one| Some((one, one.watched.as_ref()?.connections_most)));
+        if let Some((one, seen)) = seen.filter(|(_, seen)| *seen > most) {
+            let text = format!(
+                "under the load it breaks its contract: `{}`: {seen} connections to companion `{}` ({}) at one time, where {most} are allowed",
+                during.name(),
+                one.name,
+                one.title
+            );
+            return Err(Failure::new(Stage::Measure, text));
+        }
+    }
+    Ok(())
+}
+
+/// The replies of a load as the rules of a contract read them.
+struct Counted<'a>(&'a Answers);
+
+impl Counts for Counted<'_> {
+    fn replies(&self, operation: &str, status: u16) -> u64 {
+        self.0.replies(operation, status)
+    }
+
+    fn unknown(&self, operation: &str) -> u64 {
+        self.0.unknown(operation)
+    }
+}
+
+fn judged(
+    companions: &mut Companions,
+    after: &After,
+    before: i64,
+    answers: &Answers,
+    cancel: &Cancel,
+) -> Result<AfterLoad, Failure> {
+    let expected = after.expected(before, &Counted(answers));
+    let mut looks = 0;
+    let found = loop {
+        let found = number(companions, after, Stage::Recheck)?;
+        looks += 1;
+        if (expected.low..=expected.high).contains(&found) || looks == LOOKS {
+            break found;
+        }
+        if cancel.is_now() {
+            return Err(Failure::interrupted(Stage::Recheck));
+        }
+        thread::sleep(PAUSE);
+    };
+    let looked = AfterLoad {
+        name: after.name().to_owned(),
+        companion: after.companion().to_owned(),
+        equals: after.equals().to_owned(),
+        before,
+        low: expected.low,
+        high: expected.high,
+        found,
+        uncertain: expected.uncertain,
+    };
+    if (expected.low..=expected.high).contains(&found) {
+        return Ok(looked);
+    }
+    Err(Failure::new(Stage::Recheck, broken(&looked, &expected.numbers)))
+}
+
+fn broken(looked: &AfterLoad, numbers: &str) -> String {
+    let AfterLoad {
+        name,
+        companion,
+        equals,
+        low,
+        high,
+        found,
+        uncertain,
+        ..
+    } = looked;
+    let wanted = if low == high {
+        format!("`{equals}`: {numbers} = {low}")
+    } else {
+        format!(
+            "`{equals}`: {numbers}, from {low} to {high} since nobody knows what became of {uncertain} requests"
+        )
+    };
+    format!(
+        "after the load it breaks its contract: `{name}`: {found} in companion `{companion}`, where it must be {wanted}"
+    )
+}
+
+/// The one whole number that a query finds. That there is none is no fault of the service.
+fn number(companions: &mut Companions, after: &After, stage: Stage) -> Result<i64, Failure> {
+    let failed = |reason: String| Failure::lab(stage, format!("`after` `{}`: {reason}", after.name()));
+    let (_, rows) = companions.ask(after.companion(), after.query()).map_err(failed)?;
+    let one = match rows.as_slice() {
+        [row] => match row.as_slice() {
+            [value] => value.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    };
+    one.ok_or_else(|| failed(format!("`{}` gives no single whole number", after.query())))
+}

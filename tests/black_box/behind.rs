@@ -1,0 +1,314 @@
+//! What stands behind a service after its load, and how many connections it had there meanwhile: right services and wrong ones
+//! in front of a real database.
+
+use crate::common::{Checkout, Ended};
+use crate::skip::skipped;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+const SCHEMA: &str = "create table item(id bigint generated always as identity primary key, name text not null);\n\
+                      insert into item(name) select 'old' from generate_series(1, 1000);\n";
+
+const CONTRACT: &str = r#"name = "shop"
+title = "Shop"
+summary = "Names of items that stand in a database."
+without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers", "chunked body"]
+
+[companion.db]
+use = "postgresql"
+seed = ["schema.sql"]
+
+[operation.add]
+summary = "Stores an item."
+http = "POST /item"
+text = "{name}"
+with = { name = { hex = 8 } }
+expect = { status = 201, text = "{name}" }
+
+[operation.addTwice]
+summary = "Is refused."
+http = "POST /twice"
+text = "{name}"
+with = { name = { hex = 8 } }
+expect = { status = 409 }
+
+[[after]]
+name = "items: none is lost, none is there twice"
+query = "select count(*) from item"
+equals = "before + add.201"
+
+[[after]]
+name = "nobody touched the old ones"
+query = "select count(*) from item where name = 'old'"
+equals = "1000"
+
+[[during]]
+name = "no more connections than told"
+connections = 6
+
+[workload.add]
+summary = "Items are added."
+mix = [{ operation = "add", weight = 3 }, { operation = "addTwice" }, { operation = "add", with = { name = { hex = 9 } } }]
+load = { kind = "closed", connections = 2 }
+
+[workload.steps]
+summary = "Items are added one after the other."
+sequence = [{ operation = "add", times = 2 }, { operation = "addTwice" }]
+load = { kind = "closed", connections = 1 }
+"#;
+
+const SERVICE: &str = r#"name = "NAME"
+title = "NAME"
+language = "Python"
+framework = "http.server"
+class = "platform"
+contracts = ["shop"]
+toolchains = ["python"]
+run = "exec python3 shop.py"
+
+[workers]
+uses = "threads"
+how = "a thread per connection"
+
+[[variant]]
+name = "current"
+version = "3"
+env = { MODE = "WAY" }
+"#;
+
+/// It asks the client of the database for each request, so it needs no driver and finds what was started anew.
+const SOURCE: &str = r#"
+import glob, os, subprocess, threading, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PSQL = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql") + ["psql"])[0]
+MODE = os.environ["MODE"]
+
+
+def ask(query):
+    return [PSQL, "-XAtc", query, os.environ["DATABASE_URL"]]
+
+
+def hold():
+    held = []
+    while True:
+        held = [one for one in held if one.poll() is None]
+        if len(held) < 8:
+            quiet = subprocess.DEVNULL
+            held.append(subprocess.Popen(ask("select pg_sleep(60)"), stdout=quiet, stderr=quiet))
+        time.sleep(0.02)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_POST(self):
+        name = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/twice":
+            return self.answer(409, b"")
+        # One in sixteen.
+        special = name.startswith(b"0")
+        if not (special and MODE == "forgets"):
+            text = f"insert into item(name) values ('{name.decode()}')"
+            if subprocess.run(ask(text), capture_output=True).returncode != 0:
+                return self.answer(500, b"")
+        if special and MODE == "hangs":
+            time.sleep(3)
+        self.answer(201, name)
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+if MODE == "holds":
+    threading.Thread(target=hold, daemon=True).start()
+Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
+"#;
+
+const SUITE: &str = r#"title = "Shops"
+rounds = 1
+warm_up = "300ms"
+duration = "1s"
+
+[[group]]
+contract = "shop"
+services = ["shop-*"]
+"#;
+
+/// A project with services in front of a database, one for each way to be, as any user of the machine may enter it; `None`,
+/// and said so, where there is no database.
+fn shops(ways: &[&str], suite: &str) -> Option<Checkout> {
+    let listed = Command::new("sh")
+        .args(["-c", "ls /usr/lib/postgresql/*/bin/initdb"])
+        .output();
+    if !listed.is_ok_and(|listed| listed.status.success()) {
+        skipped("no PostgreSQL: `prony doctor --install` brings it");
+        return None;
+    }
+    let checkout = Checkout::new(1, &[]);
+    fs::set_permissions(checkout.path("."), Permissions::from_mode(0o755)).expect("a mode");
+    fs::remove_file(checkout.path("contracts")).expect("the link");
+    checkout.write("contracts/shop/contract.toml", CONTRACT);
+    checkout.write("contracts/shop/schema.sql", SCHEMA);
+    for way in ways {
+        let name = format!("shop-{way}");
+        let file = SERVICE.replace("NAME", &name).replace("WAY", way);
+        checkout.write(&format!("services/{name}/service.toml"), &file);
+        checkout.write(&format!("services/{name}/shop.py"), SOURCE);
+    }
+    checkout.write("suites/shops.toml", suite);
+    fs::remove_file(checkout.path("suites/toys.toml")).expect("the suite");
+    Some(checkout)
+}
+
+fn run(checkout: &Checkout, expected: i32) -> Value {
+    let ended = checkout.prony(&["run", "shops", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(expected), "{ended:?}");
+    ended.json()
+}
+
+fn row<'a>(report: &'a Value, group: usize, way: &str) -> &'a Value {
+    let name = format!("shop-{way}");
+    let rows = report["groups"][group]["services"].as_array();
+    rows.and_then(|rows| rows.iter().find(|row| row["service"] == name.as_str()))
+        .unwrap_or_else(|| panic!("no {way}: {report}"))
+}
+
+/// What was looked at behind a service that is right, rule by rule.
+fn looked(row: &Value) -> Vec<(i64, i64, i64, i64, u64)> {
+    let after = row["details"]["points"][0]["after"].as_array();
+    let after = after.unwrap_or_else(|| panic!("nothing was looked at: {row}"));
+    let number = |one: &Value, key: &str| one[key].as_i64().unwrap_or_else(|| panic!("no {key}: {one}"));
+    let one = |one: &Value| {
+        let uncertain = one["uncertain"].as_u64().expect("a count");
+        let numbers = ["before", "low", "high", "found"].map(|key| number(one, key));
+        (numbers[0], numbers[1], numbers[2], numbers[3], uncertain)
+    };
+    after.iter().map(one).collect()
+}
+
+fn is_right(row: &Value) {
+    assert!(row["excluded"].is_null(), "{row}");
+    let looked = looked(row);
+    let (before, low, high, found, uncertain) = looked[0];
+    assert_eq!((before, low, uncertain), (1000, high, 0), "{row}");
+    let measured = row["details"]["outcomes"]["valid"].as_i64().expect("a count");
+    assert!(found == low && found > 1000, "{looked:?}");
+    // Three of four are of the operation, and more came in the warm-up.
+    assert!(found - before >= measured / 2, "{looked:?} of {measured}");
+    assert_eq!(looked[1], (1000, 1000, 1000, 1000, 0));
+}
+
+fn reason(row: &Value) -> &str {
+    row["excluded"]["reason"]
+        .as_str()
+        .unwrap_or_else(|| panic!("it is not excluded: {row}"))
+}
+
+fn forgets(row: &Value) {
+    let reason = reason(row);
+    for part in [
+        "after the load it breaks its contract: `items: none is lost, none is there twice`: ",
+        " in companion `db`, where it must be `before + add.201`: 1000 + ",
+    ] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    assert_eq!(row["excluded"]["stage"], "recheck", "{row}");
+}
+
+#[test]
+fn a_service_that_forgets_or_holds_too_many_connections_is_excluded() {
+    let Some(checkout) = shops(&["right", "forgets", "holds"], SUITE) else {
+        return;
+    };
+    let report = run(&checkout, 3);
+    is_right(row(&report, 0, "right"));
+    forgets(row(&report, 0, "forgets"));
+    let holds = row(&report, 0, "holds");
+    let reason = reason(holds);
+    assert!(
+        reason.contains("under the load it breaks its contract: `no more connections than told`: ")
+            && reason
+                .contains(" connections to companion `db` (PostgreSQL) at one time, where 6 are allowed"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn what_nobody_knows_widens_what_is_right_and_is_told() {
+    let suite = SUITE.replace("duration = \"1s\"", "duration = \"1s\"\ntimeout = \"800ms\"");
+    let Some(checkout) = shops(&["hangs"], &suite) else {
+        return;
+    };
+    let report = run(&checkout, 0);
+    let row = row(&report, 0, "hangs");
+    let (before, low, high, found, uncertain) = looked(row)[0];
+    assert!(uncertain > 0 && high - low == uncertain as i64, "{row}");
+    assert!(
+        low > before && low < found && found <= high,
+        "it stores what it does not answer: {row}"
+    );
+}
+
+#[test]
+fn each_load_of_a_shared_start_is_looked_behind() {
+    let suite = SUITE.replace("rounds = 1", "rounds = 1\nstarts = \"shared\"")
+        + "\n[[group]]\ncontract = \"shop\"\nworkload = \"steps\"\nservices = [\"shop-*\"]\n";
+    let Some(checkout) = shops(&["right"], &suite) else {
+        return;
+    };
+    let report = run(&checkout, 0);
+    for group in [0, 1] {
+        is_right(row(&report, group, "right"));
+    }
+}
+
+#[test]
+fn the_windows_of_turns_are_counted_together() {
+    let suite = SUITE.replace(
+        "rounds = 1",
+        "rounds = 1\ndesign = \"turns\"\nturns = { window = \"200ms\", cycles = 3 }",
+    );
+    let Some(checkout) = shops(&["right", "forgets"], &suite) else {
+        return;
+    };
+    let report = run(&checkout, 3);
+    is_right(row(&report, 0, "right"));
+    forgets(row(&report, 0, "forgets"));
+}
+
+#[test]
+fn a_duet_looks_behind_both() {
+    let Some(checkout) = shops(&["right", "forgets"], SUITE) else {
+        return;
+    };
+    let duet = |other: &str| -> Ended {
+        let options = ["--rounds=2", "-d1s", "--warmup=200ms", "-c2"];
+        checkout.prony(&[&["duet", "shop-right", other][..], &options].concat())
+    };
+    let ended = duet("shop-right");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = duet("shop-forgets");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    let said = ended.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("shop-forgets: after the load it breaks its contract"),
+        "{said}"
+    );
+}
