@@ -1,5 +1,6 @@
 //! The real binary from outside, in a checkout of toys.
 
+mod action;
 mod away;
 mod behind;
 mod calibrate;

@@ -25,7 +25,7 @@ pub use calibration::{
 };
 pub use change::{
     Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,
-    ServiceChange, change_points, compare, compare_in_run, generators, mismatches,
+    ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches,
 };
 pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
 pub use error::StatisticsError;

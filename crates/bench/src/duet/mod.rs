@@ -1,11 +1,13 @@
 //! Two services at once under the same load, compared window by window.
 
+mod against;
 mod places;
 mod player;
 mod round;
 mod stage;
 mod verdict;
 
+pub use against::{Against, AtOnce, compare_at_once};
 pub use round::Round;
 pub use verdict::{compared, ratio, sample, verdict};
 
@@ -22,7 +24,7 @@ use prony_store::Store;
 use prony_trial::{Builder, Built, Folders, Progress, prepare};
 use serde::Serialize;
 use stage::Stage;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What stands for the suite of a duet in the store.
 pub const SUITE: &str = "duet";
@@ -52,6 +54,8 @@ pub struct Wish<'a> {
     pub confidence: f64,
     /// Differences below this count as none.
     pub tie: f64,
+    /// When no further two rounds begin that would not be over by then; two are played in any case.
+    pub until: Option<Instant>,
 }
 
 /// What a duet gave.
@@ -193,12 +197,21 @@ fn perform(stage: &Stage<'_>, session: &Session<'_>, tell: Tell<'_>) -> Result<O
         Ok(outcome) => Err(format!("after {} rounds", outcome.rounds.len())),
         Err(error) => Err(error.to_string()),
     };
-    finish(session.store, &record, told)?;
+    let cut = outcome.as_ref().ok().filter(|outcome| !outcome.interrupted);
+    let cut = cut
+        .map(|outcome| outcome.rounds.len() as u32)
+        .filter(|played| *played < stage.plan.rounds);
+    finish(session.store, &record, told, cut)?;
     outcome
 }
 
 /// Says in the run what it was and how it ended.
-fn finish(store: &Store, record: &RunRecord, told: Result<String, String>) -> Result<(), BenchError> {
+fn finish(
+    store: &Store,
+    record: &RunRecord,
+    told: Result<String, String>,
+    cut: Option<u32>,
+) -> Result<(), BenchError> {
     let mut warnings = vec![Warning::new(
         WarningKind::Note,
         format!(
@@ -209,12 +222,19 @@ fn finish(store: &Store, record: &RunRecord, told: Result<String, String>) -> Re
         Ok(result) => Warning::new(WarningKind::Note, result),
         Err(reason) => Warning::new(WarningKind::Interrupted, format!("it ended early: {reason}")),
     });
+    if let Some(rounds) = cut {
+        store.extend_run(&record.id, 2 * rounds, &now())?;
+        warnings.push(Warning::new(
+            WarningKind::BudgetSpent,
+            format!("the budget of time was spent after {rounds} rounds"),
+        ));
+    }
     Ok(store.finish_run(&record.id, &now(), &warnings)?)
 }
 
 fn outcome_of(stage: &Stage<'_>, record: &RunRecord, rounds: Vec<Round>) -> Result<Outcome, BenchError> {
     let wish = stage.wish;
-    let interrupted = rounds.len() < wish.pair.rounds as usize;
+    let interrupted = stage.bench.cancel.is_asked() && rounds.len() < wish.pair.rounds as usize;
     if interrupted && rounds.is_empty() {
         return Err(BenchError::Interrupted(
             "ended before the first round was over".to_owned(),

@@ -35,9 +35,10 @@ impl Stage<'_> {
         keep: &mut dyn FnMut(&Round) -> Result<(), BenchError>,
     ) -> Result<Vec<Round>, BenchError> {
         let rounds = self.plan.rounds;
+        let began = Instant::now();
         let mut played = Vec::new();
         for round in 0..rounds {
-            if self.bench.cancel.is_asked() {
+            if self.bench.cancel.is_asked() || self.is_late(round, began) {
                 break;
             }
             let done = self.round(round)?;
@@ -51,6 +52,14 @@ impl Stage<'_> {
             played.push(done);
         }
         Ok(played)
+    }
+
+    /// Whether two further rounds, as long as those so far, would end too late. Both orders of starts are played as often.
+    fn is_late(&self, round: u32, began: Instant) -> bool {
+        let Some(until) = self.wish.until.filter(|_| round >= 2 && round.is_multiple_of(2)) else {
+            return false;
+        };
+        Instant::now() + 2 * began.elapsed() / round > until
     }
 
     /// What is not as it should be where they run, and was not in these rounds.

@@ -323,7 +323,7 @@ fn conclude(found: &mut Change, raw: &Raw, (level, p_adjusted): (f64, f64), opti
 }
 
 /// By how much the new is worse, as a share of the base.
-fn loss(ratio: &Estimate, better: Better) -> f64 {
+pub(super) fn loss(ratio: &Estimate, better: Better) -> f64 {
     match better {
         Better::Higher => 1.0 - ratio.point,
         Better::Lower => ratio.point - 1.0,

@@ -3,11 +3,13 @@
 mod circumstances;
 mod earlier;
 mod gate;
+mod noise;
 mod points;
 mod within;
 
 pub use circumstances::{Circumstances, Mismatch, generators, mismatches};
 pub use earlier::Earlier;
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
+pub use noise::Smallest;
 pub use points::{ChangePoint, change_points};
 pub use within::compare_in_run;

@@ -1,18 +1,19 @@
 //! `prony compare`: two runs, exported reports or git revisions, with a verdict for each metric.
 
+mod github;
+mod measured;
+mod noise;
 mod side;
 mod text;
 
-use super::run::view_of;
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting;
 use crate::shares::share;
-use crate::signals;
 use anyhow::anyhow;
-use prony_bench::{Named, Pair, Workbench, compare_side_by_side};
-use prony_load::WrittenDuration;
+use measured::{Measuring, Sides};
+use prony_bench::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
 use side::Side;
@@ -25,9 +26,10 @@ Examples:
   prony compare 2026-11-20T08-30-00-quick latest
   prony compare base.json latest --max-slowdown 3% --format md
   prony compare go-gorilla@HEAD~1 go-gorilla
+  prony compare go-gorilla@main go-gorilla --at-once --budget 5m --max-slowdown 2% --format github
 
 Services or git revisions of them are measured now, side by side in the same rounds; runs and files are compared as they
-are. Exit code 3 when something that is gated became slower by more than --max-slowdown: services and revisions always gate.
+are; with --at-once both are loaded at the same time, for machines that others use as well. Exit code 3 when something that is gated became slower by more than --max-slowdown: services and revisions always gate.
 Two runs gate only with --history, since how runs vary from one to the next is not in their intervals.")]
 pub(crate) struct Args {
     /// What to compare with: a run (its name, the start or end of it, `latest`), a file that `prony report --format json`
@@ -76,30 +78,14 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// How services and revisions are measured
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "For services and revisions")]
-struct Measuring {
-    /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
-    rounds: u32,
-    /// Length of each measurement
-    #[arg(long, short, value_name = "TIME", default_value = "3s")]
-    duration: WrittenDuration,
-    /// The contract [default: the first that both fulfil]
-    #[arg(long, value_name = "NAME")]
-    contract: Option<String>,
-    /// The workload of the contract [default: its first]
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// Aligned text
     Terminal,
-    /// Markdown for a comment on a pull request
+    /// Markdown, with all metrics
     Md,
+    /// Markdown for the summary of a job and for a comment on a pull request: the verdict first
+    Github,
     /// All of it, for programs
     Json,
 }
@@ -118,6 +104,8 @@ struct Comparison {
     mismatches: Vec<Mismatch>,
     #[serde(flatten)]
     change: RunChange,
+    /// How both were measured, where this command did it.
+    measured: Option<Sides>,
     history: Vec<side::History>,
 }
 
@@ -130,7 +118,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         ..ChangeOptions::default()
     };
     let comparison = match (Named::read(&args.base)?, Named::read(&args.new)?) {
-        (Some(base), Some(new)) => measured(args, &base, &new, &options)?,
+        (Some(base), Some(new)) => measured::measured(args, (&base, &new), &options)?,
         (None, None) => found(args, &options)?,
         (Some(_), None) | (None, Some(_)) => {
             let text = "a service can only be compared with a service, and a run with a run: `prony list runs` shows \
@@ -142,6 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (written, usual) = match form {
         Form::Terminal => (text::terminal(&comparison), "comparison.txt"),
         Form::Md => (text::markdown(&comparison), "comparison.md"),
+        Form::Github => (github::markdown(&comparison), "comparison.md"),
         Form::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
     };
     match &args.out {
@@ -202,30 +191,6 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     ))
 }
 
-/// Two services or revisions, measured now.
-fn measured(args: &Args, base: &Named, new: &Named, options: &ChangeOptions) -> anyhow::Result<Comparison> {
-    let pair = Pair {
-        first: base,
-        second: new,
-        rounds: args.measuring.rounds,
-        duration: args.measuring.duration.0,
-        contract: args.measuring.contract.as_deref(),
-        workload: args.measuring.workload.as_deref(),
-    };
-    let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?
-        .repeating(true)
-        .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
-    let store = args.store.open()?;
-    let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
-    let names = (format!("{base} in {run}"), format!("{new} in {run}"));
-    let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
-    comparison.paired = true;
-    Ok(comparison)
-}
-
 fn comparison(
     args: &Args,
     (base, new): (String, String),
@@ -243,6 +208,7 @@ fn comparison(
         paired: false,
         mismatches,
         change,
+        measured: None,
         history,
     }
 }

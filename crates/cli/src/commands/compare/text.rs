@@ -1,6 +1,7 @@
 //! A comparison for people.
 
 use super::Comparison;
+use super::noise::noise;
 use super::side::History;
 use crate::table;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Verdict};
@@ -19,6 +20,9 @@ pub(super) fn terminal(comparison: &Comparison) -> String {
         let _ = writeln!(text, "{}", table::plain(&headings, rows(group)));
     }
     let _ = write!(text, "\n{}", remarks(comparison).join("\n"));
+    for remark in comparison.measured.iter().flat_map(noise) {
+        let _ = write!(text, "\n{remark}");
+    }
     text
 }
 
@@ -42,13 +46,14 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
         }
     }
     text.push('\n');
-    for remark in remarks(comparison).iter().skip(1) {
+    let of_noise = comparison.measured.iter().flat_map(noise);
+    for remark in remarks(comparison).into_iter().skip(1).chain(of_noise) {
         let _ = writeln!(text, "- {remark}");
     }
     text
 }
 
-fn title(group: &GroupChange) -> String {
+pub(super) fn title(group: &GroupChange) -> String {
     format!(
         "{} · {}, {}",
         group.contract,
@@ -57,7 +62,7 @@ fn title(group: &GroupChange) -> String {
     )
 }
 
-fn rows(group: &GroupChange) -> Vec<Vec<String>> {
+pub(super) fn rows(group: &GroupChange) -> Vec<Vec<String>> {
     let each = group
         .services
         .iter()
@@ -95,9 +100,15 @@ fn verdict(change: &Change) -> String {
 }
 
 /// The first remark is the conclusion.
-fn remarks(comparison: &Comparison) -> Vec<String> {
+pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let confidence = 100.0 * comparison.confidence;
-    let how = if comparison.paired {
+    let how = if comparison
+        .measured
+        .as_ref()
+        .is_some_and(|sides| sides.design == "at_once")
+    {
+        "both were loaded at the same time on the same CPUs, so the ratios count, not the values"
+    } else if comparison.paired {
         "measured in the same rounds, ratio by ratio"
     } else {
         "two runs made at different times: how the machine varies from run to run is not in the intervals"

@@ -92,6 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         load: args.load(),
         confidence: args.confidence,
         tie: args.tie,
+        until: None,
     };
     let checkout = Checkout::find()?;
     let lab = args.lab.read(Some(&checkout))?;

@@ -1,0 +1,146 @@
+//! Two services or revisions, measured now: in the same rounds, or at the same time.
+
+use super::super::run::view_of;
+use super::{Args, Comparison, comparison};
+use crate::checkout::Checkout;
+use crate::exit::bad_input;
+use crate::signals;
+use anyhow::anyhow;
+use prony_bench::duet::{AtOnce, compare_at_once};
+use prony_bench::{Named, Pair, Workbench, compare_side_by_side};
+use prony_load::WrittenDuration;
+use prony_statistics::{ChangeOptions, RunChange, Smallest};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Rounds in sequence, and of the first look where both are loaded at once.
+const ROUNDS: u32 = 10;
+const ROUNDS_AT_ONCE: u32 = 6;
+/// Length of each measurement, likewise.
+const DURATION: Duration = Duration::from_secs(3);
+const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
+
+/// How services and revisions are measured
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "For services and revisions")]
+pub(super) struct Measuring {
+    /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
+    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, four
+    /// times as long
+    #[arg(long)]
+    at_once: bool,
+    /// With --at-once: the time that all of it may take, builds included; rounds that would end later are left out
+    #[arg(long, value_name = "TIME", requires = "at_once")]
+    budget: Option<WrittenDuration>,
+    /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    rounds: Option<u32>,
+    /// Length of each measurement [default: 3s; with --at-once 2s]
+    #[arg(long, short, value_name = "TIME")]
+    duration: Option<WrittenDuration>,
+    /// With --at-once: load before each measurement; without, prony tells when a service is warm
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    warmup: WrittenDuration,
+    /// With --at-once: connections of a closed load to each [default: the workload's own load]
+    #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
+    connections: Option<u32>,
+    /// The contract [default: the first that both fulfil]
+    #[arg(long, value_name = "NAME")]
+    contract: Option<String>,
+    /// The workload of the contract [default: its first]
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+}
+
+/// How two services or revisions were measured.
+#[derive(Debug, Serialize)]
+pub(super) struct Sides {
+    /// `rounds`: one after the other in the same rounds; `at_once`: at the same time.
+    pub(super) design: &'static str,
+    /// The base, as the user wrote it.
+    pub(super) base: String,
+    /// The new.
+    pub(super) new: String,
+    /// The runs that it is stored as.
+    pub(super) runs: Vec<String>,
+    /// Rounds.
+    pub(super) rounds: u32,
+    /// How many of them only the suspicious get.
+    pub(super) rounds_again: u32,
+    /// What the base showed against itself; `None` where it was not asked.
+    pub(super) base_against_itself: Option<RunChange>,
+    /// The smallest change of each metric that may fail that this comparison would have found, in four of five cases.
+    pub(super) smallest_differences: Vec<Smallest>,
+}
+
+pub(super) fn measured(
+    args: &Args,
+    (base, new): (&Named, &Named),
+    options: &ChangeOptions,
+) -> anyhow::Result<Comparison> {
+    let measuring = &args.measuring;
+    let (rounds, duration) = if measuring.at_once {
+        (ROUNDS_AT_ONCE, DURATION_AT_ONCE)
+    } else {
+        (ROUNDS, DURATION)
+    };
+    let pair = Pair {
+        first: base,
+        second: new,
+        rounds: measuring.rounds.unwrap_or(rounds),
+        duration: measuring.duration.map_or(duration, |given| given.0),
+        contract: measuring.contract.as_deref(),
+        workload: measuring.workload.as_deref(),
+    };
+    if measuring.at_once && !pair.rounds.is_multiple_of(2) {
+        let text = "give an even number of --rounds with --at-once: each round is followed by one with places swapped";
+        return Err(bad_input(anyhow!(text)));
+    }
+    let checkout = Checkout::find()?;
+    let lab = args.lab.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .repeating(!measuring.at_once)
+        .claiming(args.claim.claim())
+        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+    let store = args.store.open()?;
+    let (change, sides) = if measuring.at_once {
+        let how = AtOnce {
+            warm_up: measuring.warmup.0,
+            connections: measuring.connections,
+            budget: measuring.budget.map(|given| given.0),
+            options,
+        };
+        let tell = |text: &str| eprintln!("{text}");
+        let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
+        let sides = Sides {
+            design: "at_once",
+            base: base.to_string(),
+            new: new.to_string(),
+            runs: found.runs,
+            rounds: found.rounds,
+            rounds_again: found.again,
+            base_against_itself: Some(found.itself),
+            smallest_differences: found.smallest,
+        };
+        (found.change, sides)
+    } else {
+        let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
+        let sides = Sides {
+            design: "rounds",
+            base: base.to_string(),
+            new: new.to_string(),
+            runs: vec![run],
+            rounds: pair.rounds,
+            rounds_again: 0,
+            base_against_itself: None,
+            smallest_differences: change.smallest_differences(pair.rounds, options.confidence),
+        };
+        (change, sides)
+    };
+    let runs = sides.runs.join(", ");
+    let names = (format!("{base} in {runs}"), format!("{new} in {runs}"));
+    let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
+    comparison.paired = true;
+    comparison.measured = Some(sides);
+    Ok(comparison)
+}

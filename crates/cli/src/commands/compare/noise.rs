@@ -1,0 +1,65 @@
+//! What a machine itself does to a comparison, in sentences.
+
+use super::measured::Sides;
+use prony_statistics::{Change, RunChange};
+
+/// What the machine itself does to such a comparison.
+pub(super) fn noise(sides: &Sides) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(itself) = &sides.base_against_itself {
+        let each: Vec<String> = changes(itself)
+            .filter(|change| change.gated)
+            .map(|change| {
+                let ratio = change.ratio;
+                format!(
+                    "{} {} ({} to {})",
+                    change.metric.title(),
+                    percent_change(ratio.point),
+                    percent_change(ratio.low),
+                    percent_change(ratio.high)
+                )
+            })
+            .collect();
+        if !each.is_empty() {
+            found.push(format!(
+                "A/A noise: on this machine `{}` differs from itself by {}. What is not larger is no regression.",
+                sides.base,
+                each.join(", ")
+            ));
+        }
+    }
+    if !sides.smallest_differences.is_empty() {
+        let each: Vec<String> = sides
+            .smallest_differences
+            .iter()
+            .map(|smallest| format!("{} {:.1} %", smallest.metric.title(), 100.0 * smallest.difference))
+            .collect();
+        found.push(format!(
+            "Smallest change that {} rounds could show here, in four of five cases: {}.",
+            sides.rounds,
+            each.join(", ")
+        ));
+    }
+    if sides.rounds_again > 0 {
+        found.push(format!(
+            "The new looked slower in the first {} rounds, so it was measured again: {} rounds more.",
+            sides.rounds - sides.rounds_again,
+            sides.rounds_again
+        ));
+    }
+    found
+}
+
+/// Every change of a comparison.
+pub(super) fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {
+    let services = change.groups.iter().flat_map(|group| &group.services);
+    services.flat_map(|service| &service.changes)
+}
+
+/// A ratio as a change: `+5.0 %`; beyond a hundredfold the digits say nothing.
+pub(super) fn percent_change(ratio: f64) -> String {
+    match ratio {
+        large if large > 100.0 => "over a hundredfold".to_owned(),
+        ratio => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+    }
+}

@@ -1,0 +1,450 @@
+//! `action.yml`, its steps run as a runner would, against a server that stands for GitHub's.
+
+use crate::common::{Checkout, Ended};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+/// What the server knows and heard.
+#[derive(Default)]
+struct Kept {
+    comments: Vec<Value>,
+    /// Method and path of each request that changes something.
+    changes: Vec<String>,
+    /// Whether comments may not be written.
+    forbidden: bool,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+/// A server that keeps comments of one pull request, and files.
+struct Github {
+    address: String,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Github {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = format!("http://{}", listener.local_addr().expect("bound"));
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let shared = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let _ = answer(connection, &shared);
+            }
+        });
+        Self { address, kept }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no panic")
+    }
+}
+
+fn answer(mut connection: TcpStream, kept: &Mutex<Kept>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(connection.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut words = line.split(' ');
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (mut length, mut authorized) = (0, false);
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let header = header.trim().to_lowercase();
+        if header.is_empty() {
+            break;
+        }
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a number");
+        }
+        authorized |= header == "authorization: bearer a-token";
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut kept = kept.lock().expect("no panic");
+    let (status, content) = kept.answer((method, path), authorized, &body);
+    let head = format!(
+        "HTTP/1.1 {status} -\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        content.len()
+    );
+    connection.write_all(head.as_bytes())?;
+    connection.write_all(&content)
+}
+
+impl Kept {
+    fn answer(&mut self, (method, path): (&str, &str), authorized: bool, body: &[u8]) -> (u16, Vec<u8>) {
+        if let Some(file) = self.files.get(path) {
+            return (200, file.clone());
+        }
+        let list = "/repos/someone/something/issues/7/comments";
+        let own = "/repos/someone/something/issues/comments/";
+        if !authorized {
+            return (if path.starts_with("/repos") { 401 } else { 404 }, Vec::new());
+        }
+        if method == "GET" && path.starts_with(list) {
+            return (200, json!(self.comments).to_string().into_bytes());
+        }
+        if self.forbidden {
+            return (403, Vec::new());
+        }
+        self.changes.push(format!("{method} {path}"));
+        let text = serde_json::from_slice::<Value>(body).expect("JSON")["body"].clone();
+        if method == "POST" && path == list {
+            let id = 100 + self.comments.len();
+            self.comments.push(json!({ "id": id, "body": text }));
+            return (201, self.comments.last().expect("one").to_string().into_bytes());
+        }
+        let id: u64 = path.strip_prefix(own).and_then(|id| id.parse().ok()).unwrap_or(0);
+        match self.comments.iter_mut().find(|one| one["id"] == id) {
+            Some(one) if method == "PATCH" => {
+                one["body"] = text;
+                (200, one.to_string().into_bytes())
+            }
+            _ => (404, Vec::new()),
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the checkout's root")
+}
+
+fn nothing_is_left(checkout: &Checkout) {
+    let left = checkout.processes();
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+/// What a job said.
+struct Job {
+    code: i32,
+    summary: String,
+    log: String,
+    outputs: BTreeMap<String, String>,
+}
+
+/// Runs the steps of `action.yml` one after the other.
+struct Runner<'a> {
+    checkout: &'a Checkout,
+    github: &'a Github,
+    inputs: Vec<(&'a str, &'a str)>,
+}
+
+impl Runner<'_> {
+    fn run(&self, base: &str) -> Job {
+        let text = std::fs::read_to_string(root().join("action.yml")).expect("action.yml");
+        let action: Value = serde_yaml_ng::from_str(&text).expect("YAML");
+        let mut inputs: BTreeMap<String, String> = BTreeMap::new();
+        for (name, input) in action["inputs"].as_object().expect("inputs") {
+            inputs.insert(
+                format!("inputs.{name}"),
+                input["default"].as_str().unwrap_or_default().to_owned(),
+            );
+        }
+        for (name, value) in &self.inputs {
+            let known = inputs.insert(format!("inputs.{name}"), (*value).to_owned());
+            assert!(known.is_some(), "action.yml has no input `{name}`");
+        }
+        let mut known = inputs;
+        known.insert("github.token".to_owned(), "a-token".to_owned());
+        let temp = tempfile::tempdir().expect("a folder");
+        let event = json!({ "pull_request": { "number": 7, "base": { "sha": base } } });
+        std::fs::write(temp.path().join("event.json"), event.to_string()).expect("written");
+        let mut job = Job {
+            code: 0,
+            summary: String::new(),
+            log: String::new(),
+            outputs: BTreeMap::new(),
+        };
+        for step in action["runs"]["steps"].as_array().expect("steps") {
+            if job.code != 0 && step["if"] != "always()" {
+                continue;
+            }
+            let ended = self.step(step, &known, temp.path());
+            let _ = write!(job.log, "{}{}", ended.out, ended.err);
+            if job.code == 0 {
+                job.code = ended.code.expect("an exit code");
+            }
+            let id = step["id"].as_str().expect("an id");
+            let file = temp.path().join("output");
+            for line in std::fs::read_to_string(&file).unwrap_or_default().lines() {
+                let (name, value) = line.split_once('=').expect("name=value");
+                known.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
+            }
+            let _ = std::fs::remove_file(file);
+        }
+        for (name, output) in action["outputs"].as_object().expect("outputs") {
+            let value = filled(output["value"].as_str().expect("text"), &known);
+            job.outputs.insert(name.clone(), value);
+        }
+        job.summary = std::fs::read_to_string(temp.path().join("summary")).unwrap_or_default();
+        job
+    }
+
+    fn step(&self, step: &Value, known: &BTreeMap<String, String>, temp: &Path) -> Ended {
+        assert_eq!(step["shell"], "bash");
+        let mut command = Command::new("bash");
+        command
+            .args([
+                "--noprofile",
+                "--norc",
+                "-eo",
+                "pipefail",
+                "-c",
+                step["run"].as_str().expect("a script"),
+            ])
+            .current_dir(self.checkout.path(""))
+            .env("PRONY_LOCKS", self.checkout.path("locks"))
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_ACTION_PATH", root())
+            .env("GITHUB_WORKSPACE", self.checkout.path(""))
+            .env("GITHUB_EVENT_PATH", temp.join("event.json"))
+            .env("GITHUB_STEP_SUMMARY", temp.join("summary"))
+            .env("GITHUB_OUTPUT", temp.join("output"))
+            .env("GITHUB_API_URL", &self.github.address)
+            .env("GITHUB_REPOSITORY", "someone/something")
+            .env("PRONY_RELEASES", &self.github.address)
+            .env("RUNNER_TEMP", temp)
+            .env("NO_COLOR", "1")
+            .env_remove("PRONY_STORE")
+            .env_remove("GITHUB_TOKEN")
+            .stdin(Stdio::null());
+        for (name, value) in step["env"].as_object().expect("variables") {
+            command.env(name, filled(value.as_str().expect("text"), known));
+        }
+        Ended::of(&command.output().expect("bash is needed"))
+    }
+}
+
+/// A text with its expressions filled in; what nobody set is empty.
+fn filled(text: &str, known: &BTreeMap<String, String>) -> String {
+    let mut parts = text.split("${{");
+    let mut done = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("}}").expect("an expression ends");
+        let value = known.get(name.trim()).cloned().unwrap_or_default();
+        done.push_str(&filled(&value, known));
+        done.push_str(rest);
+    }
+    done
+}
+
+fn git(checkout: &Checkout, arguments: &[&str]) -> String {
+    let done = Command::new("git")
+        .arg("-C")
+        .arg(checkout.path(""))
+        .args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"])
+        .args(arguments)
+        .output()
+        .expect("git is needed");
+    assert!(done.status.success(), "{arguments:?}: {done:?}");
+    String::from_utf8_lossy(&done.stdout).trim().to_owned()
+}
+
+/// Commits all as it is; gives the commit.
+fn commit(checkout: &Checkout, what: &str) -> String {
+    git(checkout, &["add", "contracts", "services"]);
+    git(checkout, &["commit", "-q", "-m", what]);
+    git(checkout, &["rev-parse", "HEAD"])
+}
+
+#[test]
+fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    git(&checkout, &["init", "-q"]);
+    let base = commit(&checkout, "base");
+    let file = "services/toy-right/toy.py";
+    let toy = std::fs::read_to_string(checkout.path(file)).expect("the toy");
+    let run = |inputs: &[(&'static str, &'static str)]| {
+        let short = "--rounds 2 --duration 300ms --warmup 100ms --connections 4";
+        let mut all = vec![
+            ("prony", env!("CARGO_BIN_EXE_prony")),
+            ("arguments", short),
+            ("budget", "20m"),
+        ];
+        all.extend(inputs);
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: all,
+        }
+        .run(&base)
+    };
+
+    checkout.write(file, &toy.replace("DELAY = delay()", "DELAY = SLOW"));
+    commit(&checkout, "slow");
+    let slow = run(&[("max-slowdown", "50%")]);
+    assert_eq!(slow.code, 3, "{}\n{}", slow.log, slow.summary);
+    assert_eq!(slow.outputs["regressed"], "true");
+    for part in [
+        "## prony: slower",
+        "❌ `toy-right@",
+        "goodput -9",
+        "A/A noise",
+        "Smallest change",
+        "measured again",
+    ] {
+        assert!(slow.summary.contains(part), "{part}: {}", slow.summary);
+    }
+    {
+        let kept = github.kept();
+        assert_eq!(kept.changes, ["POST /repos/someone/something/issues/7/comments"]);
+        let text = kept.comments[0]["body"].as_str().expect("text");
+        assert!(
+            text.starts_with("<!-- prony: . compare -->\n## prony: slower"),
+            "{text}"
+        );
+        assert!(text.ends_with(&slow.summary), "{text}");
+    }
+
+    checkout.write(file, &format!("{toy}\n# Nothing that matters.\n"));
+    commit(&checkout, "equal");
+    let equal = run(&[("max-slowdown", "95%")]);
+    assert_eq!(equal.code, 0, "{}\n{}", equal.log, equal.summary);
+    assert_eq!(equal.outputs["regressed"], "false");
+    assert!(
+        !equal.summary.contains('❌') && equal.summary.contains("A/A noise"),
+        "{}",
+        equal.summary
+    );
+    {
+        let kept = github.kept();
+        assert_eq!(
+            kept.changes[1..],
+            ["PATCH /repos/someone/something/issues/comments/100"]
+        );
+        assert_eq!(kept.comments.len(), 1);
+        let text = kept.comments[0]["body"].as_str().expect("text");
+        assert!(text.contains("## prony: not slower"), "{text}");
+    }
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn without_the_right_to_comment_there_is_the_summary() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    github.kept().forbidden = true;
+    git(&checkout, &["init", "-q"]);
+    let base = commit(&checkout, "base");
+    let prony = env!("CARGO_BIN_EXE_prony");
+    let run = |inputs: &[(&'static str, &'static str)], base: &str| {
+        let mut all = vec![("prony", prony)];
+        all.extend(inputs);
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: all,
+        }
+        .run(base)
+    };
+    let same = run(&[], &base);
+    assert_eq!(same.code, 0, "{}", same.log);
+    for part in [
+        "## prony: no service changed",
+        "There is no comment on a pull request: the token may not",
+        "fork",
+    ] {
+        assert!(same.summary.contains(part), "{part}: {}", same.summary);
+    }
+    assert!(github.kept().changes.is_empty());
+    let unknown = run(&[], "0123456789012345678901234567890123456789");
+    assert_eq!(unknown.code, 2, "{}", unknown.log);
+    assert!(
+        unknown.summary.contains("git knows no revision"),
+        "{}",
+        unknown.summary
+    );
+    let missing = run(&[("services", "no-such"), ("comment", "false")], &base);
+    assert_eq!(missing.code, 0, "{}", missing.log);
+    assert!(
+        missing.summary.contains("`no-such` is not in the head"),
+        "{}",
+        missing.summary
+    );
+
+    // A head that does not build is no verdict, and no comment of a slowdown.
+    checkout.add("right", r#""false""#);
+    commit(&checkout, "broken");
+    let broken = run(&[], &base);
+    assert_eq!(broken.code, 1, "{}", broken.log);
+    assert!(
+        broken.summary.contains("## prony: could not compare") && broken.summary.contains("cannot be built"),
+        "{}",
+        broken.summary
+    );
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn a_release_is_run_only_if_its_checksum_fits() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    git(&checkout, &["init", "-q"]);
+    let base = commit(&checkout, "base");
+    let name = format!("prony-9.8.7-{}-linux", std::env::consts::ARCH);
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join(&name).join("bin/prony");
+    std::fs::create_dir_all(program.parent().expect("a folder")).expect("made");
+    std::fs::write(&program, "#!/bin/sh\necho prony 9.8.7\n").expect("written");
+    let shell = |script: &str| {
+        let done = Command::new("bash")
+            .args(["-ec", script])
+            .current_dir(folder.path())
+            .output()
+            .expect("bash");
+        assert!(done.status.success(), "{done:?}");
+        done.stdout
+    };
+    shell(&format!(
+        "chmod +x {name}/bin/prony; tar -czf {name}.tar.gz {name}"
+    ));
+    let sums = shell(&format!("sha256sum {name}.tar.gz"));
+    let archive = std::fs::read(folder.path().join(format!("{name}.tar.gz"))).expect("the archive");
+    {
+        let mut kept = github.kept();
+        kept.files.insert("/v9.8.7/SHA256SUMS".to_owned(), sums.clone());
+        kept.files.insert(format!("/v9.8.7/{name}.tar.gz"), archive);
+    }
+    let run = |version: &'static str| {
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: vec![("version", version)],
+        }
+        .run(&base)
+    };
+    let fetched = run("v9.8.7");
+    assert_eq!(fetched.code, 0, "{}", fetched.log);
+    assert!(fetched.log.contains("bin/prony: prony 9.8.7"), "{}", fetched.log);
+    let absent = run("9.8.8");
+    assert_eq!(absent.code, 2, "{}", absent.log);
+    assert!(absent.log.contains("there is no release 9.8.8"), "{}", absent.log);
+    let wrong =
+        String::from_utf8(sums)
+            .expect("text")
+            .replacen(|letter: char| letter.is_ascii_hexdigit(), "", 1);
+    github
+        .kept()
+        .files
+        .insert("/v9.8.7/SHA256SUMS".to_owned(), format!("0{wrong}").into_bytes());
+    let refused = run("9.8.7");
+    assert_eq!(refused.code, 1, "{}", refused.log);
+    assert!(
+        refused.log.contains("does not fit its checksum"),
+        "{}",
+        refused.log
+    );
+    assert!(
+        refused.summary.contains("## prony: could not compare"),
+        "{}",
+        refused.summary
+    );
+}
