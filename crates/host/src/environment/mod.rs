@@ -35,7 +35,7 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         may_limit: crate::cgroup::may_limit(),
         quota: crate::cgroup::quota(),
         lacks_ring: machine::lacks_ring(environment.kernel.as_deref()),
-        lacks_proc: machine::lacks_proc(),
+        lacks_proc: lacks_proc(),
     };
     environment.findings = findings::of(&environment, &beside);
     environment
