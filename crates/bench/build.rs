@@ -3,14 +3,10 @@
 use std::path::Path;
 
 fn main() {
-    let root = Path::new("../..");
-    for folder in ["contracts", "suites"] {
-        watch(&root.join(folder));
+    for folder in ["companions", "contracts", "suites"] {
+        watch(Path::new(folder));
     }
-    println!(
-        "cargo:rerun-if-changed={}",
-        root.join("services/toolchains.toml").display()
-    );
+    println!("cargo:rerun-if-changed=toolchains.toml");
 }
 
 fn watch(folder: &Path) {

@@ -32,7 +32,7 @@ fn main() {
         return;
     }
     let manifest = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("invariant: cargo sets it"));
-    let web = manifest.join("../../web");
+    let web = manifest.join("web");
     for source in SOURCES {
         println!("cargo:rerun-if-changed={}", web.join(source).display());
     }

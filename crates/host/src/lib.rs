@@ -30,7 +30,7 @@ pub use agent::agent;
 pub use claim::{Held, Locks, NotLocked};
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpus::{Cpus, CpusError};
-pub use environment::hostname;
+pub use environment::{hostname, lacks_proc};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};
 pub use folder::{free_bytes, writable};

@@ -100,8 +100,14 @@ impl Checkout {
         Some(if clean { commit } else { format!("{commit}+dirty") })
     }
 
-    /// Whether there is room for the builds of these services and for what is measured of them.
+    /// Whether these services can be built, started and measured: there is room, and processes can be seen.
     pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), BenchError> {
+        if prony_host::lacks_proc() {
+            return Err(BenchError::Failed(
+                "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
+                    .to_owned(),
+            ));
+        }
         let state = self.state();
         let names: BTreeSet<&str> = services.into_iter().collect();
         room_for(&Folders::of(&self.root, &state), &state, &names).map_err(BenchError::Input)

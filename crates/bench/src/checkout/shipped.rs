@@ -7,10 +7,11 @@ use include_dir::{Dir, include_dir};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
-static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../contracts");
-static COMPANIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../companions");
-static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../suites");
-static TOOLCHAINS: &str = include_str!("../../../../services/toolchains.toml");
+// Links to the folders at the top of the checkout, so that they are part of the crate.
+static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/contracts");
+static COMPANIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/companions");
+static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/suites");
+static TOOLCHAINS: &str = include_str!("../../toolchains.toml");
 
 /// The folder with what is shipped, of the shape of a project.
 pub fn shipped() -> Result<PathBuf, BenchError> {

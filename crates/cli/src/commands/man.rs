@@ -22,7 +22,8 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, mut prony: Command) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, prony: Command) -> anyhow::Result<Exit> {
+    let mut prony = without_help(prony);
     prony.build();
     if let Some(out) = &args.out {
         let folder = reporting::folder(out)?;
@@ -47,4 +48,11 @@ pub(crate) fn run(args: &Args, mut prony: Command) -> anyhow::Result<Exit> {
     Man::new(command.clone()).render(&mut page)?;
     print(String::from_utf8(page)?.trim_end())?;
     Ok(Exit::Fine)
+}
+
+/// Pages about `prony help COMMAND` would say again what the pages of the commands say.
+fn without_help(command: Command) -> Command {
+    command
+        .disable_help_subcommand(true)
+        .mut_subcommands(without_help)
 }

@@ -7,17 +7,31 @@ const BUSY: f64 = 0.5;
 /// Open files that a load of some thousand connections needs.
 const FILES: u64 = 8_192;
 
+/// What is looked at and stands in no environment.
+#[derive(Debug)]
+pub(super) struct Beside {
+    /// Whether control groups can be made.
+    pub(super) may_limit: bool,
+    /// CPUs that the groups above this process allow.
+    pub(super) quota: Option<f64>,
+    /// Why the generator cannot use `io_uring`.
+    pub(super) lacks_ring: Option<String>,
+    pub(super) lacks_proc: bool,
+}
+
 /// All findings, the costliest first.
-pub(super) fn of(environment: &Environment, may_limit: bool, quota: Option<f64>) -> Vec<Finding> {
+pub(super) fn of(environment: &Environment, beside: &Beside) -> Vec<Finding> {
     let candidates = [
+        no_proc(beside),
         few_cores(environment),
         busy(environment),
         governor(environment),
         turbo(environment),
         smt(environment),
         virtual_machine(environment),
-        no_groups(environment, may_limit),
-        quota.and_then(quota_of),
+        no_groups(environment, beside.may_limit),
+        beside.quota.and_then(quota_of),
+        no_ring(beside),
         files(environment),
     ];
     candidates.into_iter().flatten().collect()
@@ -114,6 +128,26 @@ fn quota_of(quota: f64) -> Option<Finding> {
     )
 }
 
+fn no_ring(beside: &Beside) -> Option<Finding> {
+    let reason = beside.lacks_ring.as_ref()?;
+    finding(
+        format!(
+            "the generator cannot use io_uring here ({reason}): it uses epoll, which takes it more CPU time"
+        ),
+        "use Linux 6.1 or newer; allow it by `sysctl kernel.io_uring_disabled=0`, and in a container by a seccomp profile with io_uring",
+    )
+}
+
+fn no_proc(beside: &Beside) -> Option<Finding> {
+    if !beside.lacks_proc {
+        return None;
+    }
+    finding(
+        "/proc is not mounted: nothing is known of other processes, so services cannot be started, measured and ended",
+        "mount -t proc proc /proc",
+    )
+}
+
 fn files(environment: &Environment) -> Option<Finding> {
     let limit = environment.open_files_limit.filter(|limit| *limit < FILES)?;
     finding(
@@ -126,6 +160,13 @@ fn files(environment: &Environment) -> Option<Finding> {
 mod tests {
     use super::*;
     use prony_measurement::Cpu;
+
+    const FINE: Beside = Beside {
+        may_limit: true,
+        quota: None,
+        lacks_ring: None,
+        lacks_proc: false,
+    };
 
     #[test]
     fn a_quiet_server_has_no_finding() {
@@ -142,12 +183,12 @@ mod tests {
             open_files_limit: Some(65_536),
             ..Environment::default()
         };
-        assert_eq!(of(&environment, true, None), []);
+        assert_eq!(of(&environment, &FINE), []);
     }
 
     #[test]
     fn what_is_unknown_is_no_finding() {
-        assert_eq!(of(&Environment::default(), true, None), []);
+        assert_eq!(of(&Environment::default(), &FINE), []);
     }
 
     #[test]
@@ -165,8 +206,14 @@ mod tests {
             open_files_limit: Some(1_024),
             ..Environment::default()
         };
-        let findings = of(&environment, false, Some(2.0));
-        assert_eq!(findings.len(), 9);
+        let beside = Beside {
+            may_limit: false,
+            quota: Some(2.0),
+            lacks_ring: Some("Function not implemented".to_owned()),
+            lacks_proc: true,
+        };
+        let findings = of(&environment, &beside);
+        assert_eq!(findings.len(), 11);
         assert!(findings.iter().all(|finding| !finding.remedy.is_empty()));
         assert!(
             findings

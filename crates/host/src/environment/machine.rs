@@ -1,9 +1,11 @@
 //! Facts of this machine, each from the file in which the kernel states it.
 
 use crate::Topology;
+use nix::libc;
 use prony_measurement::Cpu;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::path::Path;
 
 fn text(path: impl AsRef<Path>) -> Option<String> {
@@ -24,8 +26,33 @@ fn os_of(release: &str) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
+/// Whether `/proc` is missing, from which everything is known about other processes.
+pub fn lacks_proc() -> bool {
+    !Path::new("/proc/self/stat").exists()
+}
+
 pub(super) fn kernel() -> Option<String> {
     text("/proc/sys/kernel/osrelease")
+}
+
+/// Why nobody here can use `io_uring` as the generator does; `None`: it can be used.
+pub(super) fn lacks_ring(kernel: Option<&str>) -> Option<String> {
+    // 120 bytes, which the kernel wants to be zero.
+    let mut parameters = [0_u32; 30];
+    // SAFETY: the call reads and writes the array alone, which has the size of its parameters and outlives it.
+    let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
+    if ring < 0 {
+        return Some(std::io::Error::last_os_error().to_string());
+    }
+    // SAFETY: the descriptor is new, so it has no other owner.
+    drop(unsafe { OwnedFd::from_raw_fd(ring as RawFd) });
+    too_old(kernel?)
+}
+
+fn too_old(kernel: &str) -> Option<String> {
+    let mut numbers = kernel.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next()?, numbers.next()?);
+    (version < (6, 1)).then(|| format!("Linux {}.{} is older than 6.1", version.0, version.1))
 }
 
 pub(super) fn cpu(topology: &Topology) -> Cpu {
@@ -154,6 +181,17 @@ pub fn hostname() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_too_old_before_6_1() {
+        assert_eq!(
+            too_old("5.10.0-32-amd64").as_deref(),
+            Some("Linux 5.10 is older than 6.1")
+        );
+        for new in ["6.1.0", "6.12-rc1", "7.0", "unknown"] {
+            assert_eq!(too_old(new), None, "{new}");
+        }
+    }
 
     #[test]
     fn reads_names_and_sizes() {

@@ -3,7 +3,7 @@
 mod findings;
 mod machine;
 
-pub use machine::hostname;
+pub use machine::{hostname, lacks_proc};
 
 use crate::Topology;
 use crate::cgroup::Hierarchies;
@@ -31,6 +31,12 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         mitigations: machine::mitigations(),
         ..Environment::default()
     };
-    environment.findings = findings::of(&environment, crate::cgroup::may_limit(), crate::cgroup::quota());
+    let beside = findings::Beside {
+        may_limit: crate::cgroup::may_limit(),
+        quota: crate::cgroup::quota(),
+        lacks_ring: machine::lacks_ring(environment.kernel.as_deref()),
+        lacks_proc: lacks_proc(),
+    };
+    environment.findings = findings::of(&environment, &beside);
     environment
 }
