@@ -15,7 +15,6 @@ exports.create = function create(routers) {
   app.set('views', __dirname);
   app.set('view engine', 'ejs');
   app.use(decodeUnreserved);
-  app.use(express.json());
   for (const addRoutes of routers) addRoutes(app);
   app.use(refuse);
   return app;

@@ -3,4 +3,7 @@
 const { create } = require('./application');
 const { serve } = require('./serve');
 
-serve(create([require('./shop'), require('./page')]));
+const routers = [require('./shop'), require('./page')];
+// Only the contract `account` has a cache beside its database.
+if (process.env.REDIS_URL) routers.push(require('./account'));
+serve(create(routers));

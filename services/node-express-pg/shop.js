@@ -1,11 +1,14 @@
 'use strict';
 
+const express = require('express');
 const orders = require('./orders');
 const { readDraft } = require('./draft');
 const { Refusal } = require('./refusal');
 
 module.exports = (app) => {
-  app.post('/orders', async (request, response) => {
+  const body = express.json();
+
+  app.post('/orders', body, async (request, response) => {
     const order = await orders.create(readDraft(bodyOf(request)));
     response.status(201).location(`/orders/${order.id}`);
     send(response, order);
@@ -19,7 +22,7 @@ module.exports = (app) => {
     send(response, await orders.get(orders.parseId(request.params.id)));
   });
 
-  app.patch('/orders/:id', async (request, response) => {
+  app.patch('/orders/:id', body, async (request, response) => {
     const condition = request.get('If-Match');
     if (condition === undefined) throw new Refusal(428, 'If-Match is missing');
     const isCurrent = (version) => condition === orders.tagOf(version);

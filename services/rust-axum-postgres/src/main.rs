@@ -1,11 +1,13 @@
-//! A server with axum on PostgreSQL, with tokio-postgres.
+//! A server with axum on PostgreSQL, with tokio-postgres, and on Redis.
 
+mod account;
 mod database;
 mod draft;
 mod fortunes;
 mod orders;
 mod plain_path;
 mod shop;
+mod tokens;
 
 use std::env;
 use std::io;
@@ -41,14 +43,20 @@ fn main() -> io::Result<()> {
 }
 
 async fn serve() -> io::Result<()> {
-    let app = Router::new()
+    let pool = database::connect();
+    let mut app = Router::new()
         .route("/orders", get(shop::list).post(shop::create))
         .route(
             "/orders/{id}",
             get(shop::get).patch(shop::set_status).delete(shop::delete),
         )
         .route("/fortunes", get(page))
-        .with_state(database::connect());
+        .with_state(pool.clone());
+    // Only the contract `account` has a cache beside its database.
+    let cache = setting("REDIS_URL", "");
+    if !cache.is_empty() {
+        app = app.merge(account::routes(pool, &cache));
+    }
     // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 
@@ -57,7 +65,8 @@ async fn serve() -> io::Result<()> {
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let server = axum::serve(listener, ServiceExt::<Request>::into_make_service(app)).with_graceful_shutdown(terminated());
+    let server = axum::serve(listener, ServiceExt::<Request>::into_make_service(app))
+        .with_graceful_shutdown(terminated());
     tokio::select! {
         ended = server.into_future() => ended,
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),

@@ -43,7 +43,7 @@ public final class Server extends VerticleBase {
         router.get("/catalog").handler(Catalog::answer);
         router.post("/upload").handler(Upload::answer);
         HttpServerOptions options = new HttpServerOptions()
-                .setCompressionSupported(true)
+                .setCompressionSupported(Boolean.parseBoolean(variable("COMPRESSION", "false")))
                 .setHandle100ContinueAutomatically(true)
                 .setHost(variable("HOST", "127.0.0.1"))
                 .setPort(Integer.parseInt(variable("PORT", "8080")));
