@@ -322,6 +322,7 @@ mod tests {
                 completed: count,
                 valid: count,
                 errors: 1,
+                messages: None,
                 response_time_ns_p50: None,
                 response_time_ns_p99: None,
             }],

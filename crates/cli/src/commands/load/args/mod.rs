@@ -4,11 +4,13 @@ mod log;
 mod reach;
 mod save;
 mod schedule;
+mod streams;
 mod tls;
 
 pub(super) use reach::ReachArgs;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
+pub(crate) use streams::{ACCEPTED, StreamArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
 
 use super::metrics::MetricsAddress;
@@ -37,6 +39,7 @@ Examples:
   prony load http://127.0.0.1:8080/person -X POST -H 'Content-Type: application/json' --body @person.json
   prony load http://127.0.0.1:8080 --grpc --method prony.person.PersonService/getPerson \
       --message '{\"id\": \"1\"}' -c 8 --in-flight 8
+  prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
@@ -55,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; values of replies go into later requests
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -83,12 +86,12 @@ pub(crate) struct Args {
 
 /// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 41] = [
+const NOT_BESIDE_A_JOB: [&str; 42] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp",
     "staircase", "users", "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog",
     "timeout", "transport", "cpus", "seed", "method", "headers", "body", "expect", "feeds", "data", "http2",
     "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl", "metrics", "log", "json",
-    "objective", "save",
+    "objective", "save", "StreamArgs",
 ];
 
 /// How requests arrive
@@ -244,6 +247,8 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) deadline: Option<WrittenDuration>,
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
     #[command(flatten)]
