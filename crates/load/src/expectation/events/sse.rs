@@ -211,7 +211,7 @@ impl Sse {
             Field::Id => self.coming_id.extend_from_slice(bytes),
             Field::Retry => {
                 for &byte in bytes {
-                    self.coming_retry = digit(self.coming_retry, byte);
+                    self.coming_retry = Some(digit(self.coming_retry, byte));
                 }
             }
             Field::Data | Field::Ignored => {}
@@ -299,15 +299,10 @@ impl Sse {
 const NO_NUMBER: u64 = u64::MAX;
 
 /// A number with one more digit.
-fn digit(number: Option<u64>, byte: u8) -> Option<u64> {
+fn digit(number: Option<u64>, byte: u8) -> u64 {
     if !byte.is_ascii_digit() || number == Some(NO_NUMBER) {
-        return Some(NO_NUMBER);
+        return NO_NUMBER;
     }
-    let number = number.unwrap_or(0);
-    Some(
-        number
-            .saturating_mul(10)
-            .saturating_add(u64::from(byte - b'0'))
-            .min(NO_NUMBER - 1),
-    )
+    let number = number.unwrap_or(0).saturating_mul(10);
+    number.saturating_add(u64::from(byte - b'0')).min(NO_NUMBER - 1)
 }
