@@ -51,7 +51,10 @@ impl std::str::FromStr for EventRule {
         match text.split_once(':') {
             Some(("event" | "regex", "")) => Err(wrong("nothing stands behind the colon")),
             Some(("event", name)) => Ok(Self::Name(name.to_owned())),
-            Some(("regex", pattern)) => Ok(Self::Matches(pattern.to_owned())),
+            Some(("regex", pattern)) => match regular_expression(pattern) {
+                Ok(_) => Ok(Self::Matches(pattern.to_owned())),
+                Err(error) => Err(error.to_string()),
+            },
             Some(("json", rest)) => {
                 let (pointer, value) = match rest.split_once('=') {
                     Some((pointer, value)) => (pointer, Some(value)),
