@@ -305,7 +305,10 @@ fn any_stream() -> impl Strategy<Value = String> {
     let end = prop_oneof![Just("\n"), Just("\r"), Just("\r\n")];
     let lines = proptest::collection::vec((any_line(), end), 0..20);
     (any::<bool>(), lines, "[a-z:]{0,5}").prop_map(|(bom, lines, rest)| {
-        let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), end]).collect();
+        let text: String = lines
+            .iter()
+            .flat_map(|(line, end)| [line.as_str(), end])
+            .collect();
         format!("{}{text}{rest}", if bom { "\u{feff}" } else { "" })
     })
 }

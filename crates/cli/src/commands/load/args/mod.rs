@@ -1,5 +1,6 @@
 //! What can be typed after `prony load`.
 
+mod cpus;
 mod log;
 mod reach;
 mod save;
@@ -16,6 +17,7 @@ pub(crate) use tls::{TlsArgs, TrustArgs};
 use super::metrics::MetricsAddress;
 use crate::checkout::LabArgs;
 use clap::{ArgGroup, ValueEnum};
+use cpus::CpuList;
 use log::{LogFile, log_share};
 use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
 use std::path::PathBuf;
@@ -357,29 +359,6 @@ impl std::str::FromStr for Users {
         } else {
             rate(text).map(Self::Constant)
         }
-    }
-}
-
-/// CPUs as the kernel writes them: `0,2-3`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CpuList(pub(crate) Vec<usize>);
-
-impl std::str::FromStr for CpuList {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no list of CPUs: write it as 0,2-3");
-        let mut cpus = Vec::new();
-        for part in text.split(',') {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let low: usize = low.trim().parse().map_err(|_| wrong())?;
-            let high: usize = high.trim().parse().map_err(|_| wrong())?;
-            if low > high || high >= 1024 {
-                return Err(wrong());
-            }
-            cpus.extend(low..=high);
-        }
-        Ok(Self(cpus))
     }
 }
 
