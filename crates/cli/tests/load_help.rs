@@ -6,7 +6,7 @@ use std::process::Command;
 const SCREEN: usize = 50;
 
 /// The groups of `--help` in their order, each with switches that belong there.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Load:",
         &[
@@ -26,6 +26,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("gRPC:", &["--grpc", "--proto", "--message", "--deadline"]),
+    (
+        "Streams:",
+        &["--events", "--for", "--expect-event", "--longest-event"],
+    ),
     (
         "Connections:",
         &["--resolve", "--unix", "--source", "--connect-timeout"],
@@ -124,6 +128,7 @@ fn the_short_help_is_one_screen_for_a_beginner() {
         "--log",
         "--metrics",
         "--curl",
+        "--events",
         "--job",
     ] {
         assert!(

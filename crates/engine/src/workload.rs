@@ -19,6 +19,8 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) constant_body: Option<Vec<u8>>,
     /// Whether the body has rules that need the whole of it.
     pub(crate) judges_body: bool,
+    /// Whether the reply must be a stream of events.
+    pub(crate) is_stream: bool,
     /// Whether the request says that it is the last one of its connection (RFC 9112, section 9.6).
     pub(crate) closes: bool,
     /// What of each reply is needed because later requests take something from it.
@@ -38,6 +40,8 @@ pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) order: Arc<Ready>,
     /// Whether requests carry what earlier replies gave.
     pub(crate) takes: bool,
+    /// Whether replies are streams of events.
+    pub(crate) streams: bool,
 }
 
 /// How the next operation is chosen.
@@ -71,6 +75,11 @@ impl<P: Protocol> PreparedWorkload<P> {
             .map(|operation| prepare::<P>(operation, job));
         Ok(Self {
             operations: operations.collect::<Result<_, _>>()?,
+            streams: job
+                .workload
+                .operations
+                .iter()
+                .any(|operation| operation.expect.events.is_some()),
             takes: job
                 .workload
                 .operations
@@ -102,6 +111,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
             body: expectation.takes_of_body(),
             head: expectation.takes_of_head(),
         },
+        is_stream: expectation.events().is_some(),
         constant_body,
         expectation,
     })

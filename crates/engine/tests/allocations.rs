@@ -6,6 +6,7 @@
 mod toy;
 mod wire;
 
+use prony_load::events::{EventRule, Events};
 use prony_load::{
     Arrival, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter,
     Part, Profile, Protocol, Rate, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
@@ -74,6 +75,8 @@ on_both_transports!(
     judged_replies,
     values_that_are_taken,
     replies_in_pieces,
+    streams_of_events,
+    streams_of_lines,
     an_open_load,
     http2,
     bodies_that_windows_keep_back,
@@ -306,6 +309,33 @@ fn replies_in_pieces(transport: TransportChoice) {
     let mut job = toy::job(server.address, transport);
     job.workload = judged();
     assert_allocates_nothing(job);
+}
+
+/// Streams of so many messages on connections that are kept alive.
+fn streaming(content_type: &'static str, message: &'static str, transport: TransportChoice) {
+    let server = Server::new(move |stream, _| {
+        let body: String = std::iter::repeat_n(toy::chunk(message), 20).collect();
+        let head = toy::STREAM_HEAD.replace("text/event-stream", content_type);
+        answer_all(stream, |_| format!("{head}{body}0\r\n\r\n"));
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload.operations[0].expect = Expectation {
+        events: Some(Events {
+            some: vec![EventRule::Contains("n\":".into())],
+            ..Events::default()
+        }),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+fn streams_of_events(transport: TransportChoice) {
+    let event = "id: 1\r\nevent: tick\r\ndata: {\"n\": 1}\r\n\r\n";
+    streaming("text/event-stream", event, transport);
+}
+
+fn streams_of_lines(transport: TransportChoice) {
+    streaming("application/x-ndjson", "{\"n\": 1}\n", transport);
 }
 
 fn an_open_load(transport: TransportChoice) {

@@ -8,16 +8,18 @@
 
 mod toy;
 
-use prony_load::{Arrival, Load, Profile, Rate, Spacing, TransportChoice};
-use std::io::{ErrorKind, Read as _, Write as _};
+use prony_load::events::Events;
+use prony_load::{Arrival, Expectation, Load, Profile, Rate, Spacing, TransportChoice};
+use std::io::{BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use toy::{HELLO, MS, job, run};
+use toy::{HELLO, MS, STREAM_HEAD, Server, chunk, event, job, read_request, run};
 
 on_both_transports!(
+    events_at_known_times_are_told_as_such,
     a_server_that_stands_still_is_told_as_such,
     with_poisson_arrivals_too
 );
@@ -142,4 +144,98 @@ fn a_server_that_stands_still_is_told_as_such(transport: TransportChoice) {
 
 fn with_poisson_arrivals_too(transport: TransportChoice) {
     stands_still(transport, Spacing::Poisson);
+}
+
+/// Events of one stream, in batches that are written at once.
+const EVENTS: u64 = 2_000;
+const BATCH: u64 = 50;
+/// Batches from one stop of [`FREEZE`] to the next; before the others the server sleeps for `NAP`.
+const STOP_EVERY: u64 = 10;
+const NAP: Duration = Duration::from_millis(5);
+/// How long the server takes for the first event.
+const THINKS: Duration = Duration::from_millis(30);
+
+/// One event in a thousand never comes, and one in two thousand comes twice.
+fn comes(n: u64) -> u64 {
+    match n % 1_000 {
+        500 => 0,
+        _ if n % 2_000 == 700 => 2,
+        _ => 1,
+    }
+}
+
+fn tick(stream: TcpStream) {
+    let mut writer = stream.try_clone().expect("a second handle");
+    let mut reader = BufReader::new(stream);
+    while read_request(&mut reader).is_some() {
+        if writer.write_all(STREAM_HEAD.as_bytes()).is_err() {
+            return;
+        }
+        std::thread::sleep(THINKS);
+        for batch in 0..EVENTS / BATCH {
+            if batch > 0 {
+                std::thread::sleep(if batch % STOP_EVERY == 0 { FREEZE } else { NAP });
+            }
+            let numbers = batch * BATCH + 1..=(batch + 1) * BATCH;
+            let events: String = numbers
+                .flat_map(|n| (0..comes(n)).map(move |_| event(Some(n), "tick", &format!("{{\"n\": {n}}}"))))
+                .collect();
+            if writer.write_all(chunk(&events).as_bytes()).is_err() {
+                return;
+            }
+        }
+        let _ = writer.write_all(b"0\r\n\r\n");
+    }
+}
+
+/// How many events come, and what is missing, is known exactly; and no time may be shorter than the server slept.
+fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
+    let server = Server::new(|stream, _| tick(stream));
+    let mut job = job(server.address, transport);
+    let streams = 4;
+    job.workload.operations[0].expect = Expectation {
+        events: Some(Events::default()),
+        ..Expectation::default()
+    };
+    job.phases.measurement_ns = 60_000 * MS;
+    job.limits.requests = Some(streams);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.valid, streams, "{:?}", recording.wrong_replies);
+    let messages = recording.messages.expect("messages");
+    let sent: u64 = (1..=EVENTS).map(comes).sum();
+    assert_eq!(sent, EVENTS - 2 + 1);
+    assert_eq!(messages.received, streams * sent);
+    let ids = messages.ids.expect("ids that count");
+    assert_eq!(
+        (ids.counted, ids.missing, ids.doubled, ids.late),
+        (streams * sent, streams * 2, streams, 0)
+    );
+    let ends = messages.streams.expect("streams");
+    assert_eq!(
+        (ends.completed, ends.at_bound, ends.ended_early, ends.cut),
+        (streams, 0, 0, 0)
+    );
+    let in_time: u64 = recording.intervals.iter().filter_map(|one| one.messages).sum();
+    assert_eq!(in_time, streams * sent);
+    assert_eq!(
+        (messages.per_s * recording.duration_s).round() as u64,
+        streams * sent
+    );
+    // Three stops and 36 naps lie between the first event and the last one.
+    let batches = EVENTS / BATCH;
+    let stops = (batches - 1) / STOP_EVERY;
+    let slept = FREEZE * stops as u32 + NAP * (batches - 1 - stops) as u32;
+    let (first, last, gaps) = (
+        messages.first_ns.expect("times"),
+        messages.last_ns.expect("times"),
+        messages.gap_ns.expect("times"),
+    );
+    assert!(u128::from(first.min) >= THINKS.as_nanos(), "{first:?}");
+    assert!(u128::from(last.min) >= (THINKS + slept).as_nanos(), "{last:?}");
+    // From the request to the last event is the time to the first one and all gaps.
+    let sum = first.mean + gaps.mean * (sent - 1) as f64;
+    assert!((sum / last.mean - 1.0).abs() < 0.01, "{sum} {last:?}");
+    // Most events come with others; the longest gap is a stop, unless the event before each of them was seen late.
+    assert_eq!(gaps.p50, 0, "{gaps:?}");
+    assert!(u128::from(gaps.max) >= FREEZE.as_nanos() * 9 / 10, "{gaps:?}");
 }

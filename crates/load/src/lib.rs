@@ -20,6 +20,7 @@ mod written;
 
 pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
+pub use expectation::events;
 pub use expectation::{
     Bag, BodyRule, CompiledExpectation, Decoded, Expectation, ExpectationError, HeaderRule, HeaderValue,
     HtmlTable, LONGEST_TAKEN, List, Memory, MessageCount, Mismatch, Origin, Reply, Series, Take, excerpt,

@@ -26,8 +26,8 @@ pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
     Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
-    Generator, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, Messages,
-    Network, OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, WorkerNow, WorkerRow,
+    Generator, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, MessageIds, Messages,
+    Network, OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, Streams, WorkerNow, WorkerRow,
     WorkerState, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};

@@ -323,6 +323,7 @@ mod tests {
                 completed: count,
                 valid: count,
                 errors: 1,
+                messages: None,
                 response_time_ns_p50: None,
                 response_time_ns_p99: None,
             }],

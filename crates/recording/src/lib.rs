@@ -22,5 +22,6 @@ pub use part::{
     WorkerPart, WrongSample,
 };
 pub use tally::{
-    GRPC_STATUSES, MessageTimes, OpenTimes, OperationTally, ReplyTimes, STATUSES, Shape, Tally, Window,
+    GRPC_STATUSES, IdCounts, MessageTally, OpenTimes, OperationTally, ReplyTimes, STATUSES, Shape, Tally,
+    Window,
 };

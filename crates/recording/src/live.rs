@@ -90,6 +90,7 @@ mod tests {
             completed: times.len() as u64,
             valid: times.len() as u64,
             errors: 1,
+            messages: None,
             times: CompactHistogram::of(&histogram),
         }
     }

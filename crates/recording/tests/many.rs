@@ -72,6 +72,7 @@ fn sixty_four_parts_are_merged_in_bounds() {
                     completed: 5_000,
                     valid: 5_000,
                     errors: 0,
+                    messages: None,
                     times: kinds[kind(worker, index)].clone(),
                 };
                 (index, one)

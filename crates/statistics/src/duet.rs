@@ -336,6 +336,7 @@ mod tests {
             completed: valid,
             valid,
             errors: 0,
+            messages: None,
             response_time_ns_p50: None,
             response_time_ns_p99: None,
         }

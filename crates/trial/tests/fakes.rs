@@ -63,6 +63,7 @@ fn intervals(completed: &[u64]) -> Vec<Interval> {
         completed,
         valid: completed,
         errors: 0,
+        messages: None,
         response_time_ns_p50: None,
         response_time_ns_p99: Some(1_000_000_000 / completed.max(1)),
     };

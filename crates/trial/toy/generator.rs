@@ -112,6 +112,7 @@ impl Load {
                 completed: valid,
                 valid,
                 errors: self.outcomes.errors() - before.errors(),
+                messages: None,
                 response_time_ns_p50: Some(100_000),
                 response_time_ns_p99: Some(200_000),
             };

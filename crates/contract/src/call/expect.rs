@@ -107,6 +107,7 @@ impl Call<'_> {
             body: self.body_rules(expect, filling)?,
             take: self.takes(expect, filling)?,
             messages: None,
+            events: None,
         };
         if expect.uploaded {
             expectation.body.push(BodyRule::Uploaded(request.body.clone()));
@@ -299,6 +300,7 @@ impl Call<'_> {
             headers: Vec::new(),
             body,
             messages: None,
+            events: None,
             take: Vec::new(),
         })
     }

@@ -17,6 +17,19 @@ impl Epoch {
     }
 }
 
+/// How a stream of events ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The service ended it, and all of it is right.
+    ByItself,
+    /// Its bound ended it.
+    AtBound,
+    /// The service ended it before its bound, or in the middle of a message.
+    Early,
+    /// The load was over.
+    Cut,
+}
+
 /// A request that has been answered or given up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {

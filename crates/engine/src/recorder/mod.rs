@@ -3,11 +3,12 @@
 mod answers;
 mod finished;
 
-pub(crate) use finished::{Epoch, Finished};
+pub(crate) use finished::{Ending, Epoch, Finished};
 
 use crate::log::{Line, Logbook};
 use answers::Answers;
 use prony_load::Job;
+use prony_load::events::IdStep;
 use prony_measurement::{Outcome, Phase};
 use prony_recording::{Answered, GRPC_STATUSES, STATUSES, Shape, Tally};
 
@@ -145,6 +146,52 @@ impl Recorder {
             messages.count += u64::from(count);
             messages.first.record(first_ns);
             messages.last.record(last_ns);
+        }
+    }
+
+    /// A message of a stream came, `gap` ns after the one before it; of the first one, `first` ns after the request was sent.
+    pub(crate) fn message(&mut self, epoch: Epoch, (first, gap): (Option<u64>, Option<u64>), id: IdStep) {
+        let Some(messages) = &mut self.tally.messages else {
+            return;
+        };
+        if let Some(ns) = first.filter(|_| epoch == self.epoch) {
+            messages.first.record(ns);
+        }
+        if !self.window_open {
+            return;
+        }
+        messages.count += 1;
+        if let Some(ns) = gap {
+            messages.gaps.record(ns);
+        }
+        let ids = &mut messages.ids;
+        match id {
+            IdStep::Nothing => return,
+            IdStep::Next => {}
+            IdStep::Skipped(count) => ids.skipped = ids.skipped.saturating_add(count),
+            IdStep::Again => ids.doubled += 1,
+            IdStep::Late => ids.late += 1,
+        }
+        ids.counted += 1;
+    }
+
+    /// A stream of events ended; where it ended well, its last message came so many ns after the request was sent.
+    pub(crate) fn stream(&mut self, epoch: Epoch, ending: Ending, last_ns: Option<u64>) {
+        let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
+            return;
+        };
+        let streams = &mut messages.streams;
+        match ending {
+            Ending::ByItself => streams.completed += 1,
+            Ending::AtBound => {
+                streams.completed += 1;
+                streams.at_bound += 1;
+            }
+            Ending::Early => streams.ended_early += 1,
+            Ending::Cut => streams.cut += 1,
+        }
+        if let (Ending::ByItself | Ending::AtBound, Some(ns)) = (ending, last_ns) {
+            messages.last.record(ns);
         }
     }
 

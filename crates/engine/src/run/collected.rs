@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct Collected {
     part: Part,
     threads: u32,
+    /// The operations' names.
+    names: Vec<String>,
     /// Intervals that not every thread has handed over.
     open: BTreeMap<(bool, u64), (u32, IntervalPart, Histogram)>,
     /// Connections begun to each peer, in the route's order.
@@ -23,6 +25,12 @@ impl Collected {
         Self {
             part: Part::new(job),
             threads: job.threads,
+            names: job
+                .workload
+                .operations
+                .iter()
+                .map(|operation| operation.name.clone())
+                .collect(),
             open: BTreeMap::new(),
             begun: Vec::new(),
             noticed_ns: 0,
@@ -55,6 +63,7 @@ impl Collected {
             completed: tally.window.completed,
             valid: tally.window.valid,
             errors: tally.window.errors,
+            messages: tally.messages.as_ref().map(|messages| messages.count),
             times: CompactHistogram::default(),
         };
         if *count == 1 {
@@ -99,6 +108,11 @@ impl Collected {
             sent_again: totals.sent_again,
             violation: first(totals.violation.map(str::to_owned)),
             stream_limit: totals.stream_limit,
+            unended: first(
+                totals
+                    .unended
+                    .map(|operation| self.names[usize::from(operation)].clone()),
+            ),
             retransmits: network.retransmits,
             decoded: DecodedBodies {
                 replies: decoded.replies,

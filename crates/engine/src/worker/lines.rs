@@ -183,6 +183,8 @@ pub(crate) struct Totals {
     pub(crate) most_open: u32,
     /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
     pub(crate) stream_limit: Option<u32>,
+    /// The operation of a reply that had begun and had no end within the timeout.
+    pub(crate) unended: Option<u16>,
     pub(crate) sample: Sample,
 }
 
@@ -202,6 +204,7 @@ impl Totals {
             violation: None,
             most_open: 0,
             stream_limit: None,
+            unended: None,
             sample,
         }
     }

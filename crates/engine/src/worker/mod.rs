@@ -13,6 +13,7 @@ mod sample;
 mod sink;
 mod slots;
 mod source;
+mod stream;
 mod timers;
 
 pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};

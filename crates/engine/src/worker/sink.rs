@@ -33,14 +33,14 @@ pub(super) struct Sink<'a, P: Protocol> {
 
 impl<P: Protocol> Sink<'_, P> {
     /// Keeps a wrong reply for the user, if the sample wants it.
-    fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
+    pub(super) fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
         if let Some(key) = self.sample.draw() {
             self.sample.keep(key, operation, mismatch());
         }
     }
 
     /// Judges the whole of what was kept.
-    fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
+    pub(super) fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
         let slot = self.ledger.slots.get(number);
         let operation = &self.operations[usize::from(slot.operation)];
         let none = Kept::default();
@@ -141,6 +141,9 @@ impl<P: Protocol> Sink<'_, P> {
         if equal_to_the_end && !headers {
             return Outcome::Valid;
         }
+        if operation.expectation.events().is_some() {
+            return self.end_of_events(number);
+        }
         match self.judge(number, end.grpc_status) {
             Ok(()) if check != BodyCheck::Wrong => Outcome::Valid,
             // Only its begin was kept, and that is right.
@@ -180,8 +183,12 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
             }
         }
         let operation = &self.operations[usize::from(slot.operation)];
-        if slot.check == BodyCheck::Ignore && !operation.expectation.accepts_status(head.status) {
-            slot.check = BodyCheck::Keep;
+        match slot.check {
+            BodyCheck::Ignore if !operation.expectation.accepts_status(head.status) => {
+                slot.check = BodyCheck::Keep;
+            }
+            BodyCheck::AwaitsEvents => self.begin_events(token.0, &head),
+            _ => {}
         }
     }
 
@@ -190,7 +197,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         let slot = self.ledger.slots.get(token.0);
         slot.bytes += piece.len() as u64;
         match slot.check {
-            BodyCheck::Ignore => {}
+            BodyCheck::Ignore | BodyCheck::AwaitsEvents => {}
+            BodyCheck::Events => self.events(token.0, piece),
             BodyCheck::Compare { equal } => {
                 let constant = self.operations[usize::from(slot.operation)]
                     .constant_body

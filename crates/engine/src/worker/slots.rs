@@ -1,6 +1,7 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
-use crate::recorder::{Epoch, Finished, Recorder};
+use crate::recorder::{Ending, Epoch, Finished, Recorder};
+use prony_load::events::EventStream;
 use prony_measurement::Outcome;
 use std::collections::VecDeque;
 
@@ -52,7 +53,7 @@ pub(super) struct Slot {
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
     pub(super) epoch: Epoch,
-    /// When the first and the last message of a gRPC reply were complete.
+    /// When the first and the last message of a reply that is a stream were complete.
     pub(super) first_message: u64,
     pub(super) last_message: u64,
     pub(super) messages: u32,
@@ -77,6 +78,8 @@ pub(super) struct Slot {
     pub(super) check: BodyCheck,
     /// The reply as far as it has to be kept.
     pub(super) kept: Option<Box<Kept>>,
+    /// The stream of events, where the reply is one.
+    pub(super) live: Option<Box<Live>>,
     /// The next free place of the connection.
     next_free: Option<u32>,
 }
@@ -92,6 +95,29 @@ pub(super) enum BodyCheck {
     /// It is kept to be judged.
     Keep,
     /// It is not the only right one; its begin is kept to be shown.
+    Wrong,
+    /// It should be a stream of events; the head says whether it is.
+    AwaitsEvents,
+    /// It is read as a stream of events.
+    Events,
+}
+
+/// A stream of events in a place. Its memory is used again for the next one.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) stream: EventStream,
+    pub(super) standing: Standing,
+    /// When bytes of it were seen last.
+    pub(super) heard: u64,
+}
+
+/// Whether more of a stream is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Open,
+    /// The number of messages that is its bound has come.
+    AtBound,
+    /// Something in it is wrong, and was shown.
     Wrong,
 }
 
@@ -242,6 +268,8 @@ pub(super) struct Ledger {
     pub(super) recorder: Recorder,
     /// Places whose request has ended and that were not given to another one yet.
     pub(super) ended: VecDeque<u32>,
+    /// Places whose stream of events is to be given up, by its bound or because it is wrong.
+    pub(super) stopped: Vec<u32>,
     /// When the last request ended.
     pub(super) last_end: u64,
 }
@@ -250,6 +278,7 @@ impl Ledger {
     pub(super) fn new(slots: Slots, recorder: Recorder) -> Self {
         Self {
             ended: VecDeque::with_capacity(slots.len()),
+            stopped: Vec::new(),
             slots,
             recorder,
             last_end: 0,
@@ -259,6 +288,9 @@ impl Ledger {
     /// A request that was sent has its outcome. `complete`: a whole reply came. Every request ends here, and once.
     #[inline]
     pub(super) fn end(&mut self, place: u32, outcome: Outcome, complete: bool, now: u64) {
+        if !complete && outcome == Outcome::Reset && self.streams_well(place) {
+            self.note_ending(place, Ending::Early);
+        }
         let slot = self.slots.get(place);
         slot.went_well = outcome == Outcome::Valid;
         let request = Finished {
@@ -275,6 +307,20 @@ impl Ledger {
         };
         self.recorder.finished(&request, complete);
         self.leave(place, now);
+    }
+
+    /// Records how a stream of events ended.
+    pub(super) fn note_ending(&mut self, place: u32, ending: Ending) {
+        let slot = self.slots.get(place);
+        let last = (slot.messages > 0).then(|| slot.last_message.saturating_sub(slot.sent));
+        self.recorder.stream(slot.epoch, ending, last);
+    }
+
+    /// Whether a stream of events is under way in a place, and nothing wrong in it.
+    pub(super) fn streams_well(&mut self, place: u32) -> bool {
+        let slot = self.slots.get(place);
+        let is_wrong = |live: &Live| live.standing == Standing::Wrong;
+        slot.active && slot.check == BodyCheck::Events && !slot.live.as_deref().is_some_and(is_wrong)
     }
 
     /// A request is to be sent again: it has no outcome yet.

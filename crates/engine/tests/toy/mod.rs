@@ -262,3 +262,18 @@ pub(crate) fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> 
     std::thread::spawn(move || done.send(work()));
     result.recv_timeout(limit).expect("it hangs, or it panicked")
 }
+
+/// The head of a reply that is a stream of server-sent events in chunks.
+pub(crate) const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+/// An event.
+pub(crate) fn event(id: Option<u64>, name: &str, data: &str) -> String {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {data}\n\n")
+}
+
+/// A chunk of a chunked body.
+pub(crate) fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
+}

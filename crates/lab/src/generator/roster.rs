@@ -140,6 +140,7 @@ mod tests {
                 completed,
                 valid: completed,
                 errors: 0,
+                messages: None,
                 times: CompactHistogram::of(&Histogram::new()),
             },
         }

@@ -2,6 +2,7 @@
 
 use super::body::CompiledRule;
 use super::decode::{self, Decoded};
+use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
 use super::take::{Bag, CompiledTake};
 use super::{Expectation, ExpectationError, Memory, MessageCount, Mismatch, Reply, excerpt};
@@ -15,6 +16,7 @@ pub struct CompiledExpectation {
     body: Vec<CompiledRule>,
     messages: Option<MessageCount>,
     decode: bool,
+    events: Option<CompiledEvents>,
     take: Vec<CompiledTake>,
 }
 
@@ -43,6 +45,7 @@ impl Expectation {
             body,
             messages: self.messages,
             decode: self.decode,
+            events: self.events.as_ref().map(events::Events::compile).transpose()?,
             take: self
                 .take
                 .iter()
@@ -73,6 +76,21 @@ impl CompiledExpectation {
     #[inline]
     pub const fn is_stream(&self) -> bool {
         self.messages.is_some()
+    }
+
+    /// What the reply must be where it is a stream of events.
+    #[inline]
+    pub const fn events(&self) -> Option<&CompiledEvents> {
+        self.events.as_ref()
+    }
+
+    /// What is wrong with a reply that should have been a stream of events.
+    pub fn no_stream(reply: &Reply<'_>) -> Mismatch {
+        let content_type = reply
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+        events::no_stream(content_type.map(|(_, value)| *value), reply.body)
     }
 
     /// Judges how many messages a gRPC reply with status 0 holds.

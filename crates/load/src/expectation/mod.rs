@@ -3,6 +3,7 @@
 mod body;
 mod compiled;
 mod decode;
+pub mod events;
 mod header;
 mod html;
 mod json;
@@ -52,6 +53,9 @@ pub struct Expectation {
     /// decode is wrong.
     #[serde(default, skip_serializing_if = "is_false")]
     pub decode: bool,
+    /// Where the reply is a stream of events or of JSON lines: what it must be. The body has no rules then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<events::Events>,
     /// What later requests of the same sequence take from the reply. One in which it is missing is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub take: Vec<Take>,
@@ -60,6 +64,13 @@ pub struct Expectation {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+impl Expectation {
+    /// Whether the reply is a stream of messages: of a server-streaming gRPC call, or of events.
+    pub const fn is_stream(&self) -> bool {
+        self.messages.is_some() || self.events.is_some()
+    }
 }
 
 /// How many messages a server-streaming call must give.
@@ -216,6 +227,14 @@ pub enum ExpectationError {
         formula: String,
         /// What is wrong.
         reason: String,
+    },
+    /// More rules for the events of a stream than are told apart.
+    #[error("{count} rules for the events of a stream: give at most {most}")]
+    TooManyEvents {
+        /// How many.
+        count: usize,
+        /// How many there may be.
+        most: usize,
     },
     /// A schema without the message type, or no schema at all.
     #[error("no message type `{message}`: {reason}")]

@@ -366,6 +366,7 @@ fn an_expectation_travels_as_json() {
             },
         ],
         messages: None,
+        events: None,
         take: vec![Take {
             name: "id".into(),
             slot: 0,

@@ -69,7 +69,7 @@ pub struct Recording {
     /// Whole sequences per second, where the workload is a sequence.
     #[serde(default)]
     pub sequences_per_s: Option<f64>,
-    /// The messages of server-streaming gRPC calls, where there were any.
+    /// The messages of streams, where there are any.
     #[serde(default)]
     pub messages: Option<Messages>,
     /// The same per operation, in the workload's order.
@@ -135,17 +135,52 @@ pub struct Log {
     pub lost: u64,
 }
 
-/// The messages of server-streaming gRPC calls.
+/// The messages of streams: of server-streaming gRPC calls, of server-sent events, of JSON Lines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Messages {
-    /// How many came in complete replies.
+    /// How many came in the measurement; of gRPC in complete replies.
     pub received: u64,
     /// How many of them per second.
     pub per_s: f64,
     /// From the actual send to the end of the first message, ns.
     pub first_ns: Option<Latency>,
-    /// From the actual send to the end of the last message, ns.
+    /// From the actual send to the end of the last message, ns; of streams that ended well.
     pub last_ns: Option<Latency>,
+    /// From one message of a stream to the next, ns; of gRPC it is not recorded.
+    #[serde(default)]
+    pub gap_ns: Option<Latency>,
+    /// What the ids of events tell, where they count from 0 or 1.
+    #[serde(default)]
+    pub ids: Option<MessageIds>,
+    /// How streams of events ended.
+    #[serde(default)]
+    pub streams: Option<Streams>,
+}
+
+/// What the ids of events tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageIds {
+    /// Messages with an id that counts.
+    pub counted: u64,
+    /// Ids that were left out and never came.
+    pub missing: u64,
+    /// Messages with an id that had come before.
+    pub doubled: u64,
+    /// Messages that came after one with a higher id.
+    pub late: u64,
+}
+
+/// How the streams of events ended whose requests were due in the measurement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Streams {
+    /// Ended well, by themselves or by their bound.
+    pub completed: u64,
+    /// Of them, those that their bound ended (`--events`, `--for`).
+    pub at_bound: u64,
+    /// Ended by the service before their bound or in the middle of a message.
+    pub ended_early: u64,
+    /// Were under way when the load was over; not among those that completed.
+    pub cut: u64,
 }
 
 /// How many requests.
@@ -249,6 +284,9 @@ pub struct Interval {
     pub valid: u64,
     /// Requests that failed, whatever the outcome.
     pub errors: u64,
+    /// Messages of streams, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
     /// Median response time, ns.
     pub response_time_ns_p50: Option<u64>,
     /// 99th percentile of the response time, ns.

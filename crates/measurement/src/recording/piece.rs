@@ -20,6 +20,9 @@ pub struct IntervalPart {
     pub valid: u64,
     /// Requests that failed, whatever the outcome.
     pub errors: u64,
+    /// Messages of streams, where there are any.
+    #[serde(default)]
+    pub messages: Option<u64>,
     /// Response times.
     pub times: CompactHistogram,
 }
@@ -38,6 +41,10 @@ impl IntervalPart {
         self.completed += other.completed;
         self.valid += other.valid;
         self.errors += other.errors;
+        self.messages = match (self.messages, other.messages) {
+            (Some(ours), Some(theirs)) => Some(ours + theirs),
+            (ours, theirs) => ours.or(theirs),
+        };
     }
 
     /// The interval as reports show it.
@@ -49,6 +56,7 @@ impl IntervalPart {
             completed: self.completed,
             valid: self.valid,
             errors: self.errors,
+            messages: self.messages,
             response_time_ns_p50: quantiles.map(|[p50, _]| p50),
             response_time_ns_p99: quantiles.map(|[_, p99]| p99),
         }

@@ -1,5 +1,6 @@
 //! Puts together what the workers recorded.
 
+mod messages;
 mod suspicion;
 mod workers;
 
@@ -8,8 +9,8 @@ use crate::part::{AddressPart, First, Part, ThreadPart};
 use crate::tally::{ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_measurement::{
-    Address, CommonStart, Connections, DecodedBodies, Generator, Histogram, IntervalPart, Log, Messages,
-    Network, OperationRecording, Outcomes, Recording, Requests, SCHEMA, Warning, WarningKind, WrongReply,
+    Address, CommonStart, Connections, DecodedBodies, Generator, Histogram, IntervalPart, Log, Network,
+    OperationRecording, Outcomes, Recording, Requests, SCHEMA, Warning, WarningKind, WrongReply,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -42,7 +43,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         connect_time_ns: part.totals.connect.summary(),
         tls_time_ns: part.totals.tls.summary(),
         sequence_time_ns: tally.sequence.as_deref().and_then(Histogram::summary),
-        messages: messages(tally, duration_s),
+        messages: messages::messages(job, tally, duration_s),
         sequences_per_s: tally
             .sequence
             .as_ref()
@@ -72,6 +73,7 @@ fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonSta
     all.extend(workers::disagreement(job, part, duration_s));
     all.extend(start.and_then(|start| workers::far_apart(start, duration_s)));
     all.extend(lost_lines(part));
+    all.extend(messages::unended(part));
     all
 }
 
@@ -84,15 +86,6 @@ fn generator(part: &Part, evidence: &Evidence) -> Generator {
         transport: transports.join(", "),
         saturated: evidence.is_saturated() || evidence.own_shortages > 0,
     }
-}
-
-fn messages(tally: &Tally, duration_s: f64) -> Option<Messages> {
-    tally.messages.as_ref().map(|messages| Messages {
-        received: messages.count,
-        per_s: per_second(messages.count, duration_s),
-        first_ns: messages.first.summary(),
-        last_ns: messages.last.summary(),
-    })
 }
 
 fn log(job: &Job, part: &Part) -> Option<Log> {
@@ -375,5 +368,9 @@ fn is_always_busy(job: &Job) -> bool {
             ..
         }
     );
-    places && kept_alive && to_the_end
+    // A stream that its bound ends may cost its connection, and many have no end within the measurement.
+    let streams = operations
+        .iter()
+        .any(|operation| operation.expect.events.is_some());
+    places && kept_alive && to_the_end && !streams
 }

@@ -29,6 +29,8 @@ pub struct Totals {
     pub violation: Option<First>,
     /// Requests that the server lets be under way on one connection, where they are fewer than asked for: the fewest.
     pub stream_limit: Option<u32>,
+    /// The operation of a reply that had begun and had no end within the timeout.
+    pub unended: Option<First>,
     /// Segments that TCP sent again.
     pub retransmits: u64,
     /// Bodies that were decoded.
@@ -54,6 +56,7 @@ impl Totals {
             sent_again: 0,
             violation: None,
             stream_limit: None,
+            unended: None,
             retransmits: 0,
             decoded: DecodedBodies::default(),
             sample: WrongSample::new(keep),
@@ -78,6 +81,7 @@ impl Totals {
         First::keep(&mut self.connect_error, other.connect_error.as_ref());
         First::keep(&mut self.own_shortage, other.own_shortage.as_ref());
         First::keep(&mut self.violation, other.violation.as_ref());
+        First::keep(&mut self.unended, other.unended.as_ref());
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.sample.merge(&other.sample);
         self.answered.merge(&other.answered);

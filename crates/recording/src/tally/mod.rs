@@ -1,7 +1,9 @@
 //! What threads count. A [`Tally`] is a monoid: those of threads and of intervals are merged in any order.
 
+mod messages;
 mod times;
 
+pub use messages::{IdCounts, MessageTally};
 pub use times::ReplyTimes;
 use times::merge_option;
 
@@ -66,8 +68,8 @@ pub struct Tally {
     pub first_byte_split: Option<Box<Histogram>>,
     /// Times of whole sequences, where the workload is one.
     pub sequence: Option<Box<Histogram>>,
-    /// Where calls stream.
-    pub messages: Option<Box<MessageTimes>>,
+    /// Where replies are streams.
+    pub messages: Option<Box<MessageTally>>,
     /// Replies by status code.
     pub statuses: Vec<u64>,
     /// Replies by `grpc-status`.
@@ -76,17 +78,6 @@ pub struct Tally {
     pub window: Window,
     /// Arrivals that became due (a sequence is one).
     pub arrivals: u64,
-}
-
-/// The messages of streams.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MessageTimes {
-    /// How many came in complete replies.
-    pub count: u64,
-    /// From the actual send to the end of the first message.
-    pub first: Histogram,
-    /// From the actual send to the end of the last message.
-    pub last: Histogram,
 }
 
 /// Times that only a load with intended times has.
@@ -110,6 +101,8 @@ pub struct Shape {
     pub paced: bool,
     /// Whether the workload is a sequence.
     pub sequence: bool,
+    /// Whether replies are streams of messages.
+    pub streams: bool,
 }
 
 impl Shape {
@@ -119,6 +112,11 @@ impl Shape {
             operations: job.workload.operations.len(),
             paced: !matches!(job.load, Load::Closed { .. }),
             sequence: matches!(job.workload.order, Order::Sequence(_)),
+            streams: job
+                .workload
+                .operations
+                .iter()
+                .any(|operation| operation.expect.is_stream()),
         }
     }
 }
@@ -131,7 +129,7 @@ impl Tally {
             open: shape.paced.then(Box::default),
             first_byte_split: None,
             sequence: shape.sequence.then(Box::default),
-            messages: None,
+            messages: shape.streams.then(Box::default),
             statuses: vec![0; STATUSES],
             grpc_statuses: vec![0; GRPC_STATUSES],
             window: Window::default(),
@@ -145,6 +143,7 @@ impl Tally {
             operations: self.operations.len(),
             paced: self.open.is_some(),
             sequence: self.sequence.is_some(),
+            streams: self.messages.is_some(),
         }
     }
 
@@ -165,11 +164,8 @@ impl Tally {
         }
         merge_option(&mut self.first_byte_split, other.first_byte_split.as_deref());
         merge_option(&mut self.sequence, other.sequence.as_deref());
-        if let Some(theirs) = other.messages.as_ref().filter(|theirs| theirs.count > 0) {
-            let ours = self.messages.get_or_insert_default();
-            ours.count += theirs.count;
-            ours.first.merge(&theirs.first);
-            ours.last.merge(&theirs.last);
+        if let (Some(ours), Some(theirs)) = (&mut self.messages, &other.messages) {
+            ours.merge(theirs);
         }
         let statuses = self.statuses.iter_mut().chain(&mut self.grpc_statuses);
         for (ours, theirs) in statuses.zip(other.statuses.iter().chain(&other.grpc_statuses)) {
@@ -198,9 +194,7 @@ impl Tally {
             histogram.clear();
         }
         if let Some(messages) = &mut self.messages {
-            messages.count = 0;
-            messages.first.clear();
-            messages.last.clear();
+            messages.clear();
         }
         self.statuses.fill(0);
         self.grpc_statuses.fill(0);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use prony_load::events::Events;
 use prony_load::{
     Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile, Protocol, Rate,
     Reach, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
@@ -29,6 +30,7 @@ fn operation(name: &str) -> Operation {
 pub(crate) fn job(is_open: bool) -> Job {
     let mut workload = Workload::of(operation("read"));
     workload.operations.push(operation("write"));
+    workload.operations[0].expect.events = Some(Events::default());
     workload.order = Order::Sequence([0, 1].map(|operation| Step { operation, weight: 1 }).to_vec());
     let rate = Rate::per_second(1_000.0).expect("a rate");
     Job {
@@ -119,6 +121,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
             });
             interval.completed += 1;
             interval.valid += valid;
+            *interval.messages.get_or_insert_default() += event.time_ns % 5;
             interval.errors += 1 - valid;
             times.entry(event.interval).or_default().record(event.time_ns);
             if valid == 0 {
@@ -221,6 +224,17 @@ fn count(tally: &mut Tally, event: &Event) {
     } else {
         200
     }] += 1;
+    if let Some(messages) = &mut tally.messages {
+        messages.count += event.time_ns % 5;
+        messages.first.record(event.time_ns / 5);
+        messages.last.record(event.time_ns);
+        messages.gaps.record(event.time_ns / 7);
+        messages.ids.counted += 3;
+        messages.ids.skipped += event.time_ns % 3;
+        messages.ids.late += event.time_ns % 2;
+        messages.streams.completed += 1;
+        messages.streams.cut += event.time_ns % 2;
+    }
     tally.window.completed += 1;
     if event.outcome == Outcome::Valid {
         operation.requests.valid += 1;

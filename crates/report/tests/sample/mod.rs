@@ -294,6 +294,7 @@ fn interval(second: u32, throughput: f64) -> Interval {
         completed: throughput as u64,
         valid: throughput as u64,
         errors: 0,
+        messages: None,
         response_time_ns_p50: Some((32e9 / throughput) as u64),
         response_time_ns_p99: Some((128e9 / throughput) as u64),
     }

@@ -23,6 +23,7 @@ fn series(count: usize, noise: f64, seed: u64, throughput: impl Fn(usize) -> f64
                 completed: completed as u64,
                 valid: completed as u64,
                 errors: 0,
+                messages: None,
                 response_time_ns_p50: None,
                 response_time_ns_p99: Some(p99 as u64),
             }

@@ -1,6 +1,6 @@
 //! From what was typed to a job.
 
-use super::args::{Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, Users};
+use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, Users};
 use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
 use super::reach;
@@ -163,6 +163,14 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
             value: Template::literal("gzip, br, zstd"),
         });
     }
+    let events = args.stream.expected();
+    let says_type = |header: &Header| header.name.eq_ignore_ascii_case("accept");
+    if events.is_some() && !request.headers.iter().any(says_type) {
+        request.headers.push(Header {
+            name: "Accept".to_owned(),
+            value: Template::literal(ACCEPTED),
+        });
+    }
     let body = match &args.expect {
         Some(text) => vec![BodyRule::Exact(text_or_file(text, places)?)],
         None => Vec::new(),
@@ -173,6 +181,7 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
         expect: Expectation {
             body,
             decode: args.decode,
+            events,
             ..Expectation::default()
         },
     })
@@ -184,6 +193,14 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
         Some(file) => of_sequence(file, args)?,
         None => Shape::of(&asked::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
     };
+    let stream = &args.request.stream;
+    let streams = stream.expected().is_some();
+    if streams && job.protocol == Protocol::Http1 && args.load.in_flight > 1 {
+        return Err(JobError::StreamsInFlight);
+    }
+    if !streams && stream.longest_event.is_some() {
+        return Err(JobError::NoStreams);
+    }
     job.log = args.log.as_ref().map(|file| file.of(args.log_share));
     Ok(job)
 }

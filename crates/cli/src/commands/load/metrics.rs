@@ -39,6 +39,8 @@ struct Figures {
     completed: u64,
     valid: u64,
     errors: u64,
+    /// Of streams, where there are any.
+    messages: Option<u64>,
     connections: u64,
     last: Option<Interval>,
 }
@@ -76,6 +78,9 @@ impl Metrics {
                 figures.completed += interval.completed;
                 figures.valid += interval.valid;
                 figures.errors += interval.errors;
+                if let Some(messages) = interval.messages {
+                    *figures.messages.get_or_insert_default() += messages;
+                }
                 figures.last = Some(*interval);
             }
             // Nobody asks one of several workers for its figures: it says them itself.
@@ -114,7 +119,14 @@ impl Metrics {
     fn text(&self) -> String {
         let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
-        for (name, help, value) in [
+        let messages = figures.messages.map(|messages| {
+            (
+                "prony_messages_total",
+                "Messages of streams since the load began.",
+                messages,
+            )
+        });
+        let counters = [
             (
                 "prony_replies_total",
                 "Complete replies since the load began.",
@@ -130,7 +142,8 @@ impl Metrics {
                 "Requests that failed since the load began.",
                 figures.errors,
             ),
-        ] {
+        ];
+        for (name, help, value) in counters.into_iter().chain(messages) {
             let _ = writeln!(
                 text,
                 "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
@@ -214,6 +227,7 @@ mod tests {
             completed: 10,
             valid: 9,
             errors: 2,
+            messages: None,
             response_time_ns_p50: Some(1_000_000),
             response_time_ns_p99: None,
         };

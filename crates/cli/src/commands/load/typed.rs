@@ -27,6 +27,13 @@ pub(crate) enum JobError {
     GrpcPath(String),
     #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
     ExpectedStream,
+    #[error(
+        "--events, --for and --expect-event over HTTP/1.1 need a connection for each stream: give -c the number of streams \
+         instead of --in-flight, or speak --http2"
+    )]
+    StreamsInFlight,
+    #[error("--longest-event is about streams: give --events N, --for TIME or --expect-event RULE with it")]
+    NoStreams,
     #[error("{switch} is about TLS, and `{url}` speaks none: write it as https://…")]
     NoTls { switch: &'static str, url: String },
     #[error("--resolve {host}:{port}:… is for another target than `{url}`: the URL's is {wanted}")]

@@ -288,6 +288,7 @@ impl Protocol for Http1 {
     }
 
     fn cancel(&mut self, _: Token, _: &mut Vec<u8>) -> bool {
+        self.closing = true;
         false
     }
 

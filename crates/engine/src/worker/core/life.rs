@@ -236,6 +236,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let slot = self.ledger.slots.get(timer);
             if slot.asleep {
                 self.awake(timer, now.saturating_sub(due), now);
+            } else if slot.active && self.settings.streams {
+                self.keep_stream(timer, now);
             } else if slot.active {
                 let until = slot.sent.saturating_add(self.settings.timeout);
                 if until > now {
@@ -259,8 +261,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// A request has had no reply in time.
-    fn time_out(&mut self, place: u32, now: u64) {
+    pub(super) fn time_out(&mut self, place: u32, now: u64) {
         let number = self.ledger.slots.connection_of(place);
+        self.note_unended(place);
         let Some(speaking) = &mut self.connections[number as usize].speaking else {
             return;
         };

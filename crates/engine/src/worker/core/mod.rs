@@ -4,51 +4,31 @@ mod connection;
 mod life;
 mod output;
 mod places;
+mod settings;
+mod streams;
 mod taken;
 mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
 use self::connection::{Connection, State};
+use self::settings::Settings;
 use self::taken::Taken;
 use super::lines::{Pool, Totals};
-use super::policy::{Closed, Moment, Open, Policy, Users};
+use super::policy::{Moment, Policy};
 use super::sample::Sample;
 use super::slots::{Due, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
 use crate::layer::Layer;
-use crate::pacer::Pacer;
-use crate::parameters::{Parameters, mix};
+use crate::parameters::Parameters;
 use crate::protocol::Protocol;
 use crate::recorder::{Finished, Recorder};
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Load, Memory, Partition};
+use prony_load::{Job, Memory, Partition};
 use prony_measurement::{Outcome, Phase};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Connections of all threads that may be under way at once: more would overflow the server's queue, and wait a second for
-/// it.
-const CONNECTING_AT_ONCE: u32 = 128;
-
-/// What does not change.
-#[derive(Debug, Clone, Copy)]
-struct Settings {
-    partition: Partition,
-    /// Requests under way on one connection, at most.
-    depth: u32,
-    timeout: u64,
-    connect_timeout: u64,
-    /// Connections of this thread that may be under way at once.
-    connecting_at_once: u32,
-    requests_per_connection: u32,
-    check_all: bool,
-    check_key: u64,
-    check_below: u64,
-    /// Whether the transport sends later than it is told to.
-    defers: bool,
-}
 
 /// A worker without its sockets.
 pub(super) struct Core<P: Protocol, L: Layer> {
@@ -94,14 +74,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         layer_config: L::Config,
         defers: bool,
     ) -> Self {
-        let settings = Settings::new(job, partition, defers);
+        let settings = Settings::new(job, partition, (defers, workload.streams));
         let connections = partition.connections();
         let slots = Slots::new(connections, settings.depth);
         let taken = Taken::new(if workload.takes { slots.len() } else { 0 });
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
         let mut core = Self {
             settings,
-            policy: policy(job, partition),
+            policy: settings::policy(job, partition),
             source: Source::new(Arc::clone(&workload.order), job.seed, partition),
             connections: (0..connections).map(|_| Connection::new()).collect(),
             timers: Timers::new(slots.len() + connections as usize),
@@ -303,6 +283,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 users.connection_failed(number, &mut self.source, &mut unsent);
             }
         }
+        self.cut_streams(now);
         (0..self.connections.len() as u32).for_each(|number| self.close(number, Outcome::Timeout, now));
         while let Some(due) = self.left_over.pop_front() {
             self.drop_unprocessed(due, now);
@@ -346,54 +327,5 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             Policy::Open(_) | Policy::Users(_) => self.policy.next_due() == u64::MAX,
         };
         (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
-    }
-}
-
-impl Settings {
-    fn new(job: &Job, partition: Partition, defers: bool) -> Self {
-        Self {
-            partition,
-            depth: match &job.load {
-                Load::Closed { in_flight, .. } | Load::Open { in_flight, .. } => *in_flight,
-                Load::Users { .. } => 1,
-            },
-            timeout: job.timeout_ns,
-            connect_timeout: job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns),
-            connecting_at_once: partition.share(u64::from(CONNECTING_AT_ONCE)).max(1) as u32,
-            requests_per_connection: job.limits.requests_per_connection.unwrap_or(u32::MAX),
-            check_all: job.check.share >= 1.0,
-            check_key: mix(job.seed ^ 0x636b),
-            check_below: (job.check.share.clamp(0.0, 1.0) * u64::MAX as f64) as u64,
-            defers,
-        }
-    }
-}
-
-fn policy(job: &Job, partition: Partition) -> Policy {
-    match &job.load {
-        Load::Closed {
-            connections,
-            think_ns,
-            growth,
-            ..
-        } => Policy::Closed(Closed::new(*think_ns, *growth, *connections)),
-        Load::Open { arrival, backlog, .. } => {
-            let capacity = partition.share(*backlog);
-            Policy::Open(Open::new(Pacer::new(arrival, job.seed, partition, capacity)))
-        }
-        Load::Users {
-            arrival,
-            requests_per_user,
-            think_ns,
-            ..
-        } => {
-            let pacer = Pacer::new(arrival, job.seed, partition, u64::MAX);
-            Policy::Users(Users::new(
-                pacer,
-                *requests_per_user,
-                *think_ns,
-                partition.connections(),
-            ))
-        }
     }
 }

@@ -25,6 +25,8 @@ macro_rules! sink {
     };
 }
 
+pub(super) use sink;
+
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Serialises a request into the connection's output.
     pub(super) fn start(&mut self, connection: u32, place: u32, due: Due, now: u64) {
@@ -52,10 +54,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         slot.went_well = false;
         // What is taken from a body is taken from a reply that is right: all of it is judged then.
         let judged = sampled || operation.takes.body;
-        slot.wants_headers = operation.takes.head || (judged && operation.expectation.checks_headers());
+        slot.wants_headers =
+            operation.takes.head || operation.is_stream || (judged && operation.expectation.checks_headers());
         slot.check = match &operation.constant_body {
             Some(_) => BodyCheck::Compare { equal: 0 },
             None if operation.takes.body || (sampled && operation.judges_body) => BodyCheck::Keep,
+            None if operation.is_stream => BodyCheck::AwaitsEvents,
             None => BodyCheck::Ignore,
         };
         if let Some(kept) = &mut slot.kept {
@@ -68,6 +72,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         if !self.timers.is_set(place) {
             self.timers.set(place, now.saturating_add(settings.timeout));
+        }
+        if settings.streams {
+            let first = Self::first_look(&operation.expectation, settings.timeout);
+            self.timers.set(place, now.saturating_add(first));
         }
         let connection = &mut self.connections[connection as usize];
         connection.may_start = if operation.closes {
@@ -177,6 +185,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         let is_spent = speaking.protocol.is_spent();
         connection.answered |= !self.ledger.ended.is_empty();
+        if !self.ledger.stopped.is_empty() && !self.stop_streams(now) {
+            self.settle(now);
+            self.flush(number, now);
+            return self.lose(number, Outcome::Reset, now);
+        }
+        let connection = &mut self.connections[number as usize];
         if let Err(error) = result {
             self.totals.violation.get_or_insert(error.0);
         } else if !is_spent {

@@ -1,19 +1,23 @@
 //! What can be typed after `prony load`.
 
+mod cpus;
 mod log;
 mod reach;
 mod save;
 mod schedule;
+mod streams;
 mod tls;
 
 pub(super) use reach::ReachArgs;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
+pub(crate) use streams::{ACCEPTED, StreamArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
 
 use super::metrics::MetricsAddress;
 use crate::checkout::LabArgs;
 use clap::{ArgGroup, ValueEnum};
+use cpus::CpuList;
 use log::{LogFile, log_share};
 use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
 use std::path::PathBuf;
@@ -37,6 +41,7 @@ Examples:
   prony load http://127.0.0.1:8080/person -X POST -H 'Content-Type: application/json' --body @person.json
   prony load http://127.0.0.1:8080 --grpc --method prony.person.PersonService/getPerson \
       --message '{\"id\": \"1\"}' -c 8 --in-flight 8
+  prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
@@ -55,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; values of replies go into later requests
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -83,12 +88,12 @@ pub(crate) struct Args {
 
 /// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 41] = [
+const NOT_BESIDE_A_JOB: [&str; 42] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp",
     "staircase", "users", "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog",
     "timeout", "transport", "cpus", "seed", "method", "headers", "body", "expect", "feeds", "data", "http2",
     "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl", "metrics", "log", "json",
-    "objective", "save",
+    "objective", "save", "StreamArgs",
 ];
 
 /// How requests arrive
@@ -245,6 +250,8 @@ pub(crate) struct RequestArgs {
     )]
     pub(crate) deadline: Option<WrittenDuration>,
     #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    #[command(flatten)]
     pub(crate) reach: ReachArgs,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
@@ -352,29 +359,6 @@ impl std::str::FromStr for Users {
         } else {
             rate(text).map(Self::Constant)
         }
-    }
-}
-
-/// CPUs as the kernel writes them: `0,2-3`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CpuList(pub(crate) Vec<usize>);
-
-impl std::str::FromStr for CpuList {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no list of CPUs: write it as 0,2-3");
-        let mut cpus = Vec::new();
-        for part in text.split(',') {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let low: usize = low.trim().parse().map_err(|_| wrong())?;
-            let high: usize = high.trim().parse().map_err(|_| wrong())?;
-            if low > high || high >= 1024 {
-                return Err(wrong());
-            }
-            cpus.extend(low..=high);
-        }
-        Ok(Self(cpus))
     }
 }
 

@@ -70,7 +70,7 @@ impl std::str::FromStr for WrittenStage {
     }
 }
 
-fn some_time(text: &str) -> Result<WrittenDuration, String> {
+pub(super) fn some_time(text: &str) -> Result<WrittenDuration, String> {
     let time: WrittenDuration = text
         .parse()
         .map_err(|error| format!("`{text}` is no duration: {error}"))?;

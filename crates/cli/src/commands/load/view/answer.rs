@@ -1,18 +1,38 @@
 //! The last line of a load: how fast, how slow at its worst, how many errors, and whether to believe it.
 
 use crate::shown::duration;
-use prony_measurement::{Recording, WarningKind};
+use prony_measurement::{Messages, Recording, WarningKind};
 
 /// What was measured, in one line.
 pub(in super::super) fn answer(recording: &Recording) -> String {
+    let mut parts = match &recording.messages {
+        Some(messages) if messages.streams.is_some() => of_streams(messages),
+        _ => of_replies(recording),
+    };
+    parts.push(errors(recording));
+    format!("{}: {}", parts.join(", "), belief(recording))
+}
+
+fn of_replies(recording: &Recording) -> Vec<String> {
     let mut parts = vec![format!("{:.0} valid replies/s", recording.goodput_per_s)];
     parts.extend(
         recording
             .response_time_ns
             .map(|times| format!("p99 {}", duration(times.p99))),
     );
-    parts.push(errors(recording));
-    format!("{}: {}", parts.join(", "), belief(recording))
+    parts
+}
+
+/// Of a stream that lasts, its end says least.
+fn of_streams(messages: &Messages) -> Vec<String> {
+    let mut parts = vec![format!("{:.0} messages/s", messages.per_s)];
+    for (name, times) in [("first", messages.first_ns), ("gap", messages.gap_ns)] {
+        parts.extend(times.map(|times| format!("{name} p99 {}", duration(times.p99))));
+    }
+    if let Some(ids) = messages.ids.filter(|ids| ids.missing + ids.doubled > 0) {
+        parts.push(format!("{} missing, {} doubled", ids.missing, ids.doubled));
+    }
+    parts
 }
 
 fn errors(recording: &Recording) -> String {

@@ -57,7 +57,14 @@ impl View {
     }
 
     fn interval(&mut self, phase: Phase, interval: &Interval) {
-        let rate = interval.completed as f64 / interval.length_s.max(1e-9);
+        // A stream that lasts gives messages long before it is a reply.
+        let counted = interval.messages.unwrap_or(interval.completed);
+        let rate = counted as f64 / interval.length_s.max(1e-9);
+        let unit = if interval.messages.is_some() {
+            " messages/s"
+        } else {
+            "/s"
+        };
         if self.recent.len() == BARS {
             self.recent.remove(0);
         }
@@ -78,7 +85,7 @@ impl View {
             ),
             format!("p50 {}", time(interval.response_time_ns_p50)),
             format!("p99 {}", time(interval.response_time_ns_p99)),
-            format!("{rate:.0}/s"),
+            format!("{rate:.0}{unit}"),
             format!("{} errors", self.errors),
         ];
         let width = terminal_size::terminal_size_of(std::io::stderr())

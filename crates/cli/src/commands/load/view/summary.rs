@@ -1,7 +1,7 @@
 //! A recording as text for people.
 
 use crate::shown::duration;
-use prony_measurement::{Latency, Recording};
+use prony_measurement::{Latency, Messages, Recording};
 use std::fmt::Write as _;
 
 /// What a load gave, as lines of text.
@@ -150,6 +150,10 @@ fn times(recording: &Recording, text: &mut String) {
             recording.messages.and_then(|messages| messages.first_ns),
         ),
         (
+            "message gap",
+            recording.messages.and_then(|messages| messages.gap_ns),
+        ),
+        (
             "last message",
             recording.messages.and_then(|messages| messages.last_ns),
         ),
@@ -167,8 +171,32 @@ fn times(recording: &Recording, text: &mut String) {
     if let Some(rate) = recording.sequences_per_s {
         let _ = writeln!(text, "\n  sequences   {rate:>12.1} whole ones/s");
     }
-    if let Some(messages) = recording.messages {
-        let _ = writeln!(text, "\n  messages    {:>12.1} messages/s", messages.per_s);
+    if let Some(messages) = &recording.messages {
+        text.push('\n');
+        streams(messages, text);
+    }
+}
+
+/// The messages of streams, and how the streams ended.
+fn streams(messages: &Messages, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "  messages    {:>12.1} messages/s, {} received",
+        messages.per_s, messages.received
+    );
+    if let Some(ids) = messages.ids {
+        let _ = writeln!(
+            text,
+            "  ids         {:>12} missing, {} doubled, {} late",
+            ids.missing, ids.doubled, ids.late
+        );
+    }
+    if let Some(streams) = messages.streams {
+        let _ = writeln!(
+            text,
+            "  streams     {:>12} completed ({} at their bound), {} ended early, {} cut by the end of the load",
+            streams.completed, streams.at_bound, streams.ended_early, streams.cut
+        );
     }
 }
 

@@ -1,0 +1,83 @@
+//! Replies that are streams of events, as they are typed.
+
+use super::schedule::some_time;
+use prony_load::WrittenDuration;
+use prony_load::events::{EventRule, Events, LONGEST_EVENT};
+
+/// Replies that are streams of events
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Streams")]
+pub(crate) struct StreamArgs {
+    /// The reply is a stream (text/event-stream, application/x-ndjson or jsonl) that has ended well after N events
+    #[arg(long, value_name = "N", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) events: Option<u32>,
+    /// The reply is a stream that has ended well after this time; --timeout is the longest silence in it
+    #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true, value_parser = some_time)]
+    pub(crate) for_time: Option<WrittenDuration>,
+    /// The reply is a stream that has such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; may be given again
+    #[arg(long, value_name = "RULE", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true)]
+    pub(crate) expect_event: Vec<EventRule>,
+    /// The longest event, as in 64KiB; 1MiB unless told. A longer one is a wrong reply
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
+    pub(crate) longest_event: Option<u64>,
+}
+
+/// What a stream asks a service for; whoever wants another type says so.
+pub(crate) const ACCEPTED: &str = "text/event-stream, application/x-ndjson, application/jsonl";
+
+impl StreamArgs {
+    /// What the reply must be, where it must be a stream.
+    pub(crate) fn expected(&self) -> Option<Events> {
+        let is_wanted = self.events.is_some() || self.for_time.is_some() || !self.expect_event.is_empty();
+        is_wanted.then(|| Events {
+            until: self.events,
+            for_ns: self.for_time.map(WrittenDuration::as_ns),
+            some: self.expect_event.clone(),
+            longest: self.longest_event.unwrap_or(LONGEST_EVENT),
+        })
+    }
+}
+
+/// Bytes: `1000`, `64KiB`, `16MiB`.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let unit: u64 = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        _ => 0,
+    };
+    let bytes = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit));
+    bytes
+        .filter(|&bytes| (1..=1 << 30).contains(&bytes))
+        .ok_or_else(|| {
+            format!("`{text}` is no size from 1 byte to 1024MiB: write it as 1000, 64KiB or 16MiB")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("1000"), Ok(1_000));
+        assert_eq!(size("64KiB"), Ok(65_536));
+        assert_eq!(size("1024MiB"), Ok(1 << 30));
+        for wrong in [
+            "",
+            "0",
+            "MiB",
+            "64KB",
+            "2000MiB",
+            "-1",
+            "99999999999999999999",
+            "1 KiB",
+        ] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

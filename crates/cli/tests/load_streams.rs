@@ -1,0 +1,200 @@
+//! Streams of events from outside: what is typed, what is sent, what is said, and what is refused before the load.
+
+mod common;
+
+use common::{json_of, listen, prony, server, told};
+use prony_schema::Schema;
+use serde_json::Value;
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::process::Output;
+use std::sync::{Arc, Mutex};
+
+/// What one event looks like.
+fn event(n: u64, of: u64) -> String {
+    format!("id: {n}\nevent: tick\ndata: {{\"n\": {n}, \"of\": {of}}}\n\n")
+}
+
+/// A server of `/N`: N events, of which the fifth is left out, and `event: end`; `/endless` never ends. Gives its URL and the
+/// heads of its requests.
+fn events() -> (String, Arc<Mutex<Vec<String>>>) {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&heads);
+    let port = listen(move |stream| {
+        let mut writer = stream.try_clone().ok()?;
+        let mut reader = BufReader::new(stream);
+        loop {
+            let request = common::Request::read(&mut reader)?;
+            seen.lock().expect("no panic").push(request.head.clone());
+            let path = request.head.split(' ').nth(1)?.trim_start_matches('/');
+            let count = path.parse::<u64>().unwrap_or(u64::MAX);
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+            writer.write_all(head.as_bytes()).ok()?;
+            let mut send = |text: &str| write!(writer, "{:x}\r\n{text}\r\n", text.len()).ok();
+            for n in (1..=count).filter(|n| *n != 5) {
+                send(&event(n, count))?;
+                if count == u64::MAX {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            }
+            send("event: end\ndata: bye\n\n")?;
+            writer.write_all(b"0\r\n\r\n").ok()?;
+        }
+    });
+    (format!("http://127.0.0.1:{port}"), heads)
+}
+
+fn load(arguments: &[&str]) -> Output {
+    prony(&[&["load"], arguments].concat())
+}
+
+/// The JSON, which must be as its schema says.
+fn recording(output: &Output) -> Value {
+    let recording = json_of(output);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
+    let schema = Schema::compile(&schema).expect("a schema");
+    assert_eq!(schema.judge(&recording), Ok(()), "{recording:#}");
+    recording
+}
+
+#[test]
+fn streams_that_end_are_counted_to_the_last_message() {
+    let (url, heads) = events();
+    let url = format!("{url}/10");
+    let output = load(&[
+        &url,
+        "-c",
+        "2",
+        "-n",
+        "6",
+        "--expect-event",
+        "event:end",
+        "--expect-event",
+        "json:/n=10",
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let recording = recording(&output);
+    assert_eq!(recording["outcomes"]["valid"], 6, "{recording:#}");
+    let messages = &recording["messages"];
+    assert_eq!(messages["received"], 60, "{messages}");
+    assert_eq!(messages["ids"]["missing"], 6);
+    assert_eq!(messages["ids"]["doubled"], 0);
+    assert_eq!(messages["streams"]["completed"], 6);
+    assert_eq!(messages["streams"]["ended_early"], 0);
+    assert!(messages["gap_ns"]["p50"].is_u64() && messages["first_ns"]["min"].as_u64() > Some(0));
+    let in_time = recording["intervals"].as_array().expect("intervals").iter();
+    assert_eq!(
+        in_time.filter_map(|one| one["messages"].as_u64()).sum::<u64>(),
+        60
+    );
+    let heads = heads.lock().expect("no panic");
+    assert!(
+        heads[0].contains("Accept: text/event-stream, application/x-ndjson"),
+        "{}",
+        heads[0]
+    );
+}
+
+#[test]
+fn the_text_says_what_streams_did() {
+    let (url, heads) = events();
+    let url = format!("{url}/endless");
+    let output = load(&[&url, "-c", "2", "-n", "4", "--events", "20", "-H", "Accept: */*"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    for part in [
+        "message gap",
+        "first message",
+        "80 received",
+        "4 missing, 0 doubled, 0 late",
+        "4 completed (4 at their bound), 0 ended early, 0 cut by the end of the load",
+        "messages/s, first p99",
+        "4 missing, 0 doubled, no errors",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    let head = heads.lock().expect("no panic")[0].clone();
+    assert!(
+        head.contains("Accept: */*") && head.matches("Accept").count() == 1,
+        "{head}"
+    );
+    let output = load(&[&url, "-c", "2", "-n", "2", "--for", "30ms", "--json"]);
+    let recording = recording(&output);
+    assert_eq!(recording["messages"]["streams"]["at_bound"], 2, "{recording:#}");
+    assert!(recording["response_time_ns"]["min"].as_u64() >= Some(30_000_000));
+}
+
+#[test]
+fn what_is_no_stream_says_so() {
+    let output = load(&[&server(), "-c", "1", "-n", "2", "--events", "5", "--json"]);
+    let wrong = &json_of(&output)["wrong_replies"][0];
+    assert_eq!(wrong["what"], "header content-type");
+    assert!(
+        wrong["got"].as_str().is_some_and(|got| got.contains("hello")),
+        "{wrong}"
+    );
+    let (url, _) = events();
+    let output = load(&[
+        &format!("{url}/3"),
+        "-c",
+        "1",
+        "-n",
+        "2",
+        "--longest-event",
+        "10",
+        "--expect-event",
+        "event:end",
+        "--json",
+    ]);
+    let wrong = &json_of(&output)["wrong_replies"][0];
+    assert!(
+        wrong["what"]
+            .as_str()
+            .is_some_and(|what| what.contains("too long")),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn an_endless_stream_without_a_bound_is_told_the_switches() {
+    let (url, _) = events();
+    let output = load(&[
+        &format!("{url}/endless"),
+        "-c",
+        "1",
+        "-n",
+        "1",
+        "--timeout",
+        "200ms",
+    ]);
+    assert!(
+        told(&output).contains("--events N or --for TIME"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn contradictions_are_refused_before_the_load() {
+    for (arguments, reason) in [
+        (&["--events", "0"][..], "0 is not in"),
+        (&["--for", "0s"], "a time of 0"),
+        (
+            &["--events", "5", "--in-flight", "2"],
+            "a connection for each stream",
+        ),
+        (&["--events", "5", "--expect", "x"], "cannot be used with"),
+        (&["--events", "5", "--decode"], "cannot be used with"),
+        (&["--expect-event", "json:n"], "a JSON pointer begins with"),
+        (&["--expect-event", "regex:("], "is no regular expression"),
+        (&["--longest-event", "1MiB"], "give --events N"),
+        (&["--events", "5", "--longest-event", "1GB"], "is no size"),
+    ] {
+        let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(reason), "{arguments:?}: {}", told(&output));
+    }
+}

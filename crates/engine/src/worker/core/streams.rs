@@ -1,0 +1,111 @@
+//! Streams of events that are given up: by their bound, because they are wrong, or because the load is over.
+
+use super::Core;
+use super::traffic::sink;
+use crate::layer::Layer;
+use crate::protocol::{Protocol, Token};
+use crate::recorder::Ending;
+use crate::worker::sink::Sink;
+use prony_load::CompiledExpectation;
+use prony_load::events::CompiledEvents;
+use prony_measurement::Outcome;
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Gives up the streams that have just come to their bound, or are wrong. Gives whether their connection goes on.
+    pub(super) fn stop_streams(&mut self, now: u64) -> bool {
+        let mut goes_on = true;
+        while let Some(place) = self.ledger.stopped.pop() {
+            // It may have ended by itself in the same bytes.
+            if self.ledger.slots.get(place).active {
+                goes_on &= self.stop_stream(place, Ending::AtBound, now);
+            }
+        }
+        goes_on
+    }
+
+    fn stop_stream(&mut self, place: u32, ending: Ending, now: u64) -> bool {
+        let number = self.ledger.slots.connection_of(place);
+        let connection = &mut self.connections[number as usize];
+        // A stream is a reply, whether its connection goes on or not.
+        connection.answered = true;
+        let out = self.output.of_protocol(!L::IDENTITY);
+        let speaking = connection.speaking.as_mut();
+        let goes_on = speaking.is_none_or(|speaking| speaking.protocol.cancel(Token(place), out));
+        let mut sink = sink!(self, now);
+        sink.stop_events(place, ending);
+        goes_on
+    }
+
+    /// How long after its request a reply is looked at first that may be a stream, ns.
+    pub(super) fn first_look(expectation: &CompiledExpectation, timeout: u64) -> u64 {
+        let for_ns = expectation.events().and_then(CompiledEvents::for_ns);
+        for_ns.unwrap_or(u64::MAX).min(timeout)
+    }
+
+    /// The timer of a request of a load with streams: it ends by its bound, or because nothing came for too long; else the
+    /// timer is set again.
+    pub(super) fn keep_stream(&mut self, place: u32, now: u64) {
+        let streams_well = self.ledger.streams_well(place);
+        let slot = self.ledger.slots.get(place);
+        let operation = &self.workload.operations[usize::from(slot.operation)];
+        let events = operation.expectation.events().filter(|_| streams_well);
+        // What has a bound may go on until there, as long as it is not silent.
+        let heard = match events {
+            Some(events) if events.is_bounded() => slot.live.as_ref().map_or(slot.sent, |live| live.heard),
+            _ => slot.sent,
+        };
+        let silent = heard.saturating_add(self.settings.timeout);
+        let bound = events
+            .and_then(CompiledEvents::for_ns)
+            .map_or(u64::MAX, |ns| slot.sent.saturating_add(ns));
+        if bound <= now {
+            let number = self.ledger.slots.connection_of(place);
+            let goes_on = self.stop_stream(place, Ending::AtBound, now);
+            self.settle(now);
+            if goes_on {
+                self.make_use_of(number, now);
+            } else {
+                self.flush(number, now);
+                self.lose(number, Outcome::Reset, now);
+            }
+        } else if silent <= now {
+            self.time_out(place, now);
+        } else {
+            self.timers.set(place, silent.min(bound));
+        }
+    }
+
+    /// The load is over: streams that have a bound and were not silent so far have done what they should.
+    pub(super) fn cut_streams(&mut self, now: u64) {
+        if !self.settings.streams {
+            return;
+        }
+        for place in 0..self.ledger.slots.len() as u32 {
+            if !self.ledger.streams_well(place) {
+                continue;
+            }
+            let operation = self.ledger.slots.get(place).operation;
+            let expectation = &self.workload.operations[usize::from(operation)].expectation;
+            if expectation.events().is_some_and(CompiledEvents::is_bounded) {
+                let number = self.ledger.slots.connection_of(place);
+                self.stop_stream(place, Ending::Cut, now);
+                self.flush(number, now);
+            } else {
+                self.note_unended(place);
+            }
+        }
+    }
+
+    /// Notes that a reply had begun and did not end in time: it may be a stream, of which nobody said when it ends.
+    pub(super) fn note_unended(&mut self, place: u32) {
+        let slot = self.ledger.slots.get(place);
+        let operation = &self.workload.operations[usize::from(slot.operation)];
+        let is_bounded = operation
+            .expectation
+            .events()
+            .is_some_and(CompiledEvents::is_bounded);
+        if slot.bytes > 0 && !is_bounded {
+            self.totals.unended.get_or_insert(slot.operation);
+        }
+    }
+}

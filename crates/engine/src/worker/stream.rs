@@ -1,0 +1,206 @@
+//! Replies that are streams of events: read, judged and recorded message by message, however long they last.
+
+use super::sink::Sink;
+use super::slots::{BodyCheck, Kept, Ledger, Live, Slot, Standing};
+use crate::protocol::{Head, HeaderList, Protocol};
+use crate::recorder::{Ending, Epoch, Recorder};
+use crate::workload::PreparedOperation;
+use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
+use prony_load::{CompiledExpectation, Reply};
+use prony_measurement::Outcome;
+
+impl<P: Protocol> Sink<'_, P> {
+    /// The head of a reply that should be a stream came.
+    pub(super) fn begin_events(&mut self, number: u32, head: &Head<'_>) {
+        let slot = self.ledger.slots.get(number);
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        let content_type = head
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+        let format = content_type.and_then(|(_, value)| Format::of(value));
+        let (Some(events), Some(format)) = (expectation.events(), format) else {
+            slot.check = BodyCheck::Keep;
+            return;
+        };
+        if !expectation.accepts_status(head.status) {
+            slot.check = BodyCheck::Keep;
+            return;
+        }
+        slot.check = BodyCheck::Events;
+        if let Some(live) = &mut slot.live {
+            live.stream.begin(events, format);
+            (live.standing, live.heard) = (Standing::Open, self.seen);
+        } else {
+            slot.live = Some(Box::new(Live {
+                stream: EventStream::new(events, format),
+                standing: Standing::Open,
+                heard: self.seen,
+            }));
+        }
+    }
+
+    /// The next piece of a stream.
+    pub(super) fn events(&mut self, number: u32, piece: &[u8]) {
+        let Ledger {
+            slots,
+            recorder,
+            stopped,
+            ..
+        } = &mut *self.ledger;
+        let slot = slots.get(number);
+        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
+            return;
+        };
+        if live.standing != Standing::Open {
+            return;
+        }
+        live.heard = seen.now;
+        let read = live.stream.read(events, piece, |id| seen.message(id));
+        live.standing = match read {
+            Ok(false) => return,
+            Ok(true) => Standing::AtBound,
+            Err(_) => Standing::Wrong,
+        };
+        stopped.push(number);
+        if let Err(mismatch) = read {
+            let operation = self.ledger.slots.get(number).operation;
+            self.show(operation, || mismatch);
+        }
+    }
+
+    /// The reply is complete, and has a right status.
+    pub(super) fn end_of_events(&mut self, number: u32) -> Outcome {
+        let slot = self.ledger.slots.get(number);
+        if slot.check != BodyCheck::Events {
+            return self.no_events(number);
+        }
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let slot = slots.get(number);
+        let operation = slot.operation;
+        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
+            return Outcome::WrongReply;
+        };
+        match live.standing {
+            Standing::Wrong => Outcome::WrongReply,
+            Standing::AtBound => self.judge_events(number, Ending::AtBound),
+            Standing::Open => match live.stream.end(events, |id| seen.message(id)) {
+                Ok(()) => self.judge_events(number, Ending::ByItself),
+                Err(mismatch) => {
+                    self.ledger.note_ending(number, Ending::Early);
+                    self.show(operation, || mismatch);
+                    Outcome::WrongReply
+                }
+            },
+        }
+    }
+
+    /// Gives a stream up that is still under way: by its bound, because it is wrong, or because the load is over.
+    pub(super) fn stop_events(&mut self, number: u32, ending: Ending) {
+        let slot = self.ledger.slots.get(number);
+        let standing = slot.live.as_ref().map_or(Standing::Wrong, |live| live.standing);
+        let (epoch, status) = (slot.epoch, slot.status);
+        let outcome = match standing {
+            Standing::Wrong => Outcome::WrongReply,
+            // What has not come yet might have come: nobody waited for it.
+            Standing::Open if ending == Ending::Cut => {
+                self.ledger.note_ending(number, Ending::Cut);
+                Outcome::Valid
+            }
+            Standing::Open | Standing::AtBound => self.judge_events(number, Ending::AtBound),
+        };
+        let complete = standing != Standing::Wrong;
+        if complete {
+            self.ledger.recorder.status(epoch, status, None);
+        }
+        self.ledger.end(number, outcome, complete, self.seen);
+    }
+
+    /// Judges a stream of which all came that was wanted.
+    fn judge_events(&mut self, number: u32, ending: Ending) -> Outcome {
+        let slot = self.ledger.slots.get(number);
+        let (operation, wants_headers) = (slot.operation, slot.wants_headers);
+        let events = self.operations[usize::from(operation)].expectation.events();
+        let judged = match (&slot.live, events) {
+            (Some(live), Some(events)) => live.stream.judge(events),
+            _ => Ok(()),
+        };
+        let judged = judged.and_then(|()| {
+            if wants_headers {
+                self.judge(number, None)
+            } else {
+                Ok(())
+            }
+        });
+        if let Err(mismatch) = judged {
+            self.show(operation, || mismatch);
+            return Outcome::WrongReply;
+        }
+        self.ledger.note_ending(number, ending);
+        Outcome::Valid
+    }
+
+    /// The reply is no stream.
+    fn no_events(&mut self, number: u32) -> Outcome {
+        let slot = self.ledger.slots.get(number);
+        let operation = slot.operation;
+        let mismatch = {
+            let none = Kept::default();
+            let kept = slot.kept.as_deref().unwrap_or(&none);
+            let headers: HeaderList<'_> = kept.headers.iter().collect();
+            CompiledExpectation::no_stream(&Reply {
+                status: slot.status,
+                grpc_status: None,
+                headers: &headers,
+                body: &kept.body,
+            })
+        };
+        self.show(operation, || mismatch);
+        Outcome::WrongReply
+    }
+}
+
+/// When the messages of a stream came.
+struct Seen<'a> {
+    recorder: &'a mut Recorder,
+    messages: &'a mut u32,
+    first: &'a mut u64,
+    last: &'a mut u64,
+    epoch: Epoch,
+    sent: u64,
+    now: u64,
+}
+
+impl Seen<'_> {
+    fn message(&mut self, id: IdStep) {
+        let times = if *self.messages == 0 {
+            *self.first = self.now;
+            (Some(self.now.saturating_sub(self.sent)), None)
+        } else {
+            (None, Some(self.now.saturating_sub(*self.last)))
+        };
+        *self.messages = self.messages.saturating_add(1);
+        *self.last = self.now;
+        self.recorder.message(self.epoch, times, id);
+    }
+}
+
+/// The stream in a place, what it must be, and where its messages are noted.
+fn parts<'a, P: Protocol>(
+    slot: &'a mut Slot,
+    operations: &'a [PreparedOperation<P>],
+    recorder: &'a mut Recorder,
+    now: u64,
+) -> Option<(&'a mut Live, &'a CompiledEvents, Seen<'a>)> {
+    let events = operations[usize::from(slot.operation)].expectation.events()?;
+    let seen = Seen {
+        recorder,
+        messages: &mut slot.messages,
+        first: &mut slot.first_message,
+        last: &mut slot.last_message,
+        epoch: slot.epoch,
+        sent: slot.sent,
+        now,
+    };
+    Some((slot.live.as_deref_mut()?, events, seen))
+}
