@@ -4,11 +4,10 @@ export interface Estimate {
   point: number;
   low: number;
   high: number;
-  confidence: number;
 }
 
 /** Two trials or more give an estimate; fewer give what was seen, and no claim. */
-export type Quantity = (Estimate & { trials?: number }) | { observed: number[] };
+export type Quantity = Estimate | { observed: number[] };
 
 export interface Warning {
   kind: string;
@@ -74,17 +73,21 @@ export interface OperationRow {
   response_time_ns_p99: number | null;
 }
 
-export interface TrialPoint {
+export type TrialPoint = {
   round: number;
   started_at: string;
-  throughput_per_s: number | null;
-  response_time_ns_p99: number | null;
-  cpu_ns_per_request: number | null;
-  memory_bytes_peak: number | null;
+  /** Place in the order of the whole run, from 0. */
+  order?: number;
+  /** Time that the hypervisor took from the machine in the measurement, ns. */
+  steal_ns?: number;
+  /** CPU time of everything else on the machine in the measurement, ns. */
+  other_cpu_ns?: number;
+  generator_cpu_s?: number;
   /** What each worker did; absent where one machine made the load. */
   workers?: WorkerRow[];
-  excluded: string | null;
-}
+  /** Why it gave nothing. */
+  excluded?: string | null;
+} & { [metric in Metric]?: number };
 
 /** One window of a service that took turns with others. */
 export interface Turn {
@@ -121,7 +124,6 @@ export type Row = {
   /** The ranks that the data allows, both ends included. */
   rank_low: number | null;
   rank_high: number | null;
-  tied_with: string[];
   trials: number;
   failed_trials: number;
   bytes_per_reply: number | null;
@@ -132,12 +134,16 @@ export type Row = {
 
 export type Verdict = "faster" | "slower" | "same" | "cannot_tell";
 
-export interface Pair {
-  a: string;
-  b: string;
-  ratio: Estimate;
-  p_adjusted: number;
-  verdict: Verdict;
+/** All pairs of a group as codes; `Comparisons` reads them. */
+export interface PackedPairs {
+  /** The ranked services in order. */
+  ids: string[];
+  /** The natural logarithm of each value over that of the first. */
+  logs: number[];
+  /** A letter for each pair `i < j`, row by row: f, s, e (the same), c (cannot tell), and a dot where there is none. */
+  verdicts: string;
+  /** Three letters for each pair: the half-width of its interval on the log scale. */
+  reach: string;
 }
 
 export interface Group {
@@ -157,7 +163,7 @@ export interface Group {
   /** The result in a sentence. */
   finding: string;
   services: Row[];
-  pairs: Pair[];
+  pairs: PackedPairs;
   warnings: Warning[];
 }
 
@@ -175,11 +181,15 @@ export interface ServiceInfo {
   era: boolean;
   /** The container image that ran, with its digest. */
   image?: string | null;
+  /** The folder of its source, from the root of the project. */
+  source?: string | null;
 }
 
 export interface Environment {
   prony: string;
   commit?: string | null;
+  /** Address of the repository. */
+  repository?: string | null;
   os?: string | null;
   kernel?: string | null;
   cpu: {
@@ -290,16 +300,6 @@ export interface Report {
 export const idOf = (row: { service: string; variant: string | null }): string =>
   row.variant === null ? row.service : `${row.service}/${row.variant}`;
 
-/** Kinds that speak of the machine more than of the service: those of all services count as said, whatever their numbers. */
-const OF_THE_MACHINE = ["schedule_lag", "not_steady", "noise", "repeated"];
-
-/** The warnings of a row that its group does not say for all services. */
-export const ownWarnings = (group: Group, row: Row): Warning[] =>
-  row.warnings.filter(({ kind, text }) => {
-    if (kind === "generator_saturated") return !row.generator_bound;
-    return !group.warnings.some((said) => said.kind === kind && (said.text.endsWith(text) || OF_THE_MACHINE.includes(kind)));
-  });
-
 /** Whether a value of the row is a lower bound: a rate that the generator limited. */
 export const isLowerBound = (row: Row, metric: Metric): boolean => row.generator_bound && metric.endsWith("_per_s");
 
@@ -312,20 +312,24 @@ export function positionOf(quantity: Quantity | null | undefined): number | null
   return "point" in quantity ? quantity.point : (quantity.observed[0] ?? null);
 }
 
-/** The report that prony put into this page; null when the page is served and asks for its data. */
-export function embeddedReport(): Report | null {
-  const text = document.getElementById("prony-data")?.textContent ?? "null";
-  return JSON.parse(text) as Report | null;
+/** The report that prony put into this page, packed where it is long; null when the page is served and asks for its data. */
+export async function embeddedReport(): Promise<Report | null> {
+  const element = document.getElementById("prony-data");
+  const text = element?.textContent ?? "null";
+  if (element?.getAttribute("type") !== "application/gzip") return JSON.parse(text) as Report | null;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(unpacked).json()) as Report;
 }
 
 /** What the page knows of a service beside its numbers; a service without a description still has a name. */
 export class Services {
   private readonly known: Map<string, ServiceInfo>;
-  private readonly titles = new Map<string, number>();
+  private readonly titles = new Map<string, ServiceInfo[]>();
 
   constructor(infos: ServiceInfo[]) {
     this.known = new Map(infos.map((info) => [idOf(info), info]));
-    for (const info of infos) this.titles.set(info.title, (this.titles.get(info.title) ?? 0) + 1);
+    for (const info of infos) this.titles.set(info.title, [...(this.titles.get(info.title) ?? []), info]);
   }
 
   info(id: string): ServiceInfo | undefined {
@@ -336,8 +340,8 @@ export class Services {
   name(id: string): string {
     const info = this.known.get(id);
     if (!info) return id;
-    if ((this.titles.get(info.title) ?? 0) < 2) return info.title;
-    const others = [...this.known.values()].filter((other) => other.title === info.title);
+    const others = this.titles.get(info.title) ?? [];
+    if (others.length < 2) return info.title;
     return others.some((other) => other.service !== info.service)
       ? `${info.service} (${info.variant})`
       : `${info.title} (${info.variant})`;

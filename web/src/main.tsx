@@ -7,7 +7,7 @@ import { ReportPage, Shell } from "./parts/page.tsx";
 import "./style.css";
 
 const root = document.getElementById("app")!;
-const report = embeddedReport();
+const report = await embeddedReport();
 if (report) {
   render(
     <Shell title={report.suite}>

@@ -1,7 +1,8 @@
 // Made-up reports, the same for the same seed: for tests and screenshots, never for a claim about a service.
 
-import type { Details, Estimate, Group, Pair, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
-import { positionOf } from "../src/data.ts";
+import { gzipSync } from "node:zlib";
+import type { Details, Estimate, Group, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
+import { METRICS, positionOf } from "../src/data.ts";
 
 /** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export function random(seed: number): () => number {
@@ -42,16 +43,15 @@ function infos(count: number): ServiceInfo[] {
       workers: "a thread per CPU",
       note: null,
       era: index % 7 === 6,
+      source: `services/${service}`,
     };
   });
 }
 
-const estimate = (point: number, half: number): Estimate & { trials: number } => ({
+const estimate = (point: number, half: number): Estimate => ({
   point,
   low: point * (1 - half),
   high: point * (1 + half),
-  confidence: 0.95,
-  trials: 5,
 });
 
 function curve(median: number, tail: number): [number, number][] {
@@ -73,6 +73,26 @@ function density(median: number, second: number): [number, number, number][] {
   return bins.map(([low, high, share]): [number, number, number] => [low, high, share / total]).filter(([, , share]) => share > 1e-4);
 }
 
+/** Each metric of one trial. */
+const measuredOnce = (throughput: number, median: number, cpu: number, memory: number) => ({
+  throughput_per_s: throughput,
+  goodput_per_s: throughput,
+  offered_per_s: throughput,
+  response_time_ns_mean: median * 1.1,
+  response_time_ns_p50: median,
+  response_time_ns_p75: median * 1.4,
+  response_time_ns_p90: median * 1.8,
+  response_time_ns_p95: median * 2.4,
+  response_time_ns_p99: median * 4,
+  response_time_ns_p99_9: median * 9,
+  response_time_ns_max: median * 20,
+  cpu_ns_per_request: cpu,
+  cpus_busy: 0.98,
+  memory_bytes_peak: memory,
+  memory_bytes_mean: memory * 0.9,
+  start_ms: 3 + 1e6 / throughput,
+});
+
 function details(throughput: number, median: number, cpu: number, memory: number, draw: () => number): Details {
   const noise = (width: number) => 1 + (draw() - 0.5) * width;
   const seconds = (from: number, to: number, step: number) => Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
@@ -90,11 +110,11 @@ function details(throughput: number, median: number, cpu: number, memory: number
     points: [0, 1, 2, 3, 4].map((round) => ({
       round,
       started_at: "2026-11-21T08:30:00Z",
-      throughput_per_s: throughput * noise(0.02),
-      response_time_ns_p99: median * 4 * noise(0.1),
-      cpu_ns_per_request: cpu * noise(0.02),
-      memory_bytes_peak: memory * noise(0.02),
-      excluded: null,
+      order: round * 9 + Math.floor(9 * draw()),
+      steal_ns: 1e6 * draw(),
+      other_cpu_ns: 1e8 * draw(),
+      generator_cpu_s: 9.5 * noise(0.02),
+      ...measuredOnce(throughput * noise(0.02), median * noise(0.05), cpu * noise(0.02), memory * noise(0.02)),
     })),
     series: {
       round: 2,
@@ -129,7 +149,6 @@ function rowOf(info: ServiceInfo, place: number, draw: () => number): Row {
     generator_bound: false,
     rank_low: place + 1,
     rank_high: place + 1,
-    tied_with: [],
     throughput_per_s: estimate(throughput, half),
     goodput_per_s: estimate(throughput, half),
     response_time_ns_mean: estimate(median * 1.1, half * 1.4),
@@ -175,7 +194,7 @@ export function inTurns(report: Report): Report {
 }
 
 /** Neighbours whose intervals overlap cannot be told apart. */
-function rank(rows: Row[]): Pair[] {
+function rank(rows: Row[]): PackedPairs {
   rows.sort((left, right) => pointOf(right) - pointOf(left));
   rows.forEach((row, place) => {
     const above = rows[place - 1];
@@ -184,19 +203,26 @@ function rank(rows: Row[]): Pair[] {
       row.rank = above.rank;
       row.rank_low = place;
       above.rank_high = place + 1;
-      row.tied_with = [`${above.service}/${above.variant}`];
-      above.tied_with = [...above.tied_with, `${row.service}/${row.variant}`];
     }
   });
-  const pairs: Pair[] = [];
-  rows.forEach((a, first) =>
-    rows.slice(first + 1).forEach((b) => {
-      const point = pointOf(a) / pointOf(b);
-      const ratio = { point, low: point * 0.97, high: point * 1.03, confidence: 0.95 };
-      pairs.push({ a: `${a.service}/${a.variant}`, b: `${b.service}/${b.variant}`, ratio, p_adjusted: 0.01, verdict: ratio.low > 1 ? "faster" : "cannot_tell" });
-    }),
-  );
-  return pairs;
+  const count = rows.length;
+  let [verdicts, reach] = ["", ""];
+  for (let i = 0; i < count; i += 1)
+    for (let j = i + 1; j < count; j += 1) {
+      // As in the ranks: neighbours whose intervals overlap are tied.
+      verdicts += j === i + 1 && lowOf(rows[i]!) < highOf(rows[j]!) ? "c" : "f";
+      reach += halfCode(0.02 + 0.0004 * ((7 * i + 13 * j) % 50));
+    }
+  const first = pointOf(rows[0]!);
+  return { ids: rows.map((row) => `${row.service}/${row.variant}`), logs: rows.map((row) => Math.log(pointOf(row) / first)), verdicts, reach };
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** A half-width as prony writes it. */
+export function halfCode(half: number): string {
+  const code = Math.round((Math.log(half / 1e-4) / Math.log(1e5)) * (64 ** 3 - 1));
+  return [12, 6, 0].map((shift) => ALPHABET[(code >> shift) & 63]).join("");
 }
 
 const pointOf = (row: Row): number => (row.throughput_per_s as Estimate).point;
@@ -211,7 +237,6 @@ function excluded(info: ServiceInfo): Row {
     generator_bound: false,
     rank_low: null,
     rank_high: null,
-    tied_with: [],
     trials: 0,
     failed_trials: 5,
     bytes_per_reply: null,
@@ -237,7 +262,8 @@ function groupOf(contract: string, load: Record<string, unknown>, load_text: str
     ];
   }
   const [best, next] = [rows[0]!, rows[1]!];
-  const times = pairs[0]!.ratio;
+  const point = pointOf(best) / pointOf(next);
+  const times = { low: point * 0.97, high: point * 1.03 };
   return {
     contract,
     workload,
@@ -331,7 +357,8 @@ export function synthetic(wish: Wish): Report {
     confidence: 0.95,
     environment: {
       prony: "0.1.0",
-      commit: "0123abc",
+      commit: "0123abcd4567",
+      repository: "https://git.example/prony/prony.git",
       os: "Debian GNU/Linux 12",
       kernel: "6.1.0",
       cpu: { model: "Made-up 9000 8-Core", online: 2, cores: 1, smt: true, governor: "performance", turbo: false },
@@ -356,8 +383,24 @@ export function synthetic(wish: Wish): Report {
   };
 }
 
+/** Numbers as long as prony writes them for the page: of pictures and single trials four digits, else six. */
+function shortened(value: unknown, key = "", rough = false): unknown {
+  if (typeof value === "number") return rough ? Number(value.toPrecision(4)) : Number.isInteger(value) ? value : Number(value.toPrecision(6));
+  if (Array.isArray(value)) return value.map((one, at) => shortened(one, key, rough && !(key === "response_time_curve" && at === 0 && typeof one === "number")));
+  if (value === null || typeof value !== "object") return value;
+  const rougher = (name: string) => rough || ["response_time_curve", "response_time_density", "series"].includes(name) || (key === "points" && (METRICS as readonly string[]).includes(name));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one, name, rougher(name))]));
+}
+
+/** Bytes from which on prony packs the data. */
+const LONG = 512 * 1024;
+
 /** The page with a report inside, as prony writes it. */
 export function pageWith(page: string, report: unknown): string {
-  const json = JSON.stringify(report).replaceAll("<", "\\u003c");
-  return page.replace('type="application/json">null</script>', () => `type="application/json">${json}</script>`);
+  const json = JSON.stringify(shortened(report));
+  const element =
+    json.length > LONG
+      ? `type="application/gzip">${gzipSync(json, { level: 9 }).toString("base64")}</script>`
+      : `type="application/json">${json.replaceAll("<", "\\u003c")}</script>`;
+  return page.replace('type="application/json">null</script>', () => element);
 }

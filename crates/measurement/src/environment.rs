@@ -10,6 +10,9 @@ pub struct Environment {
     pub prony: String,
     /// Commit of the checkout, with `+dirty` where it had changes.
     pub commit: Option<String>,
+    /// Address of the repository, as the project's `CITATION.cff` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// Name and release of the operating system.
     pub os: Option<String>,
     /// Release of the kernel.

@@ -290,6 +290,9 @@ pub struct ServiceInfo {
     /// The container image that ran, with what tells it from every other: `name@sha256:…`. `None`: it ran in no container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// The folder of its source, from the root of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 #[cfg(test)]

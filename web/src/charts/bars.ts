@@ -1,8 +1,10 @@
 // Bars with the interval as whiskers, in the order of the table.
 
-import { idOf, isEstimate, isLowerBound, ownWarnings, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { doubtsOf } from "../doubts.ts";
 import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
+import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
 import { axis, base, FONT, shortName, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
@@ -11,10 +13,16 @@ interface Bar {
   value: number;
   low: number | null;
   high: number | null;
+  /** What each trial gave. */
+  trials: number[];
   warned: boolean;
   /** The generator was the limit. */
   bound: boolean;
 }
+
+/** Height of a bar with what is between two, and of what stands above and below all, px. */
+const ROW = 26;
+const AROUND = 32;
 
 interface Api {
   value(dimension: number): number;
@@ -32,14 +40,15 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
         value: toBase(metric, position),
         low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
         high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
-        warned: ownWarnings(group, row).length > 0,
+        trials: trialsOf(row, metric).map((value) => toBase(metric, value)),
+        warned: doubtsOf(group, row, metric).length > 0,
         bound: isLowerBound(row, metric),
       },
     ];
   });
 }
 
-/** A horizontal line from low to high with an end mark on both sides (`most` cuts it), and the number right of it. */
+/** A horizontal line from low to high with an end mark on both sides (`most` cuts it), a dot for each trial, and the number right of it. */
 function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
   return (_: unknown, api: Api) => {
     const bar = shown[api.value(2)]!;
@@ -51,7 +60,12 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
       y,
       style: { text: said(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
     };
-    if (bar.low === null) return text;
+    const dots = bar.trials.map((trial) => ({
+      type: "circle",
+      shape: { cx: api.coord([Math.min(trial, most) / unit.factor, api.value(2)])[0], cy: y + 5, r: 2.2 },
+      style: { fill: theme.background, stroke: theme.whisker, lineWidth: 1 },
+    }));
+    if (bar.low === null) return { type: "group", children: [...dots, text] };
     const cut = (bar.high ?? 0) > most;
     const line = (x1: number, y1: number, x2: number, y2: number) => ({
       type: "line",
@@ -60,7 +74,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
     });
     return {
       type: "group",
-      children: [line(left, y, right, y), line(left, y - 4, left, y + 4), ...(cut ? [] : [line(right, y - 4, right, y + 4)]), text],
+      children: [line(left, y, right, y), line(left, y - 4, left, y + 4), ...(cut ? [] : [line(right, y - 4, right, y + 4)]), ...dots, text],
     };
   };
 }
@@ -103,48 +117,56 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
   const top = ceiling === null ? 8 : 30;
   const bound = shown.some((bar) => bar.bound) ? " ≥: the generator was the limit, so the service may do more." : "";
-  const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.${bound}`;
+  const dots = shown.some((bar) => bar.trials.length > 1) ? " Each dot is one trial." : "";
+  const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.${dots}${bound}`;
   return {
     id: `bars-${metric}`,
     title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
-    height: 32 + top + shown.length * 26,
+    height: AROUND + top + shown.length * ROW,
+    rows: { count: shown.length, height: ROW, around: AROUND + top },
     table: {
-      head: ["Service", `${title}, ${unit.symbol}`, "low", "high"],
+      head: ["Service", `${title}, ${unit.symbol}`, "low", "high", "each trial"],
       rows: shown.map((bar) => [
-        bar.name + (bar.warned ? " (with warnings)" : ""),
+        bar.name + (bar.warned ? " (in doubt)" : ""),
         (bar.bound ? "≥ " : "") + inUnit(bar.value, unit),
         bar.low === null ? "too few trials" : inUnit(bar.low, unit),
         bar.high === null ? "too few trials" : inUnit(bar.high, unit),
+        bar.trials.map((trial) => inUnit(trial, unit)).join(" · ") || "–",
       ]),
     },
-    option: (theme, width) => ({
+    option: (theme, width, part) => option(theme, width, part ? shown.slice(part.from, part.to) : shown),
+  };
+
+  /** The bars in sight, on the scale of all. */
+  function option(theme: Theme, width: number, seen: Bar[]) {
+    return {
       ...base(theme),
       grid: { left: room(width), right: 104, top, bottom: 26 },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
         formatter: (hovered: Hovered) => {
-          const bar = shown[hovered.dataIndex]!;
+          const bar = seen[hovered.dataIndex]!;
           const lines: [string, string][] = [[title, (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
           if (bar.low !== null && bar.high !== null)
             lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
           return tip(bar.name, lines);
         },
       },
-      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...(ceiling !== null && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
+      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || seen.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
       yAxis: {
         ...axis(theme, ""),
         type: "category",
         inverse: true,
-        data: shown.map((bar) => shortName(bar.name, Math.floor((room(width) - 12) / 6.6))),
+        data: seen.map((bar) => shortName(bar.name, Math.floor((room(width) - 12) / 6.6))),
         axisTick: { show: false },
         axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
       },
       series: [
         {
           type: "bar",
-          data: shown.map((bar) => scaled(bar.value)),
+          data: seen.map((bar) => scaled(bar.value)),
           barWidth: 16,
           itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
           emphasis: { disabled: true },
@@ -154,12 +176,12 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
           type: "custom",
           silent: true,
           z: 5,
-          renderItem: whisker(theme, shown, unit, most),
+          renderItem: whisker(theme, seen, unit, most),
           clip: false,
           encode: { x: [0, 1], y: 2 },
-          data: shown.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
+          data: seen.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
         },
       ],
-    }),
-  };
+    };
+  }
 }

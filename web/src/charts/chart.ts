@@ -8,6 +8,12 @@ export interface Table {
   rows: string[][];
 }
 
+/** The rows of a long chart that are in sight, the last one left out. */
+export interface Part {
+  from: number;
+  to: number;
+}
+
 export interface Chart {
   /** Name of the exported file, and of the element. */
   id: string;
@@ -17,7 +23,9 @@ export interface Chart {
   reading: string;
   /** Height in px. */
   height: number;
-  option(theme: Theme, width: number): EChartsCoreOption;
+  option(theme: Theme, width: number, part?: Part): EChartsCoreOption;
+  /** A chart of rows scrolls inside itself where it is long: how many rows, how high each, and what stands around them. */
+  rows?: { count: number; height: number; around: number };
   /** The same numbers for those who cannot see the chart. */
   table: Table;
 }
@@ -112,6 +120,21 @@ export function legendHeight(names: string[], width: number): number {
 
 /** Width of a chart that has half of the page, or all of a narrow one. */
 export const half = (): number => Math.min(540, innerWidth - 40);
+
+/** Height of the frame in which a long chart scrolls, px. */
+export const FRAME = 620;
+
+/** Whether a chart is too long to be shown at once. */
+export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME + 2 * chart.rows.height;
+
+/** The rows of a long chart that stand in its frame when it was scrolled so far. */
+export function partAt(chart: Chart, scrolled: number): Part | undefined {
+  if (!chart.rows || !isLong(chart)) return undefined;
+  const { count, height, around } = chart.rows;
+  const fit = Math.floor((FRAME - around) / height);
+  const from = Math.max(0, Math.min(count - fit, Math.round(scrolled / height)));
+  return { from, to: Math.min(count, from + fit) };
+}
 
 /** A legend that wraps, and the height that it takes at this width. */
 export function legend(theme: Theme, names: string[], width: number) {

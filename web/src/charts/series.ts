@@ -1,9 +1,9 @@
-// One trial over time: throughput, p99, CPU and memory under each other, with the warm-up shaded.
+// A trial over time, or two over each other: throughput, p99, CPU and memory under each other, with the warm-up shaded.
 
 import { type Row } from "../data.ts";
-import { howLong, human, inUnit, unitFor, words, type Dimension } from "../format.ts";
-import type { Theme } from "../theme.ts";
-import { axis, base, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { howLong, human, inUnit, unitFor, words, type Dimension, type Unit } from "../format.ts";
+import { DASHES, SYMBOLS, type Theme } from "../theme.ts";
+import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 interface Track {
   title: string;
@@ -60,29 +60,123 @@ export function overTime(row: Row, name: string): Chart | null {
   };
 }
 
-function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
-  const units = tracks.map((track) => unitFor(track.dimension, track.points.map(([, value]) => value)));
-  const last = tracks.length - 1;
+/** Two services over each other, each by its median trial. */
+export function overEachOther(rows: [Row, Row], names: [string, string]): Chart | null {
+  const both = rows.map(tracksOf);
+  const titles = both[0]!.map((track) => track.title).filter((title) => both[1]!.some((track) => track.title === title));
+  if (titles.length === 0) return null;
+  const tracks = titles.map((title) => both.map((tracks) => tracks.find((track) => track.title === title)!));
+  const all = tracks.flat();
+  const begin = Math.min(0, ...all.flatMap((track) => track.points.map(([at]) => at)));
+  const end = Math.max(...rows.map((row) => row.details?.series?.duration_s ?? 0));
+  const tables = both.map(tableOf);
   return {
-    ...base(theme),
-    axisPointer: { link: [{ xAxisIndex: "all" }] },
+    id: "over-each-other",
+    title: `${names[0]} and ${names[1]} over time, s`,
+    reading: "The median trial of each, begun at the same place: 0 is where the measurement begins. They ran one after the other.",
+    height: 28 + KEY + titles.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
+    table: {
+      head: ["Service", ...tables[0]!.head],
+      rows: tables.flatMap((table, index) => table.rows.map((cells) => [names[index]!, ...cells])),
+    },
+    option: (theme, width) => twoOf(theme, width, tracks, names, begin, end),
+  };
+}
+
+/** Height of the legend of two services, px. */
+const KEY = 30;
+
+function twoOf(theme: Theme, width: number, tracks: Track[][], names: [string, string], begin: number, end: number) {
+  const units = tracks.map((pair) => unitFor(pair[0]!.dimension, pair.flatMap((track) => track.points.map(([, value]) => value))));
+  const frame = frameOf(theme, tracks.map((pair) => pair[0]!), units, begin, end, KEY);
+  return {
+    ...frame,
+    color: theme.lines,
+    legend: legend(theme, names, width).legend,
     tooltip: {
       ...tooltip(theme),
       trigger: "axis",
       formatter: (hovered: Hovered[]) => {
-        const at = (hovered[0]?.value as [number, number] | undefined)?.[0] ?? 0;
+        const lines = hovered.map((one): [string, string] => {
+          const at = Math.floor((one.seriesIndex ?? 0) / 2);
+          const track = tracks[at]![0]!;
+          return [`${track.title}, ${one.seriesName}`, human((one.value as [number, number])[1] * units[at]!.factor, track.dimension)];
+        });
+        return tip(seconds(hovered), lines);
+      },
+    },
+    series: tracks.flatMap((pair, at) =>
+      pair.map((track, index) => ({
+        type: "line",
+        name: names[index],
+        xAxisIndex: at,
+        yAxisIndex: at,
+        symbol: SYMBOLS[index],
+        symbolSize: 5,
+        showSymbol: track.points.length < 40,
+        color: theme.lines[index],
+        // The second is dashed: colour alone tells nothing apart.
+        lineStyle: { width: 1.8, type: index === 0 ? DASHES[0] : "dashed" },
+        data: track.points.map(([x, value]) => [x, value / units[at]!.factor]),
+      })),
+    ),
+  };
+}
+
+function seconds(hovered: Hovered[]): string {
+  const at = (hovered[0]?.value as [number, number] | undefined)?.[0] ?? 0;
+  return at < 0 ? `${(-at).toFixed(1)} s before the measurement` : `${at.toFixed(1)} s`;
+}
+
+function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
+  const units = tracks.map((track) => unitFor(track.dimension, track.points.map(([, value]) => value)));
+  return {
+    ...frameOf(theme, tracks, units, begin, end, 0),
+    tooltip: {
+      ...tooltip(theme),
+      trigger: "axis",
+      formatter: (hovered: Hovered[]) => {
         const lines = hovered.map((one): [string, string] => {
           const track = tracks[one.seriesIndex ?? 0]!;
           const unit = units[one.seriesIndex ?? 0]!;
           return [track.title, `${inUnit((one.value as [number, number])[1] * unit.factor, unit)} ${unit.symbol}`];
         });
-        return tip(at < 0 ? `${(-at).toFixed(1)} s before the measurement` : `${at.toFixed(1)} s`, lines);
+        return tip(seconds(hovered), lines);
       },
     },
+    series: tracks.map((track, index) => ({
+      type: "line",
+      name: track.title,
+      xAxisIndex: index,
+      yAxisIndex: index,
+      showSymbol: track.points.length < 40,
+      symbolSize: 4,
+      color: theme.accent,
+      lineStyle: { width: 1.8 },
+      areaStyle: { opacity: 0.08 },
+      data: track.points.map(([at, value]) => [at, value / units[index]!.factor]),
+      ...(begin < 0 && {
+        markArea: {
+          silent: true,
+          itemStyle: { color: theme.shade },
+          label: { show: index === 0, position: "insideTopLeft", color: theme.muted, fontSize: 11 },
+          data: [[{ name: "warm-up", xAxis: Math.floor(begin * 2) / 2 }, { xAxis: 0 }]],
+        },
+      }),
+    })),
+  };
+}
+
+/** The axes of tracks under each other, `above` px below the top. */
+function frameOf(theme: Theme, tracks: Track[], units: Unit[], begin: number, end: number, above: number) {
+  const last = tracks.length - 1;
+  return {
+    ...base(theme),
+    axisPointer: { link: [{ xAxisIndex: "all" }] },
     grid: tracks.map((_, index) => ({
       left: 72,
       right: 20,
-      top: 28 + index * (TRACK_HEIGHT + TRACK_GAP),
+      top: 28 + above + index * (TRACK_HEIGHT + TRACK_GAP),
       height: TRACK_HEIGHT,
     })),
     xAxis: tracks.map((_, index) => ({
@@ -106,26 +200,6 @@ function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
       gridIndex: index,
       min: 0,
       splitNumber: 2,
-    })),
-    series: tracks.map((track, index) => ({
-      type: "line",
-      name: track.title,
-      xAxisIndex: index,
-      yAxisIndex: index,
-      showSymbol: track.points.length < 40,
-      symbolSize: 4,
-      color: theme.accent,
-      lineStyle: { width: 1.8 },
-      areaStyle: { opacity: 0.08 },
-      data: track.points.map(([at, value]) => [at, value / units[index]!.factor]),
-      ...(begin < 0 && {
-        markArea: {
-          silent: true,
-          itemStyle: { color: theme.shade },
-          label: { show: index === 0, position: "insideTopLeft", color: theme.muted, fontSize: 11 },
-          data: [[{ name: "warm-up", xAxis: Math.floor(begin * 2) / 2 }, { xAxis: 0 }]],
-        },
-      }),
     })),
   };
 }

@@ -5,6 +5,7 @@ import { capacity, radar } from "../charts/across.ts";
 import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
+import { ratios } from "../charts/ratios.ts";
 import { overTime } from "../charts/series.ts";
 import { turns } from "../charts/turns.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
@@ -33,19 +34,22 @@ interface Props {
   group: Group;
   rows: Row[];
   services: Services;
+  /** What the bars show; null for what the group is ranked by. */
+  metric: Metric | null;
+  choose: (metric: Metric | null) => void;
 }
 
 function Bars(props: Props) {
-  const { group, rows, services } = props;
-  const [chosen, setMetric] = useState<Metric | null>(null);
-  const metric = chosen ?? group.ranked_by;
+  const { group, rows, services, choose } = props;
+  const wanted = props.metric;
+  const metric = wanted !== null && rows.some((row) => row[wanted] != null) ? wanted : group.ranked_by;
   const chart = useMemo(() => bars(group, rows, metric, services), [group, rows, metric, services]);
   if (!chart) return null;
   return (
     <Figure chart={chart} wide>
       <label class="field inline">
         <span>Metric</span>
-        <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
+        <select value={metric} onChange={(event) => choose(event.currentTarget.value === group.ranked_by ? null : (event.currentTarget.value as Metric))}>
           {BAR_METRICS.filter((one) => rows.some((row) => row[one] != null)).map((one) => (
             <option key={one} value={one}>
               {metricName(one)}
@@ -91,6 +95,7 @@ export function Charts(props: Props) {
       cost: cost(rows, services),
       radar: radar(report.groups, group, rows, services),
       turns: turns(rows, services, report.environment.cpu.online),
+      ratios: rows.some((row) => row.details?.turns?.length) ? ratios(group, rows, services) : null,
     }),
     [report, group, rows, services],
   );
@@ -105,6 +110,7 @@ export function Charts(props: Props) {
       )}
       <div class="chart-grid">
         <Bars {...inner} />
+        {charts.ratios && <Figure chart={charts.ratios} wide />}
         {charts.turns && <Figure chart={charts.turns} wide />}
         {charts.percentiles && <Figure chart={charts.percentiles} />}
         {charts.density && <Figure chart={charts.density} />}

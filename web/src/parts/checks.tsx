@@ -1,6 +1,7 @@
 // Which service passes which case of its contracts.
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { idOf, type ServiceCheck, type Services } from "../data.ts";
 import { plural } from "../format.ts";
 
@@ -9,7 +10,7 @@ function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Ser
   const keyOf = (check: ServiceCheck) => `${idOf(check)} ${check.protocol ?? ""}`;
   const cases = [...new Set(checks.flatMap((check) => [...check.cases, ...check.failures.map((failure) => failure.case)]))];
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`Cases of ${props.contract}`}>
+    <div class="scroll tall" tabIndex={0} role="region" aria-label={`Cases of ${props.contract}`}>
       <table class="matrix checks">
         <caption>
           {props.contract}: {checks.filter((check) => check.passed).length} of {plural(checks.length, "service")} passed
@@ -68,6 +69,25 @@ function nameOf(check: ServiceCheck, services: Services): string {
   return check.protocol === undefined || check.protocol === "http" ? name : `${name} (${check.protocol})`;
 }
 
+/** Cells of one table above which it is folded away until somebody asks. */
+const MANY = 1500;
+
+/** A long table is drawn when it is opened. */
+function Folded(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
+  const { contract, checks } = props;
+  const [open, setOpen] = useState(false);
+  const cells = checks.length * Math.max(...checks.map((check) => check.cases.length + check.failures.length));
+  if (cells <= MANY) return <Matrix {...props} />;
+  return (
+    <details class="folded" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        {contract}: {checks.filter((check) => check.passed).length} of {plural(checks.length, "service")} passed
+      </summary>
+      {open && <Matrix {...props} />}
+    </details>
+  );
+}
+
 /** What was found of each service: failures, or warnings, which fail nobody. */
 function Findings(props: { title: string; found: { name: string; parts: ComponentChildren[] }[] }) {
   if (props.found.length === 0) return null;
@@ -113,7 +133,7 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
       <h2 id="checks">Contract checks</h2>
       <p class="quiet">Before a service is loaded, each case of its contract is sent once and the reply is compared with what must come back.</p>
       {contracts.map((contract) => (
-        <Matrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
+        <Folded key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
       <Findings title="What failed" found={failures} />
       <Findings title="Warnings, which fail nobody" found={warnings} />

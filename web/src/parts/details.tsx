@@ -1,12 +1,18 @@
 // What is behind a row: all estimates, what became of the requests, each trial, the log of a failure.
 
-import { idOf, isEstimate, METRICS, positionOf, type Metric, type Row, type Services } from "../data.ts";
+import type { ComponentChildren } from "preact";
+import { comparisonsOf } from "../comparisons.ts";
+import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { doubtsOf } from "../doubts.ts";
 import { human, percent, plural, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { Heads } from "./heads.tsx";
 import { Warnings } from "./masthead.tsx";
+import { Source, type Repository } from "./source.tsx";
 
-function line(row: Row, metric: Metric): [string, string] | null {
+type Fact = [string, ComponentChildren];
+
+function line(group: Group, row: Row, metric: Metric): Fact | null {
   const quantity = row[metric];
   const position = positionOf(quantity);
   if (quantity == null || position === null) return null;
@@ -14,11 +20,12 @@ function line(row: Row, metric: Metric): [string, string] | null {
   const unit = unitFor(dimension, [toBase(metric, position)]);
   const show = (value: number) => withUnit(toBase(metric, value), unit);
   const name = metricName(metric);
-  if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)`];
-  return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})`];
+  const doubt = doubtsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
+  if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)${doubt}`];
+  return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})${doubt}`];
 }
 
-function Facts(props: { facts: [string, string][] }) {
+function Facts(props: { facts: Fact[] }) {
   return (
     <dl class="pairs-list">
       {props.facts.map(([name, value]) => (
@@ -31,9 +38,22 @@ function Facts(props: { facts: [string, string][] }) {
   );
 }
 
-function aboutService(row: Row, services: Services): [string, string][] {
+/** Ties that a list names at most. */
+const MOST_TIES = 12;
+
+function rankOf(group: Group, row: Row, services: Services): Fact[] {
+  if (row.rank === null) return row.generator_bound ? [["Rank", "none: the generator was the limit, so its rates are lower bounds"]] : [];
+  const alone = row.rank_low === row.rank_high;
+  const facts: Fact[] = [["Rank", alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`]];
+  const ties = comparisonsOf(group).tiedWith(idOf(row)).map((id) => services.name(id));
+  if (ties.length > 0) facts.push(["Cannot be told from", ties.slice(0, MOST_TIES).join(", ") + (ties.length > MOST_TIES ? ` and ${ties.length - MOST_TIES} others` : "")]);
+  return facts;
+}
+
+function aboutService(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
   const info = services.info(idOf(row));
-  const facts: [string, string][] = [["Service", idOf(row)]];
+  const facts: Fact[] = [...rankOf(group, row, services), ["Service", idOf(row)]];
+  if (info?.source) facts.push(["Source", <Source info={info} repository={repository} />]);
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
   if (info?.workers) facts.push(["CPUs used through", info.workers]);
   if (info?.image) facts.push(["Container image", info.image]);
@@ -45,25 +65,25 @@ function aboutService(row: Row, services: Services): [string, string][] {
   return facts;
 }
 
-function outcomes(row: Row): [string, string][] {
+function outcomes(row: Row): Fact[] {
   const all = Object.entries(row.details?.outcomes ?? {});
   const total = all.reduce((sum, [, count]) => sum + count, 0);
   return all
     .filter(([name, count]) => count > 0 || name === "valid")
-    .map(([name, count]) => [`Requests ${words(name)}`, `${human(count, "count")} (${percent(total ? count / total : 0)})`]);
+    .map(([name, count]): Fact => [`Requests ${words(name)}`, `${human(count, "count")} (${percent(total ? count / total : 0)})`]);
 }
 
-export function RowDetails(props: { row: Row; services: Services }) {
-  const { row, services } = props;
+export function RowDetails(props: { group: Group; row: Row; services: Services; repository: Repository }) {
+  const { group, row, services, repository } = props;
   const estimates = METRICS.flatMap((metric) => {
-    const found = line(row, metric);
+    const found = line(group, row, metric);
     return found ? [found] : [];
   });
   return (
     <div class="details">
       <Warnings warnings={row.warnings} />
       <div class="detail-columns">
-        <Facts facts={[...aboutService(row, services), ...(row.details ? outcomes(row) : [])]} />
+        <Facts facts={[...aboutService(group, row, services, repository), ...(row.details ? outcomes(row) : [])]} />
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
@@ -107,28 +127,38 @@ function Workers(props: { row: Row }) {
 }
 
 function Trials(props: { row: Row }) {
-  const show = (value: number | null, of: "rate" | "time" | "bytes") => (value === null ? "–" : human(value, of));
+  const show = (value: number | null | undefined, of: "rate" | "time" | "bytes") => (value == null ? "–" : human(value, of));
+  const points = props.row.details?.points ?? [];
+  const noisy = points.some((point) => point.other_cpu_ns !== undefined || point.steal_ns !== undefined);
+  const place = (order: number | undefined) => (order === undefined ? "–" : String(order + 1));
+  const noise = noisy ? ["CPU of others", "Stolen"] : [];
   return (
-    <table class="plain">
-      <caption>Each trial</caption>
-      <Heads of={["Round", "Throughput", "p99", "CPU / request", "Memory, peak"]} />
-      <tbody>
-        {props.row.details?.points.map((point, index) => (
-          <tr key={index}>
-            <th scope="row">{point.round + 1}</th>
-            {point.excluded === null ? (
-              <>
-                <td>{show(point.throughput_per_s, "rate")}</td>
-                <td>{show(point.response_time_ns_p99, "time")}</td>
-                <td>{show(point.cpu_ns_per_request, "time")}</td>
-                <td>{show(point.memory_bytes_peak, "bytes")}</td>
-              </>
-            ) : (
-              <td colSpan={4}>gave nothing: {point.excluded}</td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Each trial of ${idOf(props.row)}`}>
+      <table class="plain">
+        <caption>Each trial</caption>
+        <Heads of={["Round", "Place in the run", "Throughput", "p99", "CPU / request", "Memory, peak", "CPU of the generator", ...noise]} />
+        <tbody>
+          {points.map((point, index) => (
+            <tr key={index}>
+              <th scope="row">{point.round + 1}</th>
+              <td>{place(point.order)}</td>
+              {point.excluded == null ? (
+                <>
+                  <td>{show(point.throughput_per_s, "rate")}</td>
+                  <td>{show(point.response_time_ns_p99, "time")}</td>
+                  <td>{show(point.cpu_ns_per_request, "time")}</td>
+                  <td>{show(point.memory_bytes_peak, "bytes")}</td>
+                  <td>{show(point.generator_cpu_s === undefined ? null : point.generator_cpu_s * 1e9, "time")}</td>
+                  {noisy && <td>{show(point.other_cpu_ns, "time")}</td>}
+                  {noisy && <td>{show(point.steal_ns, "time")}</td>}
+                </>
+              ) : (
+                <td colSpan={5 + noise.length}>gave nothing: {point.excluded}</td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import type { Chart } from "../charts/chart.ts";
+import { FRAME, isLong, partAt, type Chart } from "../charts/chart.ts";
 import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
 import { Heads } from "./heads.tsx";
 import { ThemeContext } from "../theme.ts";
@@ -26,6 +26,9 @@ function useDrawn(chart: Chart) {
   const instance = useRef<EChartsType | null>(null);
   const [near, setNear] = useState(false);
   const [width, setWidth] = useState(0);
+  const [scrolled, setScrolled] = useState(0);
+  const part = partAt(chart, scrolled);
+  const [from, to] = [part?.from, part?.to];
   useEffect(() => {
     const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: AHEAD });
     observer.observe(frame.current!);
@@ -51,11 +54,12 @@ function useDrawn(chart: Chart) {
   }, [near]);
   useEffect(() => {
     if (!near || width === 0) return;
-    instance.current?.resize({ width, height: chart.height });
-    instance.current?.setOption(chart.option(theme, width), { notMerge: true });
+    const seen = from === undefined || to === undefined ? undefined : { from, to };
+    instance.current?.resize({ width, height: seen ? FRAME : chart.height });
+    instance.current?.setOption(chart.option(theme, width, seen), { notMerge: true });
     frame.current!.dataset["drawn"] = theme.mode;
-  }, [near, chart, theme, width]);
-  return { frame, instance, theme };
+  }, [near, chart, theme, width, from, to]);
+  return { frame, instance, theme, setScrolled };
 }
 
 function Numbers(props: { chart: Chart }) {
@@ -84,7 +88,9 @@ function Numbers(props: { chart: Chart }) {
 
 export function Figure(props: { chart: Chart; wide?: boolean; children?: ComponentChildren }) {
   const { chart } = props;
-  const { frame, instance, theme } = useDrawn(chart);
+  const { frame, instance, theme, setScrolled } = useDrawn(chart);
+  const long = isLong(chart);
+  const label = `Chart: ${chart.title}. The same numbers stand in the table below.`;
   const png = () => {
     const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
     if (!url) return;
@@ -99,7 +105,17 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
         <p class="quiet">{chart.reading}</p>
       </figcaption>
       {props.children}
-      <div class="canvas" ref={frame} style={{ height: `${chart.height}px` }} role="img" aria-label={`Chart: ${chart.title}. The same numbers stand in the table below.`} />
+      {/* One element in both cases, since the drawing stays in it. */}
+      <div
+        class={long ? "long" : ""}
+        style={long ? { height: `${FRAME}px` } : {}}
+        onScroll={(event) => setScrolled(event.currentTarget.scrollTop)}
+        {...(long && { tabIndex: 0, role: "region", "aria-label": `${chart.title}: scroll for all ${chart.rows?.count} rows` })}
+      >
+        <div class="length" style={{ height: `${chart.height}px` }}>
+          <div class="canvas" ref={frame} style={{ height: `${long ? FRAME : chart.height}px` }} role="img" aria-label={label} />
+        </div>
+      </div>
       <div class="chart-foot">
         <Numbers chart={chart} />
         <span class="exports">

@@ -1,22 +1,32 @@
 // What was run, where, and the answer in a sentence.
 
 import type { Group, Report, Warning } from "../data.ts";
+import { byLevel, doubtedInWords, levelOf } from "../doubts.ts";
 import { howLong, plural, unbroken, when, words } from "../format.ts";
 
+/** Doubts first, with the numbers that they touch; then what is only worth knowing. */
 export function Warnings(props: { warnings: Warning[] }) {
   if (props.warnings.length === 0) return null;
   return (
     <ul class="warnings">
-      {props.warnings.map((warning, index) => (
-        <li key={index}>
-          <span class="sign" aria-hidden="true">
-            ⚠
-          </span>
-          <span>
-            <b>{words(warning.kind)}</b>: {warning.text}
-          </span>
-        </li>
-      ))}
+      {byLevel(props.warnings).map((warning, index) => {
+        const doubt = levelOf(warning) === "doubt";
+        return (
+          <li key={index} class={doubt ? "doubt" : "note-level"}>
+            <span class="sign" aria-hidden="true">
+              {doubt ? "⚠" : "i"}
+            </span>
+            <span>
+              <b>
+                {doubt ? "" : "note: "}
+                {words(warning.kind)}
+              </b>
+              : {warning.text}
+              {doubt && <span class="quiet"> In doubt: {doubtedInWords(warning)}.</span>}
+            </span>
+          </li>
+        );
+      })}
     </ul>
   );
 }

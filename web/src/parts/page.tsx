@@ -2,16 +2,25 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { groupKey, useView } from "../address.ts";
 import { Services, type Group, type Report, type Row } from "../data.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
-import { EMPTY, Filters, passes, type Filter } from "./filters.tsx";
+import { Duel } from "./duel.tsx";
+import { Filters, passes } from "./filters.tsx";
 import { Answer, Masthead } from "./masthead.tsx";
 import { Method } from "./method.tsx";
 import { Pairs } from "./pairs.tsx";
 import { Published } from "./published.tsx";
-import { Ranking, sortRows, type Sort } from "./ranking.tsx";
+import { Ranking, sortRows } from "./ranking.tsx";
+import { repositoryOf } from "./source.tsx";
+
+/** Goes to the report without touching the address, which holds the view. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
 
 /** What stands around every page: theme, skip link, footer. */
 export function Shell(props: { title: string; back?: ComponentChildren; children: ComponentChildren }) {
@@ -38,7 +47,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
   }, [props.title]);
   return (
     <ThemeContext.Provider value={themeOf(mode)}>
-      <a class="skip" href="#main">
+      <a class="skip" href="#main" onClick={skip}>
         Skip to the report
       </a>
       <header class="bar">
@@ -55,7 +64,9 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
           </label>
         </div>
       </header>
-      <main id="main">{props.children}</main>
+      <main id="main" tabIndex={-1}>
+        {props.children}
+      </main>
     </ThemeContext.Provider>
   );
 }
@@ -112,10 +123,11 @@ function useAfterPaint<T>(value: T): T {
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
   const services = useMemo(() => new Services(report.services), [report.services]);
-  const [chosen, choose] = useState(0);
-  const [filter, setFilter] = useState<Filter>(EMPTY);
-  const [sort, setSort] = useState<Sort>({ key: "rank", down: false });
-  const group = report.groups[Math.min(chosen, report.groups.length - 1)];
+  const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
+  const [view, change] = useView();
+  const { filter, sort } = view;
+  const group = report.groups.find((one) => groupKey(one) === view.group) ?? report.groups[0];
+  const choose = (index: number) => change({ group: index === 0 ? "" : groupKey(report.groups[index]!) });
   const rows: Row[] = useMemo(
     () => (group ? sortRows(group.services.filter((row) => passes(row, filter, services)), sort, services) : []),
     [group, filter, sort, services],
@@ -130,11 +142,12 @@ export function ReportPage(props: { report: Report }) {
           <Answer group={group} />
           <section aria-labelledby="ranking">
             <h2 id="ranking">Ranking</h2>
-            <Filters rows={group.services} services={services} filter={filter} change={setFilter} shown={rows.length} />
-            <Ranking group={group} rows={rows} services={services} sort={sort} change={setSort} confidence={report.confidence} />
+            <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
+            <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} repository={repository} />
           </section>
-          <Charts report={report} group={group} rows={charted} services={services} />
+          <Charts report={report} group={group} rows={charted} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
           <Pairs group={group} rows={charted} services={services} confidence={report.confidence} />
+          <Duel group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
         </>
       ) : (
         <p class="answer">No trial has ended yet.</p>

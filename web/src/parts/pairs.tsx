@@ -1,43 +1,29 @@
 // Every two services side by side: "A is 1.32–1.41 × B".
 
 import { useState } from "preact/hooks";
-import { idOf, type Group, type Pair, type Row, type Services, type Verdict } from "../data.ts";
+import { comparisonsOf } from "../comparisons.ts";
+import { idOf, type Group, type Row, type Services, type Verdict } from "../data.ts";
 import { percent, ratio } from "../format.ts";
 import { metricName } from "../metrics.ts";
 
 /** An interval whose ends are this many times apart says nothing. */
 const VAGUE = 4;
 
-/** More columns than this are asked for with a button. */
+/** Services that the table shows at first, and at most: 400 would make 160,000 cells. */
 const AT_FIRST = 10;
+const AT_MOST = 40;
 
-interface Side {
-  low: number;
-  high: number;
-  verdict: Verdict;
-}
-
-const reversed: Record<Verdict, Verdict> = { faster: "slower", slower: "faster", same: "same", cannot_tell: "cannot_tell" };
 const said: Record<Verdict, string> = { faster: "better", slower: "worse", same: "the same", cannot_tell: "tie" };
-
-function sides(pairs: Pair[]): Map<string, Side> {
-  const found = new Map<string, Side>();
-  for (const { a, b, ratio: r, verdict } of pairs) {
-    found.set(`${a}\n${b}`, { low: r.low, high: r.high, verdict });
-    found.set(`${b}\n${a}`, { low: 1 / r.high, high: 1 / r.low, verdict: reversed[verdict] });
-  }
-  return found;
-}
 
 export function Pairs(props: { group: Group; rows: Row[]; services: Services; confidence: number }) {
   const { group, services } = props;
   const [all, setAll] = useState(false);
-  if (group.pairs.length === 0) return null;
-  const known = sides(group.pairs);
+  const known = comparisonsOf(group);
+  if (!known.some) return null;
   const shown = new Set(props.rows.map(idOf));
   const ranked = group.services.filter((row) => row.rank !== null && shown.has(idOf(row))).map(idOf);
   if (ranked.length < 2) return null;
-  const ids = all ? ranked : ranked.slice(0, AT_FIRST);
+  const ids = ranked.slice(0, all ? AT_MOST : AT_FIRST);
   const metric = metricName(group.ranked_by).toLowerCase();
   return (
     <section aria-labelledby="pairs">
@@ -63,7 +49,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
               <tr key={row}>
                 <th scope="row">{services.name(row)}</th>
                 {ids.map((column) => {
-                  const side = known.get(`${row}\n${column}`);
+                  const side = known.of(row, column);
                   if (!side) return <td key={column} class="self" />;
                   const range = `${ratio(side.low)}–${ratio(side.high)}`;
                   // An interval this wide is no number to read.
@@ -82,9 +68,10 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
       </div>
       {ranked.length > AT_FIRST && (
         <button type="button" class="plain-button" onClick={() => setAll(!all)}>
-          {all ? `Only the first ${AT_FIRST}` : `All ${ranked.length}`}
+          {all ? `Only the first ${AT_FIRST}` : ranked.length > AT_MOST ? `The first ${AT_MOST}` : `All ${ranked.length}`}
         </button>
       )}
+      {ranked.length > AT_MOST && <p class="quiet">Of {ranked.length} services the table shows the first {AT_MOST} at most. Filter the ranking, or pick any two below.</p>}
     </section>
   );
 }

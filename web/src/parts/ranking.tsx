@@ -1,16 +1,15 @@
 // The ranked table: a row per service, its interval drawn under the number, warnings and reasons where the number stands.
 
-import { Fragment } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { idOf, isEstimate, isLowerBound, ownWarnings, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { inUnit, percent, plural, plusMinus, unitFor, type Unit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
+import { Component } from "preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { Sort } from "../address.ts";
+import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { levelOf, ownWarnings } from "../doubts.ts";
+import { percent, plural } from "../format.ts";
+import { METRIC, metricName } from "../metrics.ts";
+import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
 import { RowDetails } from "./details.tsx";
-
-export interface Sort {
-  key: "rank" | "service" | Metric;
-  down: boolean;
-}
+import type { Repository } from "./source.tsx";
 
 interface Column {
   metric: Metric;
@@ -88,14 +87,16 @@ function useColumns(group: Group): Metric[] {
       for (const query of [TABLET, WIDE]) query.removeEventListener("change", changed);
     };
   }, []);
-  return columnsOf(group, on);
+  return useMemo(() => columnsOf(group, on), [group, on]);
 }
+
+const NAMES = new Intl.Collator();
 
 /** Sorted rows; what has no value comes last, whichever way the rest goes. */
 export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
-  const name = (row: Row) => services.name(idOf(row));
   if (sort.key === "service") {
-    const sorted = rows.slice().sort((left, right) => name(left).localeCompare(name(right)));
+    const named = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
+    const sorted = named.sort((left, right) => NAMES.compare(left.name, right.name)).map(({ row }) => row);
     return sort.down ? sorted.reverse() : sorted;
   }
   const metric = sort.key;
@@ -108,60 +109,6 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
     return (sort.down ? b - a : a - b) || place.get(left)! - place.get(right)!;
   });
-}
-
-interface Scale {
-  unit: Unit;
-  most: number;
-}
-
-function scaleOf(rows: Row[], metric: Metric): Scale {
-  const values: number[] = [];
-  let most = 0;
-  let point = 0;
-  for (const row of rows) {
-    const quantity = row[metric];
-    const position = positionOf(quantity);
-    if (position === null) continue;
-    values.push(toBase(metric, position));
-    point = Math.max(point, toBase(metric, position));
-    most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
-  }
-  // One interval without bound must not press all bars flat.
-  most = Math.min(most, 1.6 * point);
-  return { unit: unitFor(METRIC[metric].dimension, values), most };
-}
-
-/** The number, its half-width, and the interval as a bar on the scale of its column. */
-function Cell(props: { row: Row; metric: Metric; scale: Scale }) {
-  const { row, metric, scale } = props;
-  const quantity = row[metric];
-  if (quantity == null) return <span class="quiet">not known</span>;
-  const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most)}%`;
-  const position = positionOf(quantity);
-  if (position === null) return <span class="quiet">not known</span>;
-  const least = isLowerBound(row, metric) ? "≥ " : "";
-  if (!isEstimate(quantity)) {
-    return (
-      <span class="number" title="One trial alone has no interval">
-        {least}
-        {inUnit(toBase(metric, position), scale.unit)} <small>1 trial</small>
-      </span>
-    );
-  }
-  const half = (quantity.high - quantity.low) / 2 / quantity.point;
-  const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
-  const width = `max(2px, calc(${at(quantity.high)} - ${at(quantity.low)}))`;
-  return (
-    <span class="number" title={least ? `The generator was the limit: at least ${range}` : range}>
-      {least}
-      {inUnit(toBase(metric, quantity.point), scale.unit)} <small>{plusMinus(half)}</small>
-      <span class="track" aria-hidden="true">
-        <span class="fill" style={{ width: at(quantity.point) }} />
-        <span class="interval" style={{ left: at(quantity.low), width }} />
-      </span>
-    </span>
-  );
 }
 
 function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; firstDown?: boolean }) {
@@ -183,10 +130,13 @@ function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort
 
 function Rank(props: { row: Row }) {
   const { row } = props;
-  if (row.rank === null) return <span title={row.generator_bound ? "Not ranked: the generator was the limit" : "Not ranked"}>–</span>;
-  const range = row.rank_low === row.rank_high ? `${row.rank_low}` : `${row.rank_low}–${row.rank_high}`;
-  const tied = row.tied_with.length > 0;
-  return <span title={tied ? `Cannot be told apart from ${row.tied_with.join(", ")}` : `Rank ${range}`}>{range}</span>;
+  if (row.rank === null)
+    return (
+      <span>
+        –<span class="hidden">{row.generator_bound ? " not ranked: the generator was the limit" : " not ranked"}</span>
+      </span>
+    );
+  return <span>{row.rank_low === row.rank_high ? `${row.rank_low}` : `${row.rank_low}–${row.rank_high}`}</span>;
 }
 
 function ServiceName(props: { row: Row; services: Services }) {
@@ -196,7 +146,11 @@ function ServiceName(props: { row: Row; services: Services }) {
   return (
     <>
       <span class="name">{props.services.name(id)}</span>
-      {info?.era && <span class="badge">era</span>}
+      {info?.era && (
+        <span class="badge" title="The version that the document of this contract used">
+          era
+        </span>
+      )}
       {props.row.generator_bound && (
         <span class="badge" title="The generator was the limit, not the service: its rate is a lower bound">
           generator’s limit
@@ -207,6 +161,79 @@ function ServiceName(props: { row: Row; services: Services }) {
   );
 }
 
+interface RowProps {
+  group: Group;
+  row: Row;
+  services: Services;
+  columns: Metric[];
+  scales: Scale[];
+  best: number | null;
+  repository: Repository;
+  open: boolean;
+  toggle: (id: string) => void;
+}
+
+/** A row is drawn again only when it changed: sorting 400 of them moves them, and no more. */
+class RankedRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return (Object.keys(next) as (keyof RowProps)[]).some((key) => next[key] !== this.props[key]);
+  }
+
+  override render() {
+    const { group, row, services, columns, scales, best, open, toggle } = this.props;
+    const id = idOf(row);
+    const own = ownWarnings(group, row);
+    const doubts = own.filter((warning) => levelOf(warning) === "doubt").length;
+    const notes = own.length - doubts;
+    return (
+      <>
+        <tr class={row.excluded ? "excluded" : ""} data-service={id}>
+          <td class="rank">
+            <Rank row={row} />
+          </td>
+          <th scope="row">
+            <ServiceName row={row} services={services} />
+          </th>
+          {row.excluded ? (
+            <td class="reason" colSpan={columns.length}>
+              <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> {row.excluded.reason}
+            </td>
+          ) : (
+            columns.map((metric, index) => (
+              <td key={metric} class="figure">
+                <Cell group={group} row={row} metric={metric} scale={scales[index]!} best={best} />
+              </td>
+            ))
+          )}
+          <td class="more">
+            <button type="button" aria-expanded={open} onClick={() => toggle(id)}>
+              {doubts > 0 && (
+                <span class="sign" title={plural(doubts, "doubt")}>
+                  ⚠<span class="hidden"> {plural(doubts, "doubt")},</span>
+                </span>
+              )}
+              {notes > 0 && doubts === 0 && (
+                <span class="note-sign" title={plural(notes, "note")}>
+                  i<span class="hidden"> {plural(notes, "note")},</span>
+                </span>
+              )}
+              <span aria-hidden="true"> {open ? "▾" : "▸"}</span>
+              <span class="hidden"> details of {services.name(id)}</span>
+            </button>
+          </td>
+        </tr>
+        {open && (
+          <tr class="detail-row">
+            <td colSpan={columns.length + 3}>
+              <RowDetails group={group} row={row} services={services} repository={this.props.repository} />
+            </td>
+          </tr>
+        )}
+      </>
+    );
+  }
+}
+
 export function Ranking(props: {
   group: Group;
   rows: Row[];
@@ -214,25 +241,35 @@ export function Ranking(props: {
   sort: Sort;
   change: (sort: Sort) => void;
   confidence: number;
+  repository: Repository;
 }) {
-  const { group, rows, services, sort, change } = props;
+  const { group, rows, services, sort, change, confidence, repository } = props;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (id: string) => {
-    const next = new Set(open);
-    if (!next.delete(id)) next.add(id);
-    setOpen(next);
-  };
+  const toggle = useCallback((id: string) => {
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
   const columns = useColumns(group);
-  const scales = columns.map((metric) => scaleOf(group.services, metric));
+  const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
+  const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
+  const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
+  const era = rows.some((row) => services.info(idOf(row))?.era);
   return (
     <div class="table-frame">
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range where the data cannot tell more: 2–5 means
-          that the service may be second and may be fifth. ± is half the {percent(props.confidence)} confidence interval, over fresh starts of the service.
+          that the service may be second and may be fifth. ± is half the {percent(confidence)} confidence interval, over fresh starts of the service.
+          {dots && " Each dot under a bar is one trial."}
+          {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
+          {era && " era: the version that the document of the contract used; the others are the newest that install."}
           {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is busy all the time."}
-          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."}
+          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."} ⚠: the number is in doubt, for a
+          reason that the details of the row give.
         </caption>
         <thead>
           <tr>
@@ -256,52 +293,20 @@ export function Ranking(props: {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => {
-            const id = idOf(row);
-            const shown = open.has(id);
-            const warnings = ownWarnings(group, row).length;
-            return (
-              <Fragment key={id}>
-                <tr class={row.excluded ? "excluded" : ""} data-service={id}>
-                  <td class="rank">
-                    <Rank row={row} />
-                  </td>
-                  <th scope="row">
-                    <ServiceName row={row} services={services} />
-                  </th>
-                  {row.excluded ? (
-                    <td class="reason" colSpan={columns.length}>
-                      <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> {row.excluded.reason}
-                    </td>
-                  ) : (
-                    columns.map((metric, index) => (
-                      <td key={metric} class="figure">
-                        <Cell row={row} metric={metric} scale={scales[index]!} />
-                      </td>
-                    ))
-                  )}
-                  <td class="more">
-                    <button type="button" aria-expanded={shown} onClick={() => toggle(id)}>
-                      {warnings > 0 && (
-                        <span class="sign" title={plural(warnings, "warning")}>
-                          ⚠<span class="hidden"> {plural(warnings, "warning")},</span>
-                        </span>
-                      )}
-                      <span aria-hidden="true">{shown ? "▾" : "▸"}</span>
-                      <span class="hidden"> details of {services.name(id)}</span>
-                    </button>
-                  </td>
-                </tr>
-                {shown && (
-                  <tr class="detail-row">
-                    <td colSpan={columns.length + 3}>
-                      <RowDetails row={row} services={services} />
-                    </td>
-                  </tr>
-                )}
-              </Fragment>
-            );
-          })}
+          {rows.map((row) => (
+            <RankedRow
+              key={idOf(row)}
+              group={group}
+              row={row}
+              services={services}
+              columns={columns}
+              scales={scales}
+              best={best}
+              repository={repository}
+              open={open.has(idOf(row))}
+              toggle={toggle}
+            />
+          ))}
           {rows.length === 0 && (
             <tr>
               <td colSpan={columns.length + 3} class="quiet">

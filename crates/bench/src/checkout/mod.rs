@@ -100,6 +100,16 @@ impl Checkout {
         Some(if clean { commit } else { format!("{commit}+dirty") })
     }
 
+    /// Address of the repository, as `repository-code` of the project's `CITATION.cff`.
+    pub fn repository(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.root.join("CITATION.cff")).ok()?;
+        let written = text
+            .lines()
+            .find_map(|line| line.strip_prefix("repository-code:"))?;
+        let address = written.trim().trim_matches(['"', '\'']);
+        address.starts_with("http").then(|| address.to_owned())
+    }
+
     /// Whether these services can be built, started and measured: there is room, and processes can be seen.
     pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), BenchError> {
         if prony_host::lacks_proc() {

@@ -10,6 +10,7 @@ use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
@@ -57,8 +58,16 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         note: service.note.clone(),
         era: service.era,
         image: None,
+        source: source_of(&service.folder),
     };
     services.iter().map(info).collect()
+}
+
+/// The folder of a service from the root of its project, with `/` between its parts.
+fn source_of(folder: &Path) -> Option<String> {
+    let parts: Vec<&str> = folder.iter().filter_map(OsStr::to_str).collect();
+    let at = parts.iter().rposition(|&part| part == "services")?;
+    Some(parts[at..].join("/"))
 }
 
 /// The plan as stored, with what is known of its services beside their numbers, so that its report tells what was run.

@@ -181,6 +181,7 @@ impl Session<'_> {
         let mut environment = self.workbench.environment();
         environment.links = self.workbench.links()?.to_vec();
         environment.commit = self.checkout.commit();
+        environment.repository = self.checkout.repository();
         environment.runtimes = built
             .values()
             .flatten()

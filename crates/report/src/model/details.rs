@@ -9,6 +9,7 @@ use prony_measurement::{
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Points of one resource line, at most: more cannot be seen and make the page heavy.
 const MOST_POINTS: usize = 48;
@@ -59,14 +60,9 @@ pub struct Point {
     pub round: u32,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// Complete replies per second.
-    pub throughput_per_s: Option<f64>,
-    /// 99th percentile of the response time, ns.
-    pub response_time_ns_p99: Option<f64>,
-    /// CPU time per complete reply, ns.
-    pub cpu_ns_per_request: Option<f64>,
-    /// Peak memory, bytes.
-    pub memory_bytes_peak: Option<f64>,
+    /// What it gave of each metric, under the metric's key.
+    #[serde(flatten)]
+    pub metrics: BTreeMap<&'static str, Option<f64>>,
     /// Place in the order of the whole run, from 0.
     pub order: u32,
     /// Which process start it had, where that one served other trials too.
@@ -268,10 +264,10 @@ fn point(trial: &TrialRecord) -> Point {
         generator_cpu_s: measured.map(|measured| measured.recording.generator.cpu_s),
         round: trial.round,
         started_at: trial.started_at.clone(),
-        throughput_per_s: of(Metric::ThroughputPerS),
-        response_time_ns_p99: of(Metric::ResponseTimeNsP99),
-        cpu_ns_per_request: of(Metric::CpuNsPerRequest),
-        memory_bytes_peak: of(Metric::MemoryBytesPeak),
+        metrics: Metric::ALL
+            .iter()
+            .map(|&metric| (metric.key(), of(metric)))
+            .collect(),
         companions: measured.map_or_else(Vec::new, companions),
         after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),

@@ -101,9 +101,8 @@ pub(super) fn ceiling(load: &Value, per_s: f64) -> String {
     )
 }
 
-/// The result of a group in a sentence, and what the generator kept from being ranked in another.
+/// The result of a group in words: who is first, then what the generator kept from being ranked.
 pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
-    let best = ranking(group, &name);
     let bounds: Vec<&ServiceSummary> = group
         .services
         .iter()
@@ -113,24 +112,25 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
             rate.is_some_and(|rate| rate.estimate().is_some())
         })
         .collect();
+    let best = ranking(group, &name);
     let Some(first) = bounds.first() else {
         return best;
     };
     let names: Vec<String> = bounds.iter().map(|row| name(&row.id)).collect();
     let at_least = value_in_words(group, first);
     let ranked = group.services.iter().any(|row| row.rank.is_some());
-    let best = if ranked {
-        format!(" Of the others: {best}")
+    let (best, may) = if ranked {
+        (format!("Of the ranked services {best} "), "may be faster still: ")
     } else {
-        String::new()
+        (String::new(), "cannot be ranked: ")
     };
-    let (whose, have) = if names.len() == 1 {
-        (String::new(), "has")
+    let (whose, has) = if names.len() == 1 {
+        ("the generator was its limit", String::new())
     } else {
-        (format!(" for {}", names[0]), "have")
+        ("the generator was their limit", format!(" for {}", names[0]))
     };
     format!(
-        "{} {have} no rank, because the generator was the limit: at least {at_least}{whose}.{best}",
+        "{best}{} {may}{whose}, at {at_least} or more{has}.",
         listed(&names)
     )
 }
@@ -158,15 +158,16 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         let mut names = vec![best.clone()];
         names.extend(tied);
         return format!(
-            "{} may each be the best, because the data proves none of them worse than another of them; {best} stands at {value}.",
+            "{} share rank 1: the data does not tell which of them is best. {best} stands at {value}.",
             listed(&names)
         );
     }
     let next = ranked[1];
-    let verb = if group.ranked_by.better() == Better::Lower {
-        "answers soonest"
-    } else {
-        "is fastest"
+    let lower = group.ranked_by.better() == Better::Lower;
+    let verb = match group.ranked_by {
+        Metric::CpuNsPerRequest => "needs the least CPU",
+        _ if lower => "answers soonest",
+        _ => "is fastest",
     };
     let names = (first.id.to_string(), next.id.to_string());
     let pair = group
@@ -174,11 +175,7 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         .iter()
         .find(|pair| pair.a == names.0 && pair.b == names.1);
     let times = pair.map_or_else(String::new, |pair| {
-        let of = if group.ranked_by.better() == Better::Lower {
-            "that of "
-        } else {
-            ""
-        };
+        let of = if lower { "that of " } else { "" };
         let range = format!("{}–{}", ratio(pair.ratio.low), ratio(pair.ratio.high));
         format!(", {range} × {of}{}, the next", name(&next.id))
     });

@@ -72,7 +72,15 @@ fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
     );
     let markdown = shown(&report, Format::Markdown);
     assert!(markdown.contains("| – | axum | 1.2.3 | ≥ 7"), "{markdown}");
-    assert!(markdown.contains("axum has no rank, because the generator was the limit: at least"));
+    let (first, rest) = markdown
+        .split_once("**Of the ranked services ")
+        .expect("the first rank first");
+    assert!(!first.contains("may be faster"), "{first}");
+    assert!(
+        rest.contains("share rank 1")
+            && rest.contains("axum may be faster still: the generator was its limit, at 7"),
+        "{markdown}"
+    );
     assert!(charts(&report)[0].1.contains(">≥ 7"));
     let csv = shown(&report, Format::Csv);
     assert!(

@@ -116,6 +116,8 @@ pub(crate) fn run() -> RunRecord {
         ended_at: Some("2026-11-21T08:36:00Z".to_owned()),
         environment: Environment {
             prony: "0.1.0".to_owned(),
+            commit: Some("0123456789ab".to_owned()),
+            repository: Some("https://git.example/prony".to_owned()),
             os: Some("Debian GNU/Linux 12".to_owned()),
             kernel: Some("6.1.0".to_owned()),
             cpu: Cpu {
@@ -155,6 +157,7 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
         note: None,
         era: false,
         image: None,
+        source: Some(format!("services/{}", made.name)),
     };
     SERVICES.iter().map(info).collect()
 }

@@ -1,0 +1,162 @@
+//! The part of a report's JSON that the page draws from.
+
+use super::pairs;
+use crate::formats::write;
+use crate::{Report, ReportError};
+use prony_statistics::Metric;
+use serde_json::{Map, Number, Value};
+
+/// What an estimate says on the page; the rest is in the JSON.
+const SHOWN: [&str; 4] = ["point", "low", "high", "observed"];
+/// What the page shows nowhere, or finds out from the rest.
+const LEFT_OUT: [&str; 8] = [
+    "histogram",
+    "tied_with",
+    "outcomes",
+    "response_time_ns_merged",
+    "variation",
+    "trials_for_precision",
+    "classification",
+    "error_share",
+];
+/// Metrics that the page shows nowhere.
+const UNSEEN: [Metric; 9] = [
+    Metric::ResponseTimeNsP99_99,
+    Metric::ServiceTimeNsP50,
+    Metric::ServiceTimeNsP99,
+    Metric::SequenceTimeNsP50,
+    Metric::SequenceTimeNsP99,
+    Metric::GeneratorCpuNsPerRequest,
+    Metric::MemoryBytesIdle,
+    Metric::ListeningMs,
+    Metric::WarmUpS,
+];
+/// Digits that a number keeps on its way to the table.
+const DIGITS: i32 = 6;
+/// Digits that a number keeps on its way to a picture.
+const DRAWN: i32 = 4;
+
+/// The part of the report's JSON that the page draws from: without whole histograms, with pairs as codes, and with numbers
+/// as long as a table or a picture needs.
+pub fn page_data(report: &Report) -> Result<Value, ReportError> {
+    let mut data = serde_json::to_value(report).map_err(|error| write("HTML", &error))?;
+    data["plan"] = Value::Null;
+    let groups = data["groups"].as_array_mut().into_iter().flatten();
+    for (group, told) in groups.zip(&report.groups) {
+        group["pairs"] = pairs::packed(&told.pairs);
+        let rows = group["services"].as_array_mut().into_iter().flatten();
+        for row in rows.filter_map(Value::as_object_mut) {
+            trim(row);
+        }
+    }
+    shorten(&mut data);
+    Ok(data)
+}
+
+fn trim(row: &mut Map<String, Value>) {
+    for key in LEFT_OUT {
+        row.remove(key);
+    }
+    for metric in UNSEEN {
+        row.remove(metric.key());
+    }
+    for metric in Metric::ALL {
+        if let Some(quantity) = row.get_mut(metric.key()).and_then(Value::as_object_mut) {
+            quantity.retain(|key, _| SHOWN.contains(&key.as_str()));
+        }
+    }
+    let Some(details) = row.get_mut("details").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let points = details.get_mut("points").and_then(Value::as_array_mut);
+    for point in points.into_iter().flatten().filter_map(Value::as_object_mut) {
+        for metric in UNSEEN {
+            point.remove(metric.key());
+        }
+        point.retain(|_, value| !value.is_null());
+        for metric in Metric::ALL {
+            if let Some(value) = point.get_mut(metric.key()) {
+                roughen(value, false);
+            }
+        }
+    }
+    for picture in ["response_time_curve", "response_time_density", "series"] {
+        if let Some(value) = details.get_mut(picture) {
+            roughen(value, picture == "response_time_curve");
+        }
+    }
+}
+
+fn shorten(value: &mut Value) {
+    each_number(value, &|number| {
+        let long = number.as_f64().filter(|long| number.is_f64() && *long != 0.0)?;
+        Some(Value::from(rounded(long, DIGITS)))
+    });
+}
+
+/// Shorter still. Where there are `nines` what lies below 1 keeps its digits: 0.9999 is not 0.99995.
+fn roughen(value: &mut Value, nines: bool) {
+    each_number(value, &|number| {
+        if let Some(whole) = number.as_u64() {
+            return Some(Value::from(rounded(whole as f64, DRAWN) as u64));
+        }
+        let long = number.as_f64().filter(|long| !nines || long.abs() >= 1.0)?;
+        Some(Value::from(rounded(long, DRAWN)))
+    });
+}
+
+fn each_number(value: &mut Value, changed: &impl Fn(&Number) -> Option<Value>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| each_number(item, changed)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| each_number(member, changed)),
+        Value::Number(number) => {
+            if let Some(new) = changed(number) {
+                *value = new;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// To so many significant digits.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 {
+        return value;
+    }
+    let places = digits - 1 - value.abs().log10().floor() as i32;
+    let scale = 10f64.powi(places.abs().min(300));
+    if places < 0 {
+        (value / scale).round() * scale
+    } else {
+        (value * scale).round() / scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_six_digits() {
+        let mut value = serde_json::json!([72_125.434_675, 0.001_234_567_89, 12_345_678.9, 0.0, 7, -1.5]);
+        shorten(&mut value);
+        assert_eq!(
+            value,
+            serde_json::json!([72_125.4, 0.001_234_57, 12_345_700.0, 0.0, 7, -1.5])
+        );
+    }
+
+    #[test]
+    fn pictures_have_shorter_numbers_but_all_nines() {
+        let mut value = serde_json::json!([[0.999_901, 72_125_434], [0.5, 12], [-3.25, 61_234.567]]);
+        roughen(&mut value, true);
+        assert_eq!(
+            value,
+            serde_json::json!([[0.999_901, 72_130_000], [0.5, 12], [-3.25, 61_230.0]])
+        );
+        roughen(&mut value, false);
+        assert_eq!(value[0][0], 0.9999);
+    }
+}

@@ -1,0 +1,98 @@
+// A number of the table: half-width, interval, each trial as a dot, share of the best, and a mark where it is in doubt.
+
+import { isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
+import { doubtsOf } from "../doubts.ts";
+import { inUnit, percent, plusMinus, unitFor, words, type Unit } from "../format.ts";
+import { METRIC, toBase } from "../metrics.ts";
+
+export interface Scale {
+  unit: Unit;
+  most: number;
+}
+
+export function scaleOf(rows: Row[], metric: Metric): Scale {
+  const values: number[] = [];
+  let most = 0;
+  let point = 0;
+  for (const row of rows) {
+    const quantity = row[metric];
+    const position = positionOf(quantity);
+    if (position === null) continue;
+    values.push(toBase(metric, position));
+    point = Math.max(point, toBase(metric, position));
+    most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
+  }
+  // One interval without bound must not press all bars flat.
+  most = Math.min(most, 1.6 * point);
+  return { unit: unitFor(METRIC[metric].dimension, values), most };
+}
+
+/** What each trial gave. In turns the estimate is of windows, which a picture of their own shows. */
+export const trialsOf = (row: Row, metric: Metric): number[] =>
+  (row.details?.turns?.length ?? 0) > 0 ? [] : (row.details?.points ?? []).flatMap((point) => (point.excluded == null && point[metric] !== undefined ? [point[metric]] : []));
+
+/** The best point of the ranked services, which others are a share of. */
+export function bestOf(group: Group): number | null {
+  const points = group.services.flatMap((row) => (row.rank === null ? [] : (positionOf(row[group.ranked_by]) ?? [])));
+  if (points.length === 0) return null;
+  return METRIC[group.ranked_by].better === "lower" ? Math.min(...points) : Math.max(...points);
+}
+
+/** The least that an interval takes, px, so that it can be seen. */
+const LEAST = 2;
+
+const pieces = (left: string, right: string, colour: string) => `linear-gradient(90deg, #0000 ${left}, ${colour} ${left} ${right}, #0000 ${right})`;
+
+/** Bar, interval and dots as backgrounds: 400 rows would have 12,000 elements else, all of which are laid out at each sort. */
+function Track(props: { at: (value: number) => string; point: number; low: number; high: number; trials: number[] }) {
+  const { at, trials } = props;
+  const low = at(props.low);
+  const layers = [
+    ...trials.map((trial) => `radial-gradient(circle at ${at(trial)} 10px, var(--text) 1.5px, #0000 2.1px)`),
+    `${pieces(low, `max(${at(props.high)}, ${low} + ${LEAST}px)`, "var(--interval)")} 0 0 / 100% 9px no-repeat`,
+    `${pieces("0%", at(props.point), "var(--fill)")} 0 1.5px / 100% 6px no-repeat`,
+    "linear-gradient(var(--raised)) 0 1.5px / 100% 6px no-repeat",
+  ];
+  return <span class="track" data-trials={trials.length} aria-hidden="true" style={{ background: layers.join(", ") }} />;
+}
+
+export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Scale; best: number | null }) {
+  const { group, row, metric, scale, best } = props;
+  const quantity = row[metric];
+  const position = positionOf(quantity);
+  if (quantity == null || position === null) return <span class="quiet">not known</span>;
+  const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most).toFixed(1)}%`;
+  const least = isLowerBound(row, metric) ? "≥ " : "";
+  const doubts = doubtsOf(group, row, metric);
+  const mark = doubts.length > 0 && (
+    <span class="sign" title={doubts.map((warning) => warning.text).join("; ")}>
+      {" "}
+      ⚠<span class="hidden"> in doubt: {doubts.map((warning) => words(warning.kind)).join(", ")}</span>
+    </span>
+  );
+  const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && <small class="share">{percent(position / best)} of the best</small>;
+  const number = (
+    <>
+      {least}
+      <span class={doubts.length > 0 ? "doubted" : ""}>{inUnit(toBase(metric, position), scale.unit)}</span>
+      {mark}
+    </>
+  );
+  if (!isEstimate(quantity)) {
+    return (
+      <span class="number" title="One trial alone has no interval">
+        {number} <small>1 trial</small>
+        {share}
+      </span>
+    );
+  }
+  const half = (quantity.high - quantity.low) / 2 / quantity.point;
+  const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
+  return (
+    <span class="number" title={least ? `The generator was the limit: at least ${range}` : range}>
+      {number} <small>{plusMinus(half)}</small>
+      <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={trialsOf(row, metric)} />
+      {share}
+    </span>
+  );
+}

@@ -1,0 +1,95 @@
+// 400 services × 5 contracts: how large the page is, how soon it is there, and how it answers.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Browser, built, drawAll, violations } from "./browser.ts";
+import { pageWith, synthetic } from "./synthetic.ts";
+
+const CONTRACTS = ["hello", "sequence", "person", "relay", "snoop"];
+const MIB = 2 ** 20;
+
+let browser: Browser;
+
+before(async () => {
+  browser = await Browser.start();
+});
+
+after(() => browser.stop());
+
+/** Times of the clock depend on the machine and on what else it does: they are printed, and judged by who reads them. */
+describe("size and speed", () => {
+  for (const services of [60, 400])
+    test(`${services} services × ${CONTRACTS.length} contracts`, async () => {
+      const report = synthetic({ services, contracts: CONTRACTS });
+      const size = pageWith(built(), report).length;
+      const { page, said } = await browser.open(report);
+      const opened = await page.evaluate(() => performance.now());
+      const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
+      const devtools = await browser.context.newCDPSession(page);
+      // CPU time of the page's own thread: what else the machine does is not in it.
+      await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+      const busy = async (): Promise<number> => {
+        const { metrics } = await devtools.send("Performance.getMetrics");
+        return 1000 * (metrics.find((metric) => metric.name === "ThreadTime")?.value ?? 0);
+      };
+      const opening = await busy();
+      const sorted: string[] = [];
+      for (const head of await page.locator(".ranking > thead button").all()) {
+        const before = await busy();
+        const took = await head.evaluate(async (one: HTMLButtonElement) => {
+          const start = performance.now();
+          one.click();
+          // The click is answered in the document at the next microtask; then it is laid out.
+          await Promise.resolve();
+          void document.body.offsetHeight;
+          return performance.now() - start;
+        });
+        const cpu = (await busy()) - before;
+        sorted.push(`${await head.evaluate((one) => one.firstChild?.textContent)} ${took.toFixed(0)} (${cpu.toFixed(0)})`);
+        await page.waitForTimeout(300);
+      }
+      const cells = await page.locator("td, th").count();
+      console.log(`${services} services × ${CONTRACTS.length} contracts: ${(size / MIB).toFixed(2)} MiB, ${cells} cells of tables`);
+      console.log(`first content after ${painted.toFixed(0)} ms, table there after less than ${opened.toFixed(0)} ms, with ${opening.toFixed(0)} ms of CPU`);
+      console.log(`sorted and laid out, ms (of CPU, with the charts): ${sorted.join(", ")}`);
+      assert.ok(size <= 4 * MIB, `the page has ${size} bytes`);
+      assert.equal(await page.locator("tr[data-service]").count(), services);
+      assert.ok(cells < 12_000, `${cells} cells`);
+      assert.deepEqual(said, []);
+      await page.close();
+    });
+
+  for (const width of [360, 800, 1600])
+    test(`long charts and tables scroll inside themselves at ${width} px`, async () => {
+      const { page, said } = await browser.open(synthetic({ services: 400, contracts: CONTRACTS }), { width });
+      const figure = page.locator("#chart-bars-throughput_per_s");
+      await figure.scrollIntoViewIfNeeded();
+      await figure.locator("[data-drawn] canvas").first().waitFor();
+      const frame = figure.locator(".long");
+      const { inside, outside } = await frame.evaluate((one) => ({ inside: one.scrollHeight, outside: one.clientHeight }));
+      assert.ok(inside > 10_000 && outside < 700, `${inside} in ${outside}`);
+      const canvas = await figure.locator("canvas").first().boundingBox();
+      assert.ok(canvas && canvas.height < 700, JSON.stringify(canvas));
+      const seen = () => figure.locator("canvas").first().evaluate((one: HTMLCanvasElement) => one.toDataURL());
+      const before = await seen();
+      // By the keyboard: the frame takes the focus and scrolls.
+      await frame.focus();
+      await page.keyboard.press("End");
+      await page.waitForFunction((old) => document.querySelector<HTMLCanvasElement>("#chart-bars-throughput_per_s canvas")!.toDataURL() !== old, before);
+      const needed = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(needed <= width, `the page is ${needed} px wide`);
+      const tables = await page.evaluate(() => Math.max(...[...document.querySelectorAll("table")].filter((one) => !one.matches(".ranking")).map((one) => one.querySelectorAll("td, th").length)));
+      assert.ok(tables < 2000, `a table of ${tables} cells`);
+      await page.getByRole("button", { name: "The first 40" }).click();
+      assert.equal(await page.locator("section[aria-labelledby=pairs] tbody tr").count(), 40);
+      assert.deepEqual(said, []);
+      await page.close();
+    });
+
+  test("axe finds nothing on 100 services", async () => {
+    const { page } = await browser.open(synthetic({ services: 100, contracts: ["hello"] }));
+    await drawAll(page);
+    assert.deepEqual(await violations(page), []);
+    await page.close();
+  });
+});
