@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab dist test-dist fuzz clean studies study
+.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab bench-companions dist test-dist fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -38,6 +38,9 @@ bench-noise: build ## boards in turns and in sequence beside busy neighbours and
 
 bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
 	@scripts/bench-lab
+
+bench-companions: build ## how long a database takes to seed and start, what checked replies cost, and what watching costs (some three minutes)
+	@scripts/bench-companions
 
 # Develop
 

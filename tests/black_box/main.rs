@@ -4,6 +4,8 @@ mod away;
 mod calibrate;
 mod common;
 mod companions;
+mod companions_faults;
+mod companions_restart;
 mod doctor;
 mod draft;
 mod duet;
