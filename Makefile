@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab bench-ci bench-store dist test-dist fuzz clean studies study
+.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab bench-companions bench-ci bench-store dist test-dist fuzz clean studies study
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs 
 
 bench-store: build ## size and speed of a generated store of 1,000 runs (some minutes)
 	@scripts/bench-store
+
+bench-companions: build ## how long a database takes to seed and start, what checked replies cost, and what watching costs (some three minutes)
+	@scripts/bench-companions
 
 # Develop
 

@@ -44,4 +44,3 @@ insert into order_line
 select order_id, line, product_id, quantity, price_cents from drawn_line order by order_id, line;
 
 drop table drawn, drawn_line;
-analyze;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SCHEMA: &str = "create table item(id int primary key, name text not null);\n";
-const DATA: &str =
+pub(crate) const DATA: &str =
     "insert into item\n  select i, md5((i * 7 + :seed)::text)\n  from generate_series(1, 1000) i;\n";
 
-const CONTRACT: &str = r#"name = "shop"
+pub(crate) const CONTRACT: &str = r#"name = "shop"
 title = "Shop"
 summary = "Names of items that stand in a database."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
@@ -74,7 +74,7 @@ version = "3"
 "#;
 
 /// It asks the client of the companion for each request, so it needs no driver and finds what was started anew.
-const SOURCE: &str = r#"
+pub(crate) const SOURCE: &str = r#"
 import glob, os, subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -125,7 +125,7 @@ services = ["shop"]
 
 /// A project with a service in front of a database, as any user of the machine may enter it; `None`, and said so, where there
 /// is no database.
-fn shop(settings: &str, data: &str) -> Option<Checkout> {
+pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
     let has = |pattern: &str| {
         let listed = Command::new("sh").args(["-c", &format!("ls {pattern}")]).output();
         listed.is_ok_and(|listed| listed.status.success())
@@ -150,7 +150,7 @@ fn shop(settings: &str, data: &str) -> Option<Checkout> {
     Some(checkout)
 }
 
-fn run(checkout: &Checkout) -> Ended {
+pub(crate) fn run(checkout: &Checkout) -> Ended {
     checkout.prony(&["run", "shop", "--json", "--keep-disturbed"])
 }
 
@@ -164,13 +164,13 @@ fn live(checkout: &Checkout) -> Vec<PathBuf> {
         .collect()
 }
 
-fn nothing_is_left(checkout: &Checkout) {
+pub(crate) fn nothing_is_left(checkout: &Checkout) {
     until("nothing is left behind", || checkout.processes().is_empty());
     assert_eq!(live(checkout), [] as [&Path; 0], "copies of the data");
 }
 
 /// The number of the process whose command begins so and that runs in this checkout.
-fn process(checkout: &Checkout, command: &str) -> Option<i32> {
+pub(crate) fn process(checkout: &Checkout, command: &str) -> Option<i32> {
     let inside = checkout.path(".").canonicalize().expect("the folder");
     let pids = fs::read_dir("/proc").expect("/proc").flatten();
     let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -6,6 +6,8 @@ mod behind;
 mod calibrate;
 mod common;
 mod companions;
+mod companions_faults;
+mod companions_restart;
 mod doctor;
 mod draft;
 mod duet;

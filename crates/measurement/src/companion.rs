@@ -21,6 +21,9 @@ pub struct CompanionUse {
     /// CPUs that it could use; empty: all of its host.
     #[serde(default)]
     pub cpus: Vec<usize>,
+    /// Time from its start, with the copy of its data, until it was ready, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
     /// What it used in the measurement.
     pub resources: Option<Resources>,
     /// What the service's connections did there in the measurement; `None`: it was not watched.
@@ -146,6 +149,7 @@ mod tests {
             version: None,
             settings: BTreeMap::new(),
             cpus: vec![1],
+            start_s: None,
             resources: Some(Resources {
                 window_ns: 10,
                 cpu_ns,

@@ -17,6 +17,8 @@ pub struct CompanionPoint {
     pub settings: BTreeMap<String, String>,
     /// CPUs that it could use.
     pub cpus: Vec<usize>,
+    /// Time from its start, with the copy of its data, until it was ready, s.
+    pub start_s: Option<f64>,
     /// CPU time, ns.
     pub cpu_ns: Option<u64>,
     /// CPU time per complete reply of the service, ns.
@@ -64,6 +66,7 @@ pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
             version: one.version.clone(),
             settings: one.settings.clone(),
             cpus: one.cpus.clone(),
+            start_s: one.start_s,
             cpu_ns,
             cpu_ns_per_request: cpu_ns
                 .filter(|_| completed > 0)

@@ -38,6 +38,8 @@ pub struct Companion {
     port: u16,
     /// `None` only while it is started anew.
     process: Option<Box<dyn Process>>,
+    /// How long it took to start.
+    took: Duration,
     /// What looks at it while a load goes on; `None`: nothing yet, or nothing can.
     watch: Option<Watch>,
 }
@@ -155,6 +157,7 @@ impl Companion {
     fn start(recipe: Recipe) -> Result<Self, Failure> {
         let mut one = Self {
             process: None,
+            took: Duration::ZERO,
             watch: None,
             port: 0,
             recipe,
@@ -177,10 +180,13 @@ impl Companion {
 
     /// Starts the process on its port, and waits until it is ready.
     fn run(&mut self) -> Result<(), Failure> {
+        let began = Instant::now();
         let spec = self.recipe.running(self.port);
         let started = self.recipe.member.host.start(&spec);
         self.process = Some(started.map_err(|error: HostError| Recipe::host_failed(&error))?);
-        self.wait()
+        self.wait()?;
+        self.took = began.elapsed();
+        Ok(())
     }
 
     fn wait(&mut self) -> Result<(), Failure> {
@@ -354,6 +360,7 @@ impl Companion {
             version: recipe.tools.version.clone(),
             settings: recipe.settings.clone(),
             cpus: recipe.place.cpus.as_slice().to_vec(),
+            start_s: Some(self.took.as_secs_f64()),
             resources,
             watched,
         };
