@@ -1,8 +1,11 @@
 //! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
 //! right must pass.
 
+mod behind;
 mod carried;
 mod catalog;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../../../cli/tests/common/tls.rs"]
 mod front;
 mod grpc;
@@ -11,6 +14,9 @@ mod person;
 mod relay;
 mod right;
 mod sequence;
+#[path = "../../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
 mod snoop;
 mod tls;
 mod toy;
@@ -86,14 +92,23 @@ pub(crate) fn checked(contract: &Contract, address: SocketAddr, protocol: Protoc
 
 /// The same of what listens at a target.
 pub(crate) fn checked_at(contract: &Contract, target: &Target, protocol: Protocol) -> Vec<CheckReport> {
-    let request = CheckRequest {
+    let request = request(contract, target, protocol);
+    vec![check(&request), recheck(&request)]
+}
+
+/// What is asked of a server.
+pub(crate) const fn request<'a>(
+    contract: &'a Contract,
+    target: &'a Target,
+    protocol: Protocol,
+) -> CheckRequest<'a> {
+    CheckRequest {
         contract,
         target,
         protocol,
         seed: 11,
         thorough: false,
-    };
-    vec![check(&request), recheck(&request)]
+    }
 }
 
 /// Everything that reports say of failures.
@@ -143,6 +158,16 @@ pub(crate) fn twin_passes(contract: &Contract, right: &Arc<Right>) {
 
 /// Checks a mutant; what is wrong with the check where it does not name the fault.
 pub(crate) fn survives(contract: &Contract, right: &Arc<Right>, mutant: Mutant) -> Option<String> {
+    let all = |address| checked(contract, address, Protocol::Http1);
+    survives_what(all, right, mutant)
+}
+
+/// The same with other checks.
+pub(crate) fn survives_what(
+    checks: impl Fn(SocketAddr) -> Vec<CheckReport>,
+    right: &Arc<Right>,
+    mutant: Mutant,
+) -> Option<String> {
     let (right, change) = (Arc::clone(right), mutant.change);
     let handler = move |call: &Call| {
         let mut answer = right(call);
@@ -150,7 +175,7 @@ pub(crate) fn survives(contract: &Contract, right: &Arc<Right>, mutant: Mutant) 
         answer
     };
     let toy = Toy::start(mutant.habit, Arc::new(handler));
-    let said = told(&checked(contract, toy.address, Protocol::Http1));
+    let said = told(&checks(toy.address));
     if said.contains(mutant.told) {
         return None;
     }

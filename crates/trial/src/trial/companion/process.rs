@@ -46,7 +46,7 @@ pub struct Companion {
 
 impl Companions {
     /// Starts all that a contract needs, and waits until each is ready.
-    pub(crate) fn start(
+    pub fn start(
         bench: &Bench<'_>,
         contract: &Contract,
         seed: u64,
@@ -67,7 +67,7 @@ impl Companions {
     }
 
     /// What they add to the environment of the service.
-    pub(crate) fn exports(&self) -> BTreeMap<String, String> {
+    pub fn exports(&self) -> BTreeMap<String, String> {
         let exports = |one: &Companion| {
             let exports = one.recipe.definition.exports.iter();
             let filled = exports.map(|(name, value)| (name.clone(), one.recipe.address(value, one.port)));

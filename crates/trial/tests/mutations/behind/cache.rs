@@ -1,0 +1,59 @@
+//! Redis, as far as a cache of accounts needs it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+
+pub(crate) struct Cache {
+    address: String,
+    /// What the names of its keys begin with.
+    prefix: String,
+}
+
+impl Cache {
+    pub(crate) fn at(url: &str, prefix: &str) -> Self {
+        let address = url.trim_start_matches("redis://").split('/').next();
+        Self {
+            address: address.unwrap_or_default().to_owned(),
+            prefix: prefix.to_owned(),
+        }
+    }
+
+    /// What is kept. A mark is nothing.
+    pub(crate) fn get(&self, key: &str) -> Option<String> {
+        self.ask(&["GET", &self.key(key)]).filter(|text| !text.is_empty())
+    }
+
+    /// Keeps a value where there is none and no mark, for so many milliseconds or for ever.
+    pub(crate) fn keep(&self, key: &str, value: &str, ms: Option<u32>) {
+        let (key, ms) = (self.key(key), ms.map(|ms| ms.to_string()));
+        let mut words = vec!["SET", &key, value, "NX"];
+        words.extend(ms.as_deref().map(|ms| ["PX", ms]).into_iter().flatten());
+        self.ask(&words);
+    }
+
+    /// Puts a mark in the place of a value: who read what was there before must not keep it now.
+    pub(crate) fn mark(&self, key: &str, ms: u32) {
+        self.ask(&["SET", &self.key(key), "", "PX", &ms.to_string()]);
+    }
+
+    fn key(&self, key: &str) -> String {
+        format!("{}:{key}", self.prefix)
+    }
+
+    /// The text that comes back, where one does.
+    fn ask(&self, words: &[&str]) -> Option<String> {
+        let mut asked = format!("*{}\r\n", words.len());
+        for word in words {
+            asked += &format!("${}\r\n{word}\r\n", word.len());
+        }
+        let mut stream = TcpStream::connect(&self.address).expect("Redis listens");
+        stream.write_all(asked.as_bytes()).expect("Redis reads");
+        let (mut reader, mut line) = (BufReader::new(stream), String::new());
+        reader.read_line(&mut line).expect("Redis answers");
+        assert!(!line.starts_with('-'), "Redis refuses {words:?}: {line}");
+        let length = line.strip_prefix('$')?.trim_end().parse().ok()?;
+        let mut text = vec![0; length];
+        reader.read_exact(&mut text).expect("all of it");
+        String::from_utf8(text).ok()
+    }
+}
