@@ -207,9 +207,11 @@ fn is_right(row: &Value) {
     assert!(row["excluded"].is_null(), "{row}");
     let looked = looked(row);
     let (before, low, high, found, uncertain) = looked[0];
-    assert_eq!((before, low, uncertain), (1000, high, 0), "{row}");
+    // Who waits until a service is ready may store an item in front of the load.
+    assert!(before >= 1000, "{row}");
+    assert_eq!((low, uncertain), (high, 0), "{row}");
     let measured = row["details"]["outcomes"]["valid"].as_i64().expect("a count");
-    assert!(found == low && found > 1000, "{looked:?}");
+    assert!(found == low && found > before, "{looked:?}");
     // Three of four are of the operation, and more came in the warm-up.
     assert!(found - before >= measured / 2, "{looked:?} of {measured}");
     assert_eq!(looked[1], (1000, 1000, 1000, 1000, 0));
@@ -225,7 +227,7 @@ fn forgets(row: &Value) {
     let reason = reason(row);
     for part in [
         "after the load it breaks its contract: `items: none is lost, none is there twice`: ",
-        " in companion `db`, where it must be `before + add.201`: 1000 + ",
+        " in companion `db`, where it must be `before + add.201`: 10",
     ] {
         assert!(reason.contains(part), "{reason}");
     }
