@@ -46,12 +46,7 @@ pub struct Companion {
 
 impl Companions {
     /// Starts all that a contract needs, and waits until each is ready.
-    pub fn start(
-        bench: &Bench<'_>,
-        contract: &Contract,
-        seed: u64,
-        seat: &Seat,
-    ) -> Result<Self, Failure> {
+    pub fn start(bench: &Bench<'_>, contract: &Contract, seed: u64, seat: &Seat) -> Result<Self, Failure> {
         let mut all = Vec::new();
         for wanted in contract.companions() {
             all.push(Companion::start(Recipe::new(
