@@ -67,46 +67,6 @@ fn a_disk_that_is_too_small_for_the_seed_is_told() {
     nothing_is_left(&checkout);
 }
 
-/// Each request adds to a table. It is asked for nothing else.
-const WRITES: &str =
-    "insert into more select repeat(md5(random()::text), 200) from generate_series(1, 5000); select 'ok'";
-
-#[test]
-fn a_disk_that_is_full_under_load_is_no_fault_of_the_service() {
-    let Some(checkout) = shop("", DATA) else { return };
-    let Some(_disk) = Disk::mount(&checkout.path(".prony/companions"), "192m") else {
-        return;
-    };
-    let contract = "contracts/shop/contract.toml";
-    change(
-        &checkout,
-        contract,
-        "with = { id = { row = \"item\", column = \"id\" }, name = { row = \"item\", column = \"name\" } }",
-        "with = { id = { row = \"item\", column = \"id\" } }",
-    );
-    change(&checkout, contract, "text = \"{name}\"", "text = \"ok\"");
-    change(
-        &checkout,
-        "contracts/shop/schema.sql",
-        "create table item",
-        "create table more(text text);\ncreate table item",
-    );
-    change(
-        &checkout,
-        "services/shop/shop.py",
-        "f\"select name from item where id = {int(item)}\"",
-        &format!("\"{WRITES}\""),
-    );
-    let ended = run(&checkout);
-    let told = said(&ended);
-    assert!(told.contains("the bench failed, not the service"), "{told}");
-    assert!(
-        told.contains("companion `db` (PostgreSQL) failed") && told.contains("No space left on device"),
-        "{told}"
-    );
-    nothing_is_left(&checkout);
-}
-
 /// A session that holds the table of the items for itself, as long as its input is open.
 struct Lock(Child);
 

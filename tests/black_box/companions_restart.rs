@@ -96,7 +96,7 @@ fn a_service_that_answers_from_memory_is_rejected() {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(ended.code, Some(3), "{said}");
     assert!(
-        said.contains("while companion `db` is away: 500 or 503"),
+        said.contains("while companion `db` is away - 500 or 503"),
         "{said}"
     );
 }
@@ -133,7 +133,7 @@ fn a_service_that_blames_the_client_is_rejected() {
             self.end_headers()
             return
 "#;
-    rejected(blames, ["1s", "1s"], "while companion `db` is away: 500 or 503");
+    rejected(blames, ["1s", "1s"], "while companion `db` is away - 500 or 503");
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn a_case_may_restart_a_companion() {
     for (case, told) in [
         (
             format!("restart = \"dbx\"\n{call}"),
-            format!(":{line}: case `away`: `restart` is `dbx`: did you mean `db`?"),
+            format!(":{line}: case `away`: `restart` is `dbx`: known are db"),
         ),
         (
             format!("away = \"1s\"\n{call}"),

@@ -312,14 +312,15 @@ impl Companion {
     }
 
     fn fault(&mut self) -> Option<String> {
-        self.ended().or_else(|| {
-            let faults = &self.recipe.definition.faults;
-            let log = self.log(if faults.is_empty() { 0 } else { LINES });
-            let line = log
-                .iter()
-                .find(|line| faults.iter().any(|fault| fault.is_match(line)))?;
-            Some(format!("{} failed: {line}", self.recipe.label()))
-        })
+        let ended = self.ended();
+        let faults = &self.recipe.definition.faults;
+        let log = self.log(if faults.is_empty() { 0 } else { LINES });
+        let is_fault = |line: &&String| faults.iter().any(|fault| fault.is_match(line));
+        match (ended, log.iter().find(is_fault)) {
+            (Some(ended), Some(line)) => Some(format!("{ended}: {line}")),
+            (None, Some(line)) => Some(format!("{} failed: {line}", self.recipe.label())),
+            (ended, None) => ended,
+        }
     }
 
     fn blame(&self) -> Option<String> {
