@@ -15,6 +15,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tls", &["load"]),
     ("contract", &["load"]),
     ("draft", &["load"]),
+    ("backend", &["contract"]),
     ("recording", &["load", "measurement"]),
     ("engine", &["load", "tls", "measurement", "recording"]),
     ("plan", &["load", "contract"]),
@@ -45,6 +46,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "backend",
             "load",
             "tls",
             "measurement",

@@ -5,7 +5,6 @@
 //! itself: the generator is a process of its own, which is told a job and answers with events. Start at [`run_plan`], then
 //! [`run_trial`]; [`Builder`] builds services, [`check`] checks a running one, [`steady`] says when one is warm.
 
-pub mod backend;
 mod began;
 mod build;
 mod cancel;

@@ -1,6 +1,6 @@
 //! The relay's backend, asked over plain sockets.
 
-use prony_trial::backend::Backend;
+use prony_backend::Backend;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -142,6 +142,6 @@ fn it_goes_away_when_told_and_comes_back() {
 fn a_port_that_is_taken_is_an_error() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = taken.local_addr().expect("an address");
-    let error = prony_trial::backend::run(address, SOON, 1, |_| {}).expect_err("taken");
+    let error = prony_backend::run(address, SOON, 1, |_| {}).expect_err("taken");
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
 }
