@@ -50,7 +50,9 @@ pub(super) fn lacks_ring(kernel: Option<&str>) -> Option<String> {
 }
 
 fn too_old(kernel: &str) -> Option<String> {
-    let mut numbers = kernel.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let mut numbers = kernel
+        .split(['.', '-'])
+        .map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next()?, numbers.next()?);
     (version < (6, 1)).then(|| format!("Linux {}.{} is older than 6.1", version.0, version.1))
 }
