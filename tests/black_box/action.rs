@@ -1,6 +1,6 @@
 //! `action.yml`, its steps run as a runner would, against a server that stands for GitHub's.
 
-use crate::common::{Checkout, Ended, nothing_is_left};
+use crate::common::{Checkout, Ended};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,6 +111,11 @@ impl Kept {
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the checkout's root")
+}
+
+fn nothing_is_left(checkout: &Checkout) {
+    let left = checkout.processes();
+    assert!(left.is_empty(), "{left:#?}");
 }
 
 /// What a job said.
@@ -240,7 +245,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let file = "services/toy-right/toy.py";
     let toy = std::fs::read_to_string(checkout.path(file)).expect("the toy");
     let run = |inputs: &[(&'static str, &'static str)]| {
-        let short = "--rounds 2 --duration 300ms --warmup 100ms";
+        let short = "--rounds 2 --duration 300ms --warmup 100ms --connections 4";
         let mut all = vec![("prony", env!("CARGO_BIN_EXE_prony")), ("arguments", short), ("budget", "20m")];
         all.extend(inputs);
         Runner { checkout: &checkout, github: &github, inputs: all }.run(&base)

@@ -2,6 +2,7 @@
 
 use super::{AGAIN, Tell, Wish, play};
 use crate::checkout::{choose, common};
+use crate::error::Told as _;
 use crate::{BenchError, Checkout, Pair, Workbench};
 use prony_load::Load;
 use prony_measurement::{ServiceId, TrialRecord};
@@ -15,13 +16,15 @@ const MORE: u32 = 4;
 const FIRST_ENDS: f64 = 0.3;
 const ITSELF_ENDS: f64 = 0.5;
 
-/// How long it may take.
+/// Under what, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Budget {
+pub struct AtOnce {
     /// Load before each measurement.
     pub warm_up: Duration,
-    /// All of it together, builds included.
-    pub time: Option<Duration>,
+    /// Connections of a closed load to each; `None`: the workload's own load.
+    pub connections: Option<u32>,
+    /// The time that all of it may take, builds included.
+    pub budget: Option<Duration>,
 }
 
 /// What was found.
@@ -46,7 +49,7 @@ pub struct Against {
 /// the new: it adds no false alarm.
 pub fn compare_at_once(
     pair: &Pair<'_>,
-    budget: Budget,
+    how: AtOnce,
     store: &Store,
     workbench: &Workbench,
     options: &ChangeOptions,
@@ -57,8 +60,8 @@ pub fn compare_at_once(
         ..options.clone()
     };
     let mut game = Game {
-        sides: Sides::of(pair)?,
-        budget,
+        sides: Sides::of(pair, how.connections)?,
+        how,
         began: Instant::now(),
         store,
         workbench,
@@ -113,7 +116,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(pair: &Pair<'_>) -> Result<Self, BenchError> {
+    fn of(pair: &Pair<'_>, connections: Option<u32>) -> Result<Self, BenchError> {
         let checkout = Checkout::find()?;
         let mut catalogue = checkout.catalogue()?;
         let base = choose(pair.first, &checkout, &mut catalogue)?;
@@ -125,10 +128,8 @@ impl Sides {
             )));
         }
         let (contract, _) = common(&catalogue, &base, &new, pair.contract)?;
-        let (_, load) = catalogue
-            .contract(&contract)?
-            .load_of(pair.workload)
-            .map_err(|error| BenchError::Input(error.to_string()))?;
+        let (_, own) = catalogue.contract(&contract)?.load_of(pair.workload).input()?;
+        let load = connections.map_or(own, |connections| Load::closed(connections, 1));
         Ok(Self {
             base: base.id,
             new: new.id,
@@ -147,7 +148,7 @@ impl Sides {
 
 struct Game<'a> {
     sides: Sides,
-    budget: Budget,
+    how: AtOnce,
     began: Instant,
     store: &'a Store,
     workbench: &'a Workbench,
@@ -162,11 +163,11 @@ impl Game<'_> {
         (self.tell)(what);
         let wish = Wish {
             pair: *pair,
-            warm_up: self.budget.warm_up,
+            warm_up: self.how.warm_up,
             load: self.sides.load.clone(),
             confidence: self.options.confidence,
             tie: self.options.tie_band,
-            until: self.budget.time.map(|time| self.began + time.mul_f64(share)),
+            until: self.how.budget.map(|time| self.began + time.mul_f64(share)),
         };
         let outcome = play(&wish, self.store, self.workbench, self.tell)?;
         if outcome.interrupted {

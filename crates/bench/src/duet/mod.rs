@@ -7,7 +7,7 @@ mod round;
 mod stage;
 mod verdict;
 
-pub use against::{Against, Budget, compare_at_once};
+pub use against::{Against, AtOnce, compare_at_once};
 pub use round::Round;
 pub use verdict::{compared, ratio, sample, verdict};
 

@@ -40,7 +40,8 @@ impl RunChange {
                 }
             }
         }
-        self.regressed = self.changes_mut().any(|change| change.regressed);
+        let regressed = self.changes_mut().any(|change| change.regressed);
+        self.regressed = regressed;
         self
     }
 

@@ -6,7 +6,7 @@ use crate::checkout::Checkout;
 use crate::exit::bad_input;
 use crate::signals;
 use anyhow::anyhow;
-use prony_bench::duet::{Budget, compare_at_once};
+use prony_bench::duet::{AtOnce, compare_at_once};
 use prony_bench::{Named, Pair, Workbench, compare_side_by_side};
 use prony_load::WrittenDuration;
 use prony_statistics::{ChangeOptions, RunChange, Smallest};
@@ -41,6 +41,9 @@ pub(super) struct Measuring {
     /// With --at-once: load before each measurement; without, prony tells when a service is warm
     #[arg(long, value_name = "TIME", default_value = "2s")]
     warmup: WrittenDuration,
+    /// With --at-once: connections of a closed load to each [default: the workload's own load]
+    #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
+    connections: Option<u32>,
     /// The contract [default: the first that both fulfil]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
@@ -101,12 +104,13 @@ pub(super) fn measured(
         .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
-        let budget = Budget {
+        let how = AtOnce {
             warm_up: measuring.warmup.0,
-            time: measuring.budget.map(|given| given.0),
+            connections: measuring.connections,
+            budget: measuring.budget.map(|given| given.0),
         };
         let tell = |text: &str| eprintln!("{text}");
-        let found = compare_at_once(&pair, budget, &store, &workbench, options, &tell)?;
+        let found = compare_at_once(&pair, how, &store, &workbench, options, &tell)?;
         let sides = Sides {
             design: "at_once",
             base: base.to_string(),
