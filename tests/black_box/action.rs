@@ -69,7 +69,10 @@ fn answer(mut connection: TcpStream, kept: &Mutex<Kept>) -> std::io::Result<()> 
     reader.read_exact(&mut body)?;
     let mut kept = kept.lock().expect("no panic");
     let (status, content) = kept.answer((method, path), authorized, &body);
-    let head = format!("HTTP/1.1 {status} -\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", content.len());
+    let head = format!(
+        "HTTP/1.1 {status} -\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        content.len()
+    );
     connection.write_all(head.as_bytes())?;
     connection.write_all(&content)
 }
@@ -139,7 +142,10 @@ impl Runner<'_> {
         let action: Value = serde_yaml_ng::from_str(&text).expect("YAML");
         let mut inputs: BTreeMap<String, String> = BTreeMap::new();
         for (name, input) in action["inputs"].as_object().expect("inputs") {
-            inputs.insert(format!("inputs.{name}"), input["default"].as_str().unwrap_or_default().to_owned());
+            inputs.insert(
+                format!("inputs.{name}"),
+                input["default"].as_str().unwrap_or_default().to_owned(),
+            );
         }
         for (name, value) in &self.inputs {
             let known = inputs.insert(format!("inputs.{name}"), (*value).to_owned());
@@ -150,7 +156,12 @@ impl Runner<'_> {
         let temp = tempfile::tempdir().expect("a folder");
         let event = json!({ "pull_request": { "number": 7, "base": { "sha": base } } });
         std::fs::write(temp.path().join("event.json"), event.to_string()).expect("written");
-        let mut job = Job { code: 0, summary: String::new(), log: String::new(), outputs: BTreeMap::new() };
+        let mut job = Job {
+            code: 0,
+            summary: String::new(),
+            log: String::new(),
+            outputs: BTreeMap::new(),
+        };
         for step in action["runs"]["steps"].as_array().expect("steps") {
             if job.code != 0 && step["if"] != "always()" {
                 continue;
@@ -180,7 +191,14 @@ impl Runner<'_> {
         assert_eq!(step["shell"], "bash");
         let mut command = Command::new("bash");
         command
-            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"].as_str().expect("a script")])
+            .args([
+                "--noprofile",
+                "--norc",
+                "-eo",
+                "pipefail",
+                "-c",
+                step["run"].as_str().expect("a script"),
+            ])
             .current_dir(self.checkout.path(""))
             .env("PRONY_LOCKS", self.checkout.path("locks"))
             .env("GITHUB_ACTIONS", "true")
@@ -246,9 +264,18 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let toy = std::fs::read_to_string(checkout.path(file)).expect("the toy");
     let run = |inputs: &[(&'static str, &'static str)]| {
         let short = "--rounds 2 --duration 300ms --warmup 100ms --connections 4";
-        let mut all = vec![("prony", env!("CARGO_BIN_EXE_prony")), ("arguments", short), ("budget", "20m")];
+        let mut all = vec![
+            ("prony", env!("CARGO_BIN_EXE_prony")),
+            ("arguments", short),
+            ("budget", "20m"),
+        ];
         all.extend(inputs);
-        Runner { checkout: &checkout, github: &github, inputs: all }.run(&base)
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: all,
+        }
+        .run(&base)
     };
 
     checkout.write(file, &toy.replace("DELAY = delay()", "DELAY = SLOW"));
@@ -256,14 +283,24 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let slow = run(&[("max-slowdown", "50%")]);
     assert_eq!(slow.code, 3, "{}\n{}", slow.log, slow.summary);
     assert_eq!(slow.outputs["regressed"], "true");
-    for part in ["## prony: slower", "❌ `toy-right@", "goodput -9", "A/A noise", "Smallest change", "measured again"] {
+    for part in [
+        "## prony: slower",
+        "❌ `toy-right@",
+        "goodput -9",
+        "A/A noise",
+        "Smallest change",
+        "measured again",
+    ] {
         assert!(slow.summary.contains(part), "{part}: {}", slow.summary);
     }
     {
         let kept = github.kept();
         assert_eq!(kept.changes, ["POST /repos/someone/something/issues/7/comments"]);
         let text = kept.comments[0]["body"].as_str().expect("text");
-        assert!(text.starts_with("<!-- prony: . compare -->\n## prony: slower"), "{text}");
+        assert!(
+            text.starts_with("<!-- prony: . compare -->\n## prony: slower"),
+            "{text}"
+        );
         assert!(text.ends_with(&slow.summary), "{text}");
     }
 
@@ -272,10 +309,17 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let equal = run(&[("max-slowdown", "95%")]);
     assert_eq!(equal.code, 0, "{}\n{}", equal.log, equal.summary);
     assert_eq!(equal.outputs["regressed"], "false");
-    assert!(!equal.summary.contains('❌') && equal.summary.contains("A/A noise"), "{}", equal.summary);
+    assert!(
+        !equal.summary.contains('❌') && equal.summary.contains("A/A noise"),
+        "{}",
+        equal.summary
+    );
     {
         let kept = github.kept();
-        assert_eq!(kept.changes[1..], ["PATCH /repos/someone/something/issues/comments/100"]);
+        assert_eq!(
+            kept.changes[1..],
+            ["PATCH /repos/someone/something/issues/comments/100"]
+        );
         assert_eq!(kept.comments.len(), 1);
         let text = kept.comments[0]["body"].as_str().expect("text");
         assert!(text.contains("## prony: not slower"), "{text}");
@@ -294,20 +338,37 @@ fn without_the_right_to_comment_there_is_the_summary() {
     let run = |inputs: &[(&'static str, &'static str)], base: &str| {
         let mut all = vec![("prony", prony)];
         all.extend(inputs);
-        Runner { checkout: &checkout, github: &github, inputs: all }.run(base)
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: all,
+        }
+        .run(base)
     };
     let same = run(&[], &base);
     assert_eq!(same.code, 0, "{}", same.log);
-    for part in ["## prony: no service changed", "There is no comment on a pull request: the token may not", "fork"] {
+    for part in [
+        "## prony: no service changed",
+        "There is no comment on a pull request: the token may not",
+        "fork",
+    ] {
         assert!(same.summary.contains(part), "{part}: {}", same.summary);
     }
     assert!(github.kept().changes.is_empty());
     let unknown = run(&[], "0123456789012345678901234567890123456789");
     assert_eq!(unknown.code, 2, "{}", unknown.log);
-    assert!(unknown.summary.contains("git knows no revision"), "{}", unknown.summary);
+    assert!(
+        unknown.summary.contains("git knows no revision"),
+        "{}",
+        unknown.summary
+    );
     let missing = run(&[("services", "no-such"), ("comment", "false")], &base);
     assert_eq!(missing.code, 0, "{}", missing.log);
-    assert!(missing.summary.contains("`no-such` is not in the head"), "{}", missing.summary);
+    assert!(
+        missing.summary.contains("`no-such` is not in the head"),
+        "{}",
+        missing.summary
+    );
 
     // A head that does not build is no verdict, and no comment of a slowdown.
     checkout.add("right", r#""false""#);
@@ -334,11 +395,17 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     std::fs::create_dir_all(program.parent().expect("a folder")).expect("made");
     std::fs::write(&program, "#!/bin/sh\necho prony 9.8.7\n").expect("written");
     let shell = |script: &str| {
-        let done = Command::new("bash").args(["-ec", script]).current_dir(folder.path()).output().expect("bash");
+        let done = Command::new("bash")
+            .args(["-ec", script])
+            .current_dir(folder.path())
+            .output()
+            .expect("bash");
         assert!(done.status.success(), "{done:?}");
         done.stdout
     };
-    shell(&format!("chmod +x {name}/bin/prony; tar -czf {name}.tar.gz {name}"));
+    shell(&format!(
+        "chmod +x {name}/bin/prony; tar -czf {name}.tar.gz {name}"
+    ));
     let sums = shell(&format!("sha256sum {name}.tar.gz"));
     let archive = std::fs::read(folder.path().join(format!("{name}.tar.gz"))).expect("the archive");
     {
@@ -347,7 +414,12 @@ fn a_release_is_run_only_if_its_checksum_fits() {
         kept.files.insert(format!("/v9.8.7/{name}.tar.gz"), archive);
     }
     let run = |version: &'static str| {
-        Runner { checkout: &checkout, github: &github, inputs: vec![("version", version)] }.run(&base)
+        Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: vec![("version", version)],
+        }
+        .run(&base)
     };
     let fetched = run("v9.8.7");
     assert_eq!(fetched.code, 0, "{}", fetched.log);
@@ -355,10 +427,24 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     let absent = run("9.8.8");
     assert_eq!(absent.code, 2, "{}", absent.log);
     assert!(absent.log.contains("there is no release 9.8.8"), "{}", absent.log);
-    let wrong = String::from_utf8(sums).expect("text").replacen(|letter: char| letter.is_ascii_hexdigit(), "", 1);
-    github.kept().files.insert("/v9.8.7/SHA256SUMS".to_owned(), format!("0{wrong}").into_bytes());
+    let wrong =
+        String::from_utf8(sums)
+            .expect("text")
+            .replacen(|letter: char| letter.is_ascii_hexdigit(), "", 1);
+    github
+        .kept()
+        .files
+        .insert("/v9.8.7/SHA256SUMS".to_owned(), format!("0{wrong}").into_bytes());
     let refused = run("9.8.7");
     assert_eq!(refused.code, 1, "{}", refused.log);
-    assert!(refused.log.contains("does not fit its checksum"), "{}", refused.log);
-    assert!(refused.summary.contains("## prony: could not compare"), "{}", refused.summary);
+    assert!(
+        refused.log.contains("does not fit its checksum"),
+        "{}",
+        refused.log
+    );
+    assert!(
+        refused.summary.contains("## prony: could not compare"),
+        "{}",
+        refused.summary
+    );
 }

@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Report(commands::report::Args),
     Serve(commands::serve::Args),
     Run(Box<commands::run::Args>),
+    Store(commands::store::Args),
     #[command(hide = true)]
     Toy(commands::toy::Args),
     #[command(hide = true)]
@@ -80,6 +81,7 @@ impl Command {
             Self::Report(args) => commands::report::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
             Self::Run(args) => commands::run::run(&args),
+            Self::Store(args) => commands::store::run(&args),
             Self::Toy(args) => commands::toy::run(&args),
             Self::Supervise(args) => commands::supervise::run(&args),
         }

@@ -89,6 +89,7 @@ pub(crate) fn usage(error: StoreError) -> anyhow::Error {
         | StoreError::NoSuchRun { .. }
         | StoreError::Ambiguous { .. }
         | StoreError::Foreign(_)
+        | StoreError::NoStore(_)
         | StoreError::ReadOnly(_)
         | StoreError::Outdated(_)
         | StoreError::Folder { .. } => bad_input(error),

@@ -41,6 +41,9 @@ pub enum StoreError {
     /// The file is a database of another program.
     #[error("{} is a database of another program: name a store of prony with --store", .0.display())]
     Foreign(PathBuf),
+    /// The file is no database at all.
+    #[error("{} is no store of prony: name one with --store", .0.display())]
+    NoStore(PathBuf),
     /// A newer version of prony wrote the store.
     #[error(
         "the store {} has schema {found}, and this prony knows up to {known}: use the newer prony, or another store with --store",
@@ -73,6 +76,34 @@ pub enum StoreError {
         which: String,
         /// Why.
         source: serde_json::Error,
+    },
+    /// A record whose bytes are not those that were written.
+    #[error(
+        "the {what} {which} cannot be read: {reason}; a newer prony may have written it, or the disk lost it"
+    )]
+    Damaged {
+        /// The kind of record.
+        what: &'static str,
+        /// Which one.
+        which: String,
+        /// Why.
+        reason: String,
+    },
+    /// A file that is to be imported and cannot be.
+    #[error("line {line} of the export cannot be imported: {reason}")]
+    Import {
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A file that is to be exported cannot be written, or one to be imported not be read.
+    #[error("cannot {what} the export: {source}")]
+    Transfer {
+        /// What was to be done.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
     },
     /// No run of that name.
     #[error("there is no run `{run}`{}", hint(.known))]

@@ -1,15 +1,17 @@
 //! Keeps every run, and every trial of it as it ends, in one SQLite file; finds them again at any time.
 //!
-//! The raw record is stored, histograms included, so that a later analysis loses nothing. The file is in WAL mode: readers
+//! The raw record is stored, histograms included, so that a later analysis loses nothing; it is packed to a fifth. The file is in WAL mode: readers
 //! never wait for a writer, and what was appended survives a kill. This crate must never delete a trial, and never compute
 //! a number: estimates are made anew from the records. Start at [`Store`].
 
 mod checks;
 mod error;
 mod lock;
+mod packed;
 mod progress;
 mod runs;
 mod schema;
+mod transfer;
 mod trials;
 
 pub use checks::Calibration;
@@ -17,6 +19,7 @@ pub use error::StoreError;
 pub use lock::RunLock;
 pub use progress::Progress;
 pub use runs::RunEntry;
+pub use transfer::{Exported, Imported};
 pub use trials::StoredTrial;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -155,6 +158,15 @@ fn address(path: &Path) -> String {
 /// Writes a record as JSON text.
 fn to_json<T: serde::Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|source| StoreError::Record {
+        what,
+        which: "to be stored".to_owned(),
+        source,
+    })
+}
+
+/// A record as JSON.
+fn to_value<T: serde::Serialize>(what: &'static str, value: &T) -> Result<serde_json::Value, StoreError> {
+    serde_json::to_value(value).map_err(|source| StoreError::Record {
         what,
         which: "to be stored".to_owned(),
         source,

@@ -1,11 +1,26 @@
 //! The tables, and how an old store becomes a current one.
 
 use crate::StoreError;
-use rusqlite::{Connection, TransactionBehavior};
+use crate::packed::pack;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use std::path::Path;
 
+/// What brings a schema to the next one. Never changed once it was released.
+enum Step {
+    /// Statements.
+    Sql(&'static str),
+    /// Statements, then rows that are made anew, then statements.
+    Rows(
+        &'static str,
+        fn(&Transaction<'_>) -> rusqlite::Result<()>,
+        &'static str,
+    ),
+}
+
 /// What brings schema N to N + 1, in order. Add a step; never change one that was released.
-const STEPS: [&str; 1] = ["
+const STEPS: [Step; 2] = [Step::Sql(FIRST), Step::Rows(PACKED, pack_trials, PACKED_ALL)];
+
+const FIRST: &str = "
     CREATE TABLE run (
         id TEXT PRIMARY KEY,
         suite TEXT NOT NULL,
@@ -52,7 +67,51 @@ const STEPS: [&str; 1] = ["
         record TEXT NOT NULL
     ) STRICT;
     CREATE INDEX calibration_by_machine ON calibration (machine, sequence);
-"];
+";
+
+/// Trials in a head and a series, both packed; lists of runs read an index alone.
+const PACKED: &str = "
+    CREATE TABLE packed_trial (
+        sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL REFERENCES run (id),
+        place INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        service TEXT NOT NULL,
+        variant TEXT NOT NULL,
+        contract TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        excluded INTEGER NOT NULL,
+        head BLOB NOT NULL,
+        series BLOB NOT NULL
+    ) STRICT;
+";
+const PACKED_ALL: &str = "
+    DROP TABLE trial;
+    ALTER TABLE packed_trial RENAME TO trial;
+    CREATE INDEX trial_by_run ON trial (run, sequence);
+    CREATE INDEX trial_by_place ON trial (run, place, excluded);
+    CREATE INDEX trial_by_service ON trial (service, variant, contract, sequence);
+";
+
+fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut read = transaction.prepare("SELECT sequence, record FROM trial ORDER BY sequence")?;
+    let mut write = transaction.prepare(
+        "INSERT INTO packed_trial
+         SELECT sequence, run, place, round, service, variant, contract, workload, started_at, excluded, ?2, ?3
+         FROM trial WHERE sequence = ?1",
+    )?;
+    let mut rows = read.query([])?;
+    while let Some(row) = rows.next()? {
+        let (sequence, record): (i64, String) = (row.get(0)?, row.get(1)?);
+        let record = serde_json::from_str(&record).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
+        })?;
+        let packed = pack(record);
+        write.execute(params![sequence, packed.head, packed.series])?;
+    }
+    Ok(())
+}
 
 /// Marks a file as a store of prony: `PRON`.
 const APPLICATION: i32 = 0x5052_4F4E;
@@ -87,7 +146,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     let found = version(&transaction).map_err(failed)?;
     refuse_newer(found, path)?;
     for step in &STEPS[found as usize..] {
-        transaction.execute_batch(step).map_err(failed)?;
+        take(step, &transaction).map_err(failed)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION)
@@ -95,7 +154,23 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     transaction
         .pragma_update(None, "user_version", KNOWN)
         .map_err(failed)?;
-    transaction.commit().map_err(failed)
+    transaction.commit().map_err(failed)?;
+    if found > 0 {
+        // What the old tables took is given back, unless another process uses the store: then the next rows take it.
+        let _ = connection.execute_batch("VACUUM");
+    }
+    Ok(())
+}
+
+fn take(step: &Step, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    match step {
+        Step::Sql(text) => transaction.execute_batch(text),
+        Step::Rows(before, rows, after) => {
+            transaction.execute_batch(before)?;
+            rows(transaction)?;
+            transaction.execute_batch(after)
+        }
+    }
 }
 
 /// Whether a store can be read as it is: a reader that may not write brings nothing up to date.
@@ -145,6 +220,9 @@ fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError
     match found() {
         Ok(false) => Ok(()),
         Ok(true) => Err(StoreError::Foreign(path.to_owned())),
+        Err(source) if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            Err(StoreError::NoStore(path.to_owned()))
+        }
         Err(source) => Err(StoreError::Open {
             path: path.to_owned(),
             source,

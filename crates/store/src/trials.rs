@@ -1,8 +1,10 @@
 //! Trials: appended as they end, read at any time.
 
-use crate::{Store, StoreError, from_json, to_json};
+use crate::packed::{self, Damaged, pack};
+use crate::{Store, StoreError, to_value};
 use prony_measurement::{ServiceId, TrialRecord};
-use rusqlite::params;
+use rusqlite::{Row, params};
+use serde_json::Value;
 
 /// A trial and where it lies in the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +20,22 @@ pub struct StoredTrial {
 impl Store {
     /// Appends a trial to a run that was begun; gives its number.
     pub fn append_trial(&self, run: &str, trial: &TrialRecord) -> Result<i64, StoreError> {
-        let record = to_json("trial", trial)?;
+        self.append_record(run, trial, to_value("trial", trial)?)
+    }
+
+    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
+    pub(crate) fn append_record(
+        &self,
+        run: &str,
+        trial: &TrialRecord,
+        record: Value,
+    ) -> Result<i64, StoreError> {
+        let packed = pack(record);
         self.connection
             .execute(
                 "INSERT INTO trial
-                     (run, place, round, service, variant, contract, workload, started_at, excluded, record)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                     (run, place, round, service, variant, contract, workload, started_at, excluded, head, series)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     run,
                     trial.place,
@@ -34,7 +46,8 @@ impl Store {
                     trial.workload,
                     trial.started_at,
                     trial.result.is_err(),
-                    record
+                    packed.head,
+                    packed.series
                 ],
             )
             .map_err(self.failed("append a trial"))?;
@@ -50,18 +63,37 @@ impl Store {
     /// The trials of a run whose number is above `sequence`: what a reader has not seen yet.
     pub fn trials_after(&self, run: &str, sequence: i64) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
-            "SELECT sequence, run, record FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
+            "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
             params![run, sequence],
-        )
+            |row| packed::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+        )?
+        .into_iter()
+        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .collect()
     }
 
-    /// Every trial of a service under a contract, over all runs, the oldest first: its history.
+    /// Every trial of a service under a contract, over all runs, the oldest first: its history. Without intervals, samples and
+    /// histograms, which no history shows and which take most of the time to read.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
-            "SELECT sequence, run, record FROM trial
+            "SELECT sequence, run, head FROM trial
              WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY sequence",
             params![service.service, service.variant, contract],
-        )
+            |row| packed::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+        )?
+        .into_iter()
+        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .collect()
+    }
+
+    /// The JSON of the trials of a run, as they are kept.
+    pub(crate) fn records(&self, run: &str) -> Result<Vec<Value>, StoreError> {
+        let all = self.read_trials(
+            "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
+            params![run],
+            |row| packed::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+        )?;
+        Ok(all.into_iter().map(|(_, _, record)| record).collect())
     }
 
     /// Every service that the store has trials of, with the contracts, in alphabetical order.
@@ -99,20 +131,57 @@ impl Store {
         &self,
         query: &str,
         values: impl rusqlite::Params,
-    ) -> Result<Vec<StoredTrial>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
-            let mut statement = self.connection.prepare_cached(query)?;
-            statement
-                .query_map(values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                .collect()
-        };
-        read()
-            .map_err(self.failed("read the trials"))?
-            .into_iter()
-            .map(|(sequence, run, text)| {
-                let trial = from_json("trial", &sequence.to_string(), &text)?;
-                Ok(StoredTrial { sequence, run, trial })
-            })
-            .collect()
+        unpack: impl Fn(&Row<'_>) -> Result<Value, Cause>,
+    ) -> Result<Vec<(i64, String, Value)>, StoreError> {
+        let failed = |source| self.failed("read the trials")(source);
+        let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
+        let mut rows = statement.query(values).map_err(failed)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            let sequence: i64 = row.get(0).map_err(failed)?;
+            let record = unpack(row).map_err(|cause| match cause {
+                Cause::Statement(source) => failed(source),
+                Cause::Damaged(damaged) => StoreError::Damaged {
+                    what: "trial",
+                    which: sequence.to_string(),
+                    reason: damaged.to_string(),
+                },
+            })?;
+            found.push((sequence, row.get(1).map_err(failed)?, record));
+        }
+        Ok(found)
+    }
+}
+
+fn stored(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
+    let trial = serde_json::from_value(record).map_err(|source| StoreError::Record {
+        what: "trial",
+        which: sequence.to_string(),
+        source,
+    })?;
+    Ok(StoredTrial { sequence, run, trial })
+}
+
+/// Why a row cannot be read.
+enum Cause {
+    Statement(rusqlite::Error),
+    Damaged(Damaged),
+}
+
+impl From<rusqlite::Error> for Cause {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Statement(error)
+    }
+}
+
+impl From<rusqlite::types::FromSqlError> for Cause {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Self::Statement(error.into())
+    }
+}
+
+impl From<Damaged> for Cause {
+    fn from(damaged: Damaged) -> Self {
+        Self::Damaged(damaged)
     }
 }

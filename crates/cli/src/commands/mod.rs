@@ -22,5 +22,6 @@ pub(crate) mod new;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod supervise;
 pub(crate) mod toy;

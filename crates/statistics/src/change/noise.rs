@@ -25,7 +25,9 @@ impl RunChange {
     pub fn beyond(mut self, itself: &Self) -> Self {
         for group in &mut self.groups {
             let same = itself.groups.iter().find(|other| {
-                other.contract == group.contract && other.workload == group.workload && other.load == group.load
+                other.contract == group.contract
+                    && other.workload == group.workload
+                    && other.load == group.load
             });
             let seen: Vec<&Change> = same
                 .into_iter()
@@ -59,7 +61,10 @@ impl RunChange {
         let level = 1.0 - (1.0 - confidence) / gated.len().max(1) as f64;
         let of = |change: &&Change| {
             let reach = (change.ratio.high / change.ratio.low).ln() / 2.0;
-            let student = student_two_sided(level, f64::from(rounds.checked_sub(1).filter(|&freedom| freedom > 0)?));
+            let student = student_two_sided(
+                level,
+                f64::from(rounds.checked_sub(1).filter(|&freedom| freedom > 0)?),
+            );
             let deviation = reach / student * f64::from(rounds).sqrt();
             Some(Smallest {
                 metric: change.metric,

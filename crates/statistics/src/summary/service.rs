@@ -66,6 +66,14 @@ fn generator_bound(service: &ServiceSample<'_>) -> bool {
 
 fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsError> {
     let mut all: Option<Histogram> = None;
+    // A history is read without histograms.
+    if service
+        .measured
+        .iter()
+        .any(|(_, measured)| measured.recording.histogram.is_empty())
+    {
+        return Ok(None);
+    }
     for (round, measured) in &service.measured {
         let one = measured
             .recording

@@ -26,7 +26,11 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
                     row[2].clone(),
                     row[3].clone(),
                     percent_change(change.ratio.point),
-                    format!("{} to {}", percent_change(change.ratio.low), percent_change(change.ratio.high)),
+                    format!(
+                        "{} to {}",
+                        percent_change(change.ratio.low),
+                        percent_change(change.ratio.high)
+                    ),
                     row[6].clone(),
                 ];
                 let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -45,7 +49,11 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
     for remark in remarks(comparison).iter().skip(1) {
         let _ = writeln!(text, "- {remark}");
     }
-    let _ = writeln!(text, "- `{}` against `{}`\n\n</details>", comparison.new, comparison.base);
+    let _ = writeln!(
+        text,
+        "- `{}` against `{}`\n\n</details>",
+        comparison.new, comparison.base
+    );
     text
 }
 
@@ -56,15 +64,22 @@ fn headline(comparison: &Comparison) -> String {
         |sides| (sides.base.as_str(), sides.new.as_str()),
     );
     let names = format!("`{new}` against `{base}`");
-    let gated: Vec<&Change> = changes(&comparison.change).filter(|change| change.gated).collect();
+    let gated: Vec<&Change> = changes(&comparison.change)
+        .filter(|change| change.gated)
+        .collect();
     let list = |found: Vec<&Change>| {
-        let each: Vec<String> = found.iter().map(|change| {
-            format!("{} {}", change.metric.title(), percent_change(change.ratio.point))
-        }).collect();
+        let each: Vec<String> = found
+            .iter()
+            .map(|change| format!("{} {}", change.metric.title(), percent_change(change.ratio.point)))
+            .collect();
         each.join(", ")
     };
     let of = |verdict: Verdict| -> Vec<&Change> {
-        gated.iter().copied().filter(|change| change.verdict == verdict).collect()
+        gated
+            .iter()
+            .copied()
+            .filter(|change| change.verdict == verdict)
+            .collect()
     };
     let regressed: Vec<&Change> = gated.iter().copied().filter(|change| change.regressed).collect();
     if !regressed.is_empty() {
@@ -75,7 +90,11 @@ fn headline(comparison: &Comparison) -> String {
     }
     let (slower, faster) = (of(Verdict::Slower), of(Verdict::Faster));
     if !slower.is_empty() {
-        let why = if comparison.change.gates { "within what is allowed" } else { "not gated" };
+        let why = if comparison.change.gates {
+            "within what is allowed"
+        } else {
+            "not gated"
+        };
         return format!("⚠️ {names}: slower, {}, {why}", list(slower));
     }
     if !faster.is_empty() {

@@ -102,7 +102,11 @@ fn verdict(change: &Change) -> String {
 /// The first remark is the conclusion.
 pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let confidence = 100.0 * comparison.confidence;
-    let how = if comparison.measured.as_ref().is_some_and(|sides| sides.design == "at_once") {
+    let how = if comparison
+        .measured
+        .as_ref()
+        .is_some_and(|sides| sides.design == "at_once")
+    {
         "both were loaded at the same time on the same CPUs, so the ratios count, not the values"
     } else if comparison.paired {
         "measured in the same rounds, ratio by ratio"

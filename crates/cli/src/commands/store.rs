@@ -1,0 +1,187 @@
+//! `prony store`: runs out of a store into a file, and into another store.
+
+use crate::checkout::{StoreArgs, usage};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use anyhow::{Context as _, anyhow};
+use clap::Subcommand;
+use prony_store::{Exported, Imported, Store, StoreError};
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+/// Stands for standard input or output.
+const STREAM: &str = "-";
+/// What an SQLite file begins with.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+/// Keep, move and merge runs: a store into one file, and files or other stores into a store
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony store export runs.jsonl
+  prony store export - 2026-11-20T08-30-00-quick | gzip > quick.jsonl.gz
+  prony store import runs.jsonl
+  prony store import ../other/.prony/store.db
+
+An export is JSON Lines: the first line names its version, and later versions of prony read it. Importing twice is harmless: a
+run that is here already is left out. A run whose name another run has here is left out and named, and the exit code is 3; with
+--rename it is kept under a name of its own.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Write runs into a file
+    Export {
+        /// The file; `-` is standard output
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Only these runs [default: all, with checks and calibrations]
+        #[arg(value_name = "RUN")]
+        runs: Vec<String>,
+        /// Print JSON: what was exported
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read runs from a file that was exported, or from another store
+    Import {
+        /// The file; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Keep a run whose name another run has here under a new name
+        #[arg(long)]
+        rename: bool,
+        /// Print JSON: what was imported
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    match &args.what {
+        What::Export { file, runs, json } => export(&args.store, file, runs, *json),
+        What::Import { file, rename, json } => import(&args.store, file, *rename, *json),
+    }
+}
+
+fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow::Result<Exit> {
+    let store = store.open_existing()?;
+    let named: Vec<String> = runs
+        .iter()
+        .map(|run| store.find_run(run).map_err(usage))
+        .collect::<anyhow::Result<_>>()?;
+    let runs = (!named.is_empty()).then_some(named.as_slice());
+    let version = env!("CARGO_PKG_VERSION");
+    if file == Path::new(STREAM) {
+        if json {
+            let text = "the export itself goes to standard output, so --json cannot: name a file";
+            return Err(bad_input(anyhow!(text)));
+        }
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        store.export(runs, version, &mut out)?;
+        return Ok(Exit::Fine);
+    }
+    if file.exists() {
+        let text = format!(
+            "{} is there already, and is not overwritten: name another file",
+            file.display()
+        );
+        return Err(bad_input(anyhow!(text)));
+    }
+    // What was cut short never bears the name.
+    let mut aside = file.as_os_str().to_owned();
+    aside.push(".part");
+    let aside = PathBuf::from(aside);
+    let written = write(&store, runs, version, &aside);
+    let exported = written.and_then(|exported| {
+        std::fs::rename(&aside, file).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(exported)
+    });
+    if exported.is_err() {
+        let _ = std::fs::remove_file(&aside);
+    }
+    let exported = exported?;
+    print(&if json {
+        let mut told = json!(exported);
+        told["schema"] = 1.into();
+        told["file"] = json!(file);
+        told.to_string()
+    } else {
+        format!(
+            "{} runs with {} trials in {}",
+            exported.runs,
+            exported.trials,
+            file.display()
+        )
+    })?;
+    Ok(Exit::Fine)
+}
+
+fn write(store: &Store, runs: Option<&[String]>, version: &str, file: &Path) -> anyhow::Result<Exported> {
+    let out = File::create(file).with_context(|| format!("cannot write {}", file.display()));
+    let mut out = BufWriter::new(out.map_err(bad_input)?);
+    let exported = store.export(runs, version, &mut out as &mut dyn Write)?;
+    out.into_inner()?.sync_all()?;
+    Ok(exported)
+}
+
+fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::Result<Exit> {
+    let imported = if file == Path::new(STREAM) {
+        read(&store.open()?, &mut std::io::stdin().lock(), rename)?
+    } else {
+        let mut input = File::open(file)
+            .with_context(|| format!("cannot read {}", file.display()))
+            .map_err(bad_input)?;
+        let mut begin = Vec::new();
+        let begun = input.by_ref().take(DATABASE.len() as u64).read_to_end(&mut begin);
+        begun.with_context(|| format!("cannot read {}", file.display()))?;
+        if begin == DATABASE {
+            let other = Store::open_existing(file).map_err(usage)?;
+            store.open()?.merge(&other, rename)?
+        } else {
+            let input = std::io::Cursor::new(begin).chain(input);
+            read(&store.open()?, &mut BufReader::new(input), rename)?
+        }
+    };
+    print(&if json {
+        let mut told = json!(imported);
+        told["schema"] = 1.into();
+        told.to_string()
+    } else {
+        text(&imported)
+    })?;
+    Ok(if imported.different.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::ObjectiveFailed
+    })
+}
+
+fn read(store: &Store, input: &mut dyn BufRead, rename: bool) -> anyhow::Result<Imported> {
+    store.import(input, rename).map_err(|error| match error {
+        StoreError::Import { .. } => bad_input(error),
+        other => other.into(),
+    })
+}
+
+fn text(imported: &Imported) -> String {
+    let mut lines = vec![format!(
+        "{} runs with {} trials imported, {} were here already",
+        imported.runs.len(),
+        imported.trials,
+        imported.known
+    )];
+    let renamed = imported.renamed.iter();
+    lines.extend(renamed.map(|(old, new)| format!("{old} is here as {new}, since another run has its name")));
+    let different = imported.different.iter();
+    lines.extend(
+        different.map(|run| format!("left out: another run here is called {run}; --rename keeps both")),
+    );
+    lines.join("\n")
+}

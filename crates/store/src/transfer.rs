@@ -1,0 +1,395 @@
+//! Runs out of a store into one file of JSON Lines, and back into any store: to keep, to move and to merge.
+//!
+//! The first line names the format and its version, the last one counts what lies between. A line is a run, a trial of the run
+//! before it, a check or a calibration. Records stand there as they are: what a later version adds is kept by those that do not
+//! know it.
+
+use crate::{Store, StoreError, to_value};
+use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{BufRead, Write};
+
+/// The format's name.
+const FORMAT: &str = "prony-store";
+/// Its version: lines may gain keys, and kinds of lines may come; what a line means never changes.
+const VERSION: u32 = 1;
+
+/// A line of an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Format {
+        name: String,
+        version: u32,
+        prony: String,
+    },
+    Run(Value),
+    Trial(Value),
+    Check {
+        run: Option<String>,
+        checked_at: String,
+        record: Value,
+    },
+    Calibration {
+        machine: String,
+        calibrated_at: String,
+        record: Value,
+    },
+    End {
+        runs: u32,
+        trials: u32,
+    },
+}
+
+/// What was exported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// Runs.
+    pub runs: u32,
+    /// Trials of them.
+    pub trials: u32,
+}
+
+/// What was imported.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// Runs that are new here.
+    pub runs: Vec<String>,
+    /// Trials of them.
+    pub trials: u32,
+    /// Runs that were here already, with the same contents.
+    pub known: u32,
+    /// Runs whose name another run has here, and the name that they got.
+    pub renamed: Vec<(String, String)>,
+    /// The same where no new name was wished: they were left out.
+    pub different: Vec<String>,
+}
+
+/// A run with all that belongs to it.
+#[derive(Debug, Default)]
+struct Block {
+    run: Value,
+    trials: Vec<Value>,
+    /// When they were made, and the matrices.
+    checks: Vec<(String, Value)>,
+}
+
+impl Store {
+    /// Writes runs, all of them unless some are named, with their trials and checks; then, where all are written, checks on
+    /// their own and calibrations. Takes the memory of one run.
+    pub fn export(
+        &self,
+        runs: Option<&[String]>,
+        prony: &str,
+        out: &mut dyn Write,
+    ) -> Result<Exported, StoreError> {
+        let mut exported = Exported::default();
+        put(
+            out,
+            &Line::Format {
+                name: FORMAT.to_owned(),
+                version: VERSION,
+                prony: prony.to_owned(),
+            },
+        )?;
+        let all: Vec<String> = self.runs()?.into_iter().rev().map(|run| run.id).collect();
+        for run in runs.unwrap_or(&all) {
+            let block = self.block(run)?;
+            exported.runs += 1;
+            exported.trials += block.trials.len() as u32;
+            put(out, &Line::Run(block.run))?;
+            for trial in block.trials {
+                put(out, &Line::Trial(trial))?;
+            }
+            for (checked_at, record) in block.checks {
+                put(
+                    out,
+                    &Line::Check {
+                        run: Some(run.clone()),
+                        checked_at,
+                        record,
+                    },
+                )?;
+            }
+        }
+        if runs.is_none() {
+            for (checked_at, record) in self.checks(None)? {
+                put(
+                    out,
+                    &Line::Check {
+                        run: None,
+                        checked_at,
+                        record,
+                    },
+                )?;
+            }
+            for (machine, calibrated_at, record) in self.calibrations()? {
+                put(
+                    out,
+                    &Line::Calibration {
+                        machine,
+                        calibrated_at,
+                        record,
+                    },
+                )?;
+            }
+        }
+        put(
+            out,
+            &Line::End {
+                runs: exported.runs,
+                trials: exported.trials,
+            },
+        )?;
+        out.flush().map_err(|source| StoreError::Transfer {
+            what: "write",
+            source,
+        })?;
+        Ok(exported)
+    }
+
+    /// Reads what [`Store::export`] wrote, of this version or an earlier one. A run whose name is taken by an equal one is left
+    /// out, so importing twice is harmless; one whose name is taken by another is left out and told, or gets a name of its
+    /// own with `rename`. Each run is there as a whole or not at all.
+    pub fn import(&self, input: &mut dyn BufRead, rename: bool) -> Result<Imported, StoreError> {
+        let mut imported = Imported::default();
+        let mut block: Option<Block> = None;
+        let (mut number, mut ended) = (0, false);
+        let mut text = String::new();
+        loop {
+            text.clear();
+            let read = input.read_line(&mut text);
+            if read.map_err(|source| StoreError::Transfer { what: "read", source })? == 0 {
+                break;
+            }
+            number += 1;
+            let failed = |reason: String| StoreError::Import { line: number, reason };
+            let line: Line = serde_json::from_str(&text)
+                .map_err(|error| failed(format!("{error}; write an export with `prony store export`")))?;
+            if (number == 1) != matches!(line, Line::Format { .. }) {
+                return Err(failed(
+                    "the first line, and no other, names the format: is this an export of prony?".to_owned(),
+                ));
+            }
+            match line {
+                Line::Format { name, version, .. } if name != FORMAT || version > VERSION => {
+                    return Err(failed(format!(
+                        "it is `{name}` version {version}, and this prony reads `{FORMAT}` up to {VERSION}: use the newer prony"
+                    )));
+                }
+                Line::Format { .. } => {}
+                Line::Run(run) => {
+                    self.keep(
+                        block.replace(Block {
+                            run,
+                            ..Block::default()
+                        }),
+                        rename,
+                        &mut imported,
+                    )
+                    .map_err(|error| within(error, number))?;
+                }
+                Line::Trial(trial) => match &mut block {
+                    Some(block) => block.trials.push(trial),
+                    None => return Err(failed("a trial comes before any run".to_owned())),
+                },
+                Line::Check {
+                    run: Some(_),
+                    checked_at,
+                    record,
+                } => match &mut block {
+                    Some(block) => block.checks.push((checked_at, record)),
+                    None => return Err(failed("a check of a run comes before any run".to_owned())),
+                },
+                Line::Check {
+                    run: None,
+                    checked_at,
+                    record,
+                } => self.keep_check(&checked_at, &record)?,
+                Line::Calibration {
+                    machine,
+                    calibrated_at,
+                    record,
+                } => {
+                    self.keep_calibration(&machine, &calibrated_at, &record)?;
+                }
+                Line::End { .. } => {
+                    self.keep(block.take(), rename, &mut imported)
+                        .map_err(|error| within(error, number))?;
+                    ended = true;
+                }
+            }
+        }
+        if ended {
+            return Ok(imported);
+        }
+        let reason = format!(
+            "the file ends early, so its last run is left out; {} runs before it were imported: copy the file again",
+            imported.runs.len()
+        );
+        Err(StoreError::Import {
+            line: number + 1,
+            reason,
+        })
+    }
+
+    /// Takes all runs of another store, as [`Store::import`] does those of a file.
+    pub fn merge(&self, other: &Self, rename: bool) -> Result<Imported, StoreError> {
+        let mut imported = Imported::default();
+        for run in other.runs()?.into_iter().rev() {
+            self.keep(Some(other.block(&run.id)?), rename, &mut imported)?;
+        }
+        for (checked_at, record) in other.checks(None)? {
+            self.keep_check(&checked_at, &record)?;
+        }
+        for (machine, calibrated_at, record) in other.calibrations()? {
+            self.keep_calibration(&machine, &calibrated_at, &record)?;
+        }
+        Ok(imported)
+    }
+
+    fn block(&self, run: &str) -> Result<Block, StoreError> {
+        Ok(Block {
+            run: to_value("run", &self.run(run)?)?,
+            trials: self.records(run)?,
+            checks: self.checks(Some(run))?,
+        })
+    }
+
+    /// Keeps a run that was read as a whole.
+    fn keep(&self, block: Option<Block>, rename: bool, imported: &mut Imported) -> Result<(), StoreError> {
+        let Some(block) = block else { return Ok(()) };
+        let mut run: RunRecord = read("run", "of the export", &block.run)?;
+        let trials: Vec<TrialRecord> = block
+            .trials
+            .iter()
+            .map(|trial| read("trial", &run.id, trial))
+            .collect::<Result<_, _>>()?;
+        let wanted = run.id.clone();
+        for number in 1_u32.. {
+            if number > 1 {
+                run.id = format!("{wanted}-{number}");
+            }
+            match self.has(&run, &trials)? {
+                None => break,
+                Some(true) => {
+                    imported.known += 1;
+                    return Ok(());
+                }
+                Some(false) if !rename => {
+                    imported.different.push(wanted);
+                    return Ok(());
+                }
+                Some(false) => {}
+            }
+        }
+        let transaction = self.connection.unchecked_transaction();
+        let transaction = transaction.map_err(self.failed("import a run"))?;
+        self.begin_run(&run)?;
+        for (trial, record) in trials.iter().zip(block.trials) {
+            self.append_record(&run.id, trial, record)?;
+        }
+        for (checked_at, record) in block.checks {
+            let matrix: CheckMatrix = read("check matrix", &run.id, &record)?;
+            self.append_check_matrix(Some(&run.id), &checked_at, &matrix)?;
+        }
+        transaction.commit().map_err(self.failed("import a run"))?;
+        imported.trials += trials.len() as u32;
+        if run.id != wanted {
+            imported.renamed.push((wanted, run.id.clone()));
+        }
+        imported.runs.push(run.id);
+        Ok(())
+    }
+
+    /// Whether there is a run of this name, and if so, whether it is the same.
+    fn has(&self, run: &RunRecord, trials: &[TrialRecord]) -> Result<Option<bool>, StoreError> {
+        match self.run(&run.id) {
+            Err(StoreError::NoSuchRun { .. }) => Ok(None),
+            Err(error) => Err(error),
+            // A run that was renamed bears its new name in its record.
+            Ok(known) => Ok(Some(known == *run && self.trials(&run.id)? == trials)),
+        }
+    }
+
+    fn checks(&self, run: Option<&str>) -> Result<Vec<(String, Value)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(String, String)>> {
+            let query = "SELECT checked_at, record FROM check_matrix WHERE run IS ?1 ORDER BY sequence";
+            let mut statement = self.connection.prepare_cached(query)?;
+            statement
+                .query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        };
+        let rows = read().map_err(self.failed("read the checks"))?.into_iter();
+        rows.map(|(at, text)| Ok((at, parsed("check matrix", &text)?)))
+            .collect()
+    }
+
+    fn calibrations(&self) -> Result<Vec<(String, String, Value)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(String, String, String)>> {
+            let query = "SELECT machine, calibrated_at, record FROM calibration ORDER BY sequence";
+            let mut statement = self.connection.prepare_cached(query)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            rows.collect()
+        };
+        let rows = read().map_err(self.failed("read the calibrations"))?.into_iter();
+        rows.map(|(machine, at, text)| Ok((machine, at, parsed("calibration", &text)?)))
+            .collect()
+    }
+
+    fn keep_check(&self, checked_at: &str, record: &Value) -> Result<(), StoreError> {
+        let query = "INSERT INTO check_matrix (run, checked_at, record) SELECT NULL, ?1, ?2
+                     WHERE NOT EXISTS (SELECT 1 FROM check_matrix WHERE run IS NULL AND checked_at = ?1 AND record = ?2)";
+        let matrix: CheckMatrix = read("check matrix", checked_at, record)?;
+        let text = crate::to_json("check matrix", &matrix)?;
+        let done = self.connection.execute(query, params![checked_at, text]);
+        done.map(|_| ()).map_err(self.failed("import a check matrix"))
+    }
+
+    fn keep_calibration(&self, machine: &str, calibrated_at: &str, record: &Value) -> Result<(), StoreError> {
+        // The latest one counts: one that is older than those here must not come after them.
+        let query = "INSERT INTO calibration (machine, calibrated_at, record) SELECT ?1, ?2, ?3
+                     WHERE NOT EXISTS (SELECT 1 FROM calibration WHERE machine = ?1 AND calibrated_at >= ?2)";
+        let done = self
+            .connection
+            .execute(query, params![machine, calibrated_at, record.to_string()]);
+        done.map(|_| ()).map_err(self.failed("import a calibration"))
+    }
+}
+
+fn put(out: &mut dyn Write, line: &Line) -> Result<(), StoreError> {
+    let text = crate::to_json("line", line)?;
+    writeln!(out, "{text}").map_err(|source| StoreError::Transfer {
+        what: "write",
+        source,
+    })
+}
+
+fn read<T: serde::de::DeserializeOwned>(
+    what: &'static str,
+    which: &str,
+    value: &Value,
+) -> Result<T, StoreError> {
+    T::deserialize(value).map_err(|source| StoreError::Record {
+        what,
+        which: which.to_owned(),
+        source,
+    })
+}
+
+fn parsed(what: &'static str, text: &str) -> Result<Value, StoreError> {
+    crate::from_json(what, "of the store", text)
+}
+
+/// Names the line at which a run ended that cannot be kept.
+fn within(error: StoreError, line: usize) -> StoreError {
+    match error {
+        StoreError::Record { .. } => StoreError::Import {
+            line,
+            reason: format!("the run before it: {error}"),
+        },
+        other => other,
+    }
+}

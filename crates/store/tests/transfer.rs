@@ -1,0 +1,164 @@
+//! Old stores, exports and merges, from outside.
+
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_store::{Store, StoreError};
+use std::path::{Path, PathBuf};
+
+/// Stores as earlier versions wrote them. The last one is of this schema: what is packed today must be read for ever.
+const KEPT: [(&str, &str); 2] = [
+    ("1", include_str!("fixtures/schema-1.sql")),
+    ("2", include_str!("fixtures/schema-2.sql")),
+];
+/// The same as an export.
+const EXPORT: &str = include_str!("fixtures/export-1.jsonl");
+
+fn made(folder: &Path, name: &str, statements: &str) -> PathBuf {
+    let path = folder.join(name);
+    let database = rusqlite::Connection::open(&path).expect("a database");
+    database.execute_batch(statements).expect("statements");
+    path
+}
+
+fn all(store: &Store) -> Vec<(RunRecord, Vec<TrialRecord>)> {
+    let runs = store.runs().expect("lists").into_iter();
+    runs.map(|entry| {
+        let trials = store.trials(&entry.id).expect("reads");
+        assert!(!trials.is_empty());
+        (store.run(&entry.id).expect("reads"), trials)
+    })
+    .collect()
+}
+
+fn exported(store: &Store) -> String {
+    let mut out = Vec::new();
+    store.export(None, "0.1.0", &mut out).expect("exports");
+    String::from_utf8(out).expect("text")
+}
+
+#[test]
+fn every_kept_store_is_read_and_says_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (schema, statements) in KEPT {
+        // The mark of a store came later than the first ones.
+        for mark in [0x5052_4F4E, 0] {
+            let text = format!("{statements}\nPRAGMA application_id = {mark};");
+            let path = made(folder.path(), &format!("{schema}-{mark}.db"), &text);
+            let store = Store::open_existing(&path).expect("an old store opens");
+            assert_eq!(exported(&store), EXPORT, "schema {schema}");
+            assert_eq!(all(&store).len(), 2);
+            let calibration = store
+                .calibration::<Vec<f64>>("this")
+                .expect("reads")
+                .expect("is there");
+            assert_eq!(calibration.value, [1.5]);
+            let run = all(&store)[0].0.id.clone();
+            let (last, count) = store.trial_count(&run).expect("counts");
+            assert!(last > 0 && count > 0);
+            // It goes on as a current one.
+            let trial = all(&store)[0].1[0].clone();
+            assert!(store.append_trial(&run, &trial).expect("appends") > last);
+            drop(store);
+            let again = Store::open(&path).expect("opens again");
+            assert_eq!(again.trials(&run).expect("reads").last(), Some(&trial));
+        }
+    }
+}
+
+/// A reader that may not write does not bring a store up to date.
+#[test]
+fn a_store_of_today_is_not_written_by_opening_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = made(folder.path(), "store.db", KEPT[1].1);
+    let version = || {
+        let database = rusqlite::Connection::open(&path).expect("opens");
+        let number = |what: &str| {
+            database
+                .query_row(what, [], |row| row.get::<_, i64>(0))
+                .expect("a number")
+        };
+        (number("PRAGMA user_version"), number("PRAGMA schema_version"))
+    };
+    let before = version();
+    drop(Store::open_existing(&path).expect("opens"));
+    assert_eq!(version(), before);
+}
+
+#[test]
+fn an_export_comes_back_and_twice_is_harmless() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    let first = store.import(&mut EXPORT.as_bytes(), false).expect("imports");
+    assert_eq!((first.runs.len(), first.known, first.trials), (2, 0, 5));
+    assert_eq!(exported(&store), EXPORT);
+    let second = store.import(&mut EXPORT.as_bytes(), true).expect("imports");
+    assert_eq!((second.runs.len(), second.known, second.trials), (0, 2, 0));
+    assert_eq!(exported(&store), EXPORT, "nothing came twice");
+    let other = Store::open(&folder.path().join("other.db")).expect("opens");
+    other.merge(&store, false).expect("merges");
+    other.merge(&store, false).expect("merges again");
+    assert_eq!(exported(&other), EXPORT);
+    // One run alone, without what belongs to none.
+    let one = first.runs[0].clone();
+    let mut out = Vec::new();
+    let told = store
+        .export(Some(std::slice::from_ref(&one)), "0.1.0", &mut out)
+        .expect("exports");
+    assert_eq!(told.runs, 1);
+    assert!(!String::from_utf8(out).expect("text").contains("calibration"));
+}
+
+#[test]
+fn another_run_of_the_same_name_is_told_or_renamed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    let runs = store.import(&mut EXPORT.as_bytes(), false).expect("imports").runs;
+    let trial = store.trials(&runs[0]).expect("reads")[0].clone();
+    store.append_trial(&runs[0], &trial).expect("appends");
+    let told = store.import(&mut EXPORT.as_bytes(), false).expect("imports");
+    assert_eq!((told.different, told.known), (vec![runs[0].clone()], 1));
+    assert_eq!(store.runs().expect("lists").len(), 2);
+    let renamed = format!("{}-2", runs[0]);
+    for (wanted, count) in [(vec![(runs[0].clone(), renamed.clone())], 1), (Vec::new(), 2)] {
+        let told = store.import(&mut EXPORT.as_bytes(), true).expect("imports");
+        assert_eq!((told.renamed, told.known), (wanted, count));
+    }
+    assert_eq!(store.runs().expect("lists").len(), 3);
+    let (old, new) = (
+        store.trials(&runs[0]).expect("reads"),
+        store.trials(&renamed).expect("reads"),
+    );
+    assert_eq!(old[..new.len()], new[..]);
+}
+
+#[test]
+fn what_a_later_version_adds_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    let later = EXPORT.replace("{\"trial\":{", "{\"trial\":{\"a_later_key\":[1,2,3,4],");
+    store.import(&mut later.as_bytes(), false).expect("imports");
+    assert_eq!(exported(&store), later);
+}
+
+#[test]
+fn what_is_no_whole_export_is_told_and_leaves_whole_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: Vec<&str> = EXPORT.lines().collect();
+    let cut = lines[..lines.len() - 1].join("\n");
+    let newer = EXPORT.replacen("\"version\":1", "\"version\":99", 1);
+    let within = EXPORT.replacen("\"took_s\":", "\"took_no_s\":", 1);
+    let headless = lines[1..].join("\n");
+    for (text, wanted, runs) in [
+        (cut.as_str(), "ends early", 1),
+        (&newer, "version 99", 0),
+        (&within, "took_s", 0),
+        (&headless, "is this an export", 0),
+        ("no export at all\n", "line 1", 0),
+        ("", "ends early", 0),
+    ] {
+        let store = Store::open(&folder.path().join(format!("{wanted}-{}.db", text.len()))).expect("opens");
+        let error = store.import(&mut text.as_bytes(), false).expect_err("is refused");
+        assert!(matches!(error, StoreError::Import { .. }), "{error}");
+        assert!(error.to_string().contains(wanted), "{wanted}: {error}");
+        assert_eq!(all(&store).len(), runs, "{wanted}");
+    }
+}
