@@ -18,13 +18,15 @@ const ITSELF_ENDS: f64 = 0.5;
 
 /// Under what, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct AtOnce {
+pub struct AtOnce<'a> {
     /// Load before each measurement.
     pub warm_up: Duration,
     /// Connections of a closed load to each; `None`: the workload's own load.
     pub connections: Option<u32>,
     /// The time that all of it may take, builds included.
     pub budget: Option<Duration>,
+    /// How to judge.
+    pub options: &'a ChangeOptions,
 }
 
 /// What was found.
@@ -49,23 +51,21 @@ pub struct Against {
 /// the new: it adds no false alarm.
 pub fn compare_at_once(
     pair: &Pair<'_>,
-    how: AtOnce,
+    how: AtOnce<'_>,
     store: &Store,
     workbench: &Workbench,
-    options: &ChangeOptions,
     tell: Tell<'_>,
 ) -> Result<Against, BenchError> {
     let options = &ChangeOptions {
-        gate: with_cost(&options.gate),
-        ..options.clone()
+        gate: with_cost(&how.options.gate),
+        ..how.options.clone()
     };
     let mut game = Game {
         sides: Sides::of(pair, how.connections)?,
-        how,
+        how: AtOnce { options, ..how },
         began: Instant::now(),
         store,
         workbench,
-        options,
         tell,
         runs: Vec::new(),
     };
@@ -148,11 +148,10 @@ impl Sides {
 
 struct Game<'a> {
     sides: Sides,
-    how: AtOnce,
+    how: AtOnce<'a>,
     began: Instant,
     store: &'a Store,
     workbench: &'a Workbench,
-    options: &'a ChangeOptions,
     tell: Tell<'a>,
     runs: Vec<String>,
 }
@@ -165,8 +164,8 @@ impl Game<'_> {
             pair: *pair,
             warm_up: self.how.warm_up,
             load: self.sides.load.clone(),
-            confidence: self.options.confidence,
-            tie: self.options.tie_band,
+            confidence: self.how.options.confidence,
+            tie: self.how.options.tie_band,
             until: self.how.budget.map(|time| self.began + time.mul_f64(share)),
         };
         let outcome = play(&wish, self.store, self.workbench, self.tell)?;
@@ -187,7 +186,7 @@ impl Game<'_> {
         } else {
             self.sides.new.clone()
         };
-        Ok(compare_in_run(trials, &self.sides.base, &new, self.options)?)
+        Ok(compare_in_run(trials, &self.sides.base, &new, self.how.options)?)
     }
 }
 

@@ -108,9 +108,10 @@ pub(super) fn measured(
             warm_up: measuring.warmup.0,
             connections: measuring.connections,
             budget: measuring.budget.map(|given| given.0),
+            options,
         };
         let tell = |text: &str| eprintln!("{text}");
-        let found = compare_at_once(&pair, how, &store, &workbench, options, &tell)?;
+        let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
         let sides = Sides {
             design: "at_once",
             base: base.to_string(),

@@ -4,44 +4,15 @@
 //! before it, a check or a calibration. Records stand there as they are: what a later version adds is kept by those that do not
 //! know it.
 
+mod line;
+
 use crate::{Store, StoreError, to_value};
+use line::{FORMAT, Line, VERSION, at, line, put};
 use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::io::{BufRead, Write};
-
-/// The format's name.
-const FORMAT: &str = "prony-store";
-/// Its version: lines may gain keys, and kinds of lines may come; what a line means never changes.
-const VERSION: u32 = 1;
-
-/// A line of an export.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Format {
-        name: String,
-        version: u32,
-        prony: String,
-    },
-    Run(Value),
-    Trial(Value),
-    Check {
-        run: Option<String>,
-        checked_at: String,
-        record: Value,
-    },
-    Calibration {
-        machine: String,
-        calibrated_at: String,
-        record: Value,
-    },
-    End {
-        runs: u32,
-        trials: u32,
-    },
-}
 
 /// What was exported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -165,62 +136,22 @@ impl Store {
                 break;
             }
             number += 1;
-            let failed = |reason: String| StoreError::Import { line: number, reason };
-            let line: Line = serde_json::from_str(&text)
-                .map_err(|error| failed(format!("{error}; write an export with `prony store export`")))?;
-            if (number == 1) != matches!(line, Line::Format { .. }) {
-                return Err(failed(
-                    "the first line, and no other, names the format: is this an export of prony?".to_owned(),
-                ));
-            }
-            match line {
-                Line::Format { name, version, .. } if name != FORMAT || version > VERSION => {
-                    return Err(failed(format!(
-                        "it is `{name}` version {version}, and this prony reads `{FORMAT}` up to {VERSION}: use the newer prony"
-                    )));
+            let line = line(&text, number)?;
+            ended = matches!(line, Line::End { .. });
+            let whole = match line {
+                Line::Run(run) => block.replace(Block {
+                    run,
+                    ..Block::default()
+                }),
+                Line::End { .. } => block.take(),
+                other => {
+                    self.take(other, &mut block)
+                        .map_err(|reason| at(number, reason))?;
+                    None
                 }
-                Line::Format { .. } => {}
-                Line::Run(run) => {
-                    self.keep(
-                        block.replace(Block {
-                            run,
-                            ..Block::default()
-                        }),
-                        rename,
-                        &mut imported,
-                    )
-                    .map_err(|error| within(error, number))?;
-                }
-                Line::Trial(trial) => match &mut block {
-                    Some(block) => block.trials.push(trial),
-                    None => return Err(failed("a trial comes before any run".to_owned())),
-                },
-                Line::Check {
-                    run: Some(_),
-                    checked_at,
-                    record,
-                } => match &mut block {
-                    Some(block) => block.checks.push((checked_at, record)),
-                    None => return Err(failed("a check of a run comes before any run".to_owned())),
-                },
-                Line::Check {
-                    run: None,
-                    checked_at,
-                    record,
-                } => self.keep_check(&checked_at, &record)?,
-                Line::Calibration {
-                    machine,
-                    calibrated_at,
-                    record,
-                } => {
-                    self.keep_calibration(&machine, &calibrated_at, &record)?;
-                }
-                Line::End { .. } => {
-                    self.keep(block.take(), rename, &mut imported)
-                        .map_err(|error| within(error, number))?;
-                    ended = true;
-                }
-            }
+            };
+            self.keep(whole, rename, &mut imported)
+                .map_err(|error| within(error, number))?;
         }
         if ended {
             return Ok(imported);
@@ -229,10 +160,39 @@ impl Store {
             "the file ends early, so its last run is left out; {} runs before it were imported: copy the file again",
             imported.runs.len()
         );
-        Err(StoreError::Import {
-            line: number + 1,
-            reason,
-        })
+        Err(at(number + 1, reason))
+    }
+
+    /// Takes a line that ends no run.
+    fn take(&self, line: Line, block: &mut Option<Block>) -> Result<(), String> {
+        let kept = match line {
+            Line::Trial(trial) => {
+                let block = block.as_mut().ok_or("a trial comes before any run")?;
+                block.trials.push(trial);
+                return Ok(());
+            }
+            Line::Check {
+                run: Some(_),
+                checked_at,
+                record,
+            } => {
+                let block = block.as_mut().ok_or("a check of a run comes before any run")?;
+                block.checks.push((checked_at, record));
+                return Ok(());
+            }
+            Line::Check {
+                run: None,
+                checked_at,
+                record,
+            } => self.keep_check(&checked_at, &record),
+            Line::Calibration {
+                machine,
+                calibrated_at,
+                record,
+            } => self.keep_calibration(&machine, &calibrated_at, &record),
+            Line::Format { .. } | Line::Run(_) | Line::End { .. } => Ok(()),
+        };
+        kept.map_err(|error| error.to_string())
     }
 
     /// Takes all runs of another store, as [`Store::import`] does those of a file.
@@ -357,14 +317,6 @@ impl Store {
             .execute(query, params![machine, calibrated_at, record.to_string()]);
         done.map(|_| ()).map_err(self.failed("import a calibration"))
     }
-}
-
-fn put(out: &mut dyn Write, line: &Line) -> Result<(), StoreError> {
-    let text = crate::to_json("line", line)?;
-    writeln!(out, "{text}").map_err(|source| StoreError::Transfer {
-        what: "write",
-        source,
-    })
 }
 
 fn read<T: serde::de::DeserializeOwned>(
