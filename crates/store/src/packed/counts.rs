@@ -236,7 +236,7 @@ struct Encoder {
 
 /// Where a range is cut: the lower part is that of a bit that is set.
 fn cut(low: u32, high: u32, likely: u16) -> u32 {
-    low + (u64::from(high - low) * u64::from(likely) >> 16) as u32
+    low + ((u64::from(high - low) * u64::from(likely)) >> 16) as u32
 }
 
 impl Encoder {

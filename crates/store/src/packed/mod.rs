@@ -32,6 +32,7 @@ pub(crate) struct Packed {
 pub(crate) struct Damaged(String);
 
 impl Damaged {
+    #[allow(clippy::needless_pass_by_value, reason = "it takes errors as they come")]
     fn new(what: impl ToString) -> Self {
         Self(what.to_string())
     }
