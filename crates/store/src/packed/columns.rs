@@ -71,24 +71,20 @@ fn names(rows: &[Value]) -> Option<Vec<String>> {
 fn table(rows: &[Value], names: &[String]) -> Value {
     let column = |name: &String| {
         let numbers: Option<Vec<i64>> = rows.iter().map(|row| row[name].as_i64()).collect();
-        match numbers {
-            Some(numbers) => {
-                let mut before = 0_i64;
-                let differences = numbers.iter().map(|&number| {
-                    let difference = number.wrapping_sub(before);
-                    before = number;
-                    Value::from(difference)
-                });
-                (
-                    format!("{DIFFERENCES}{name}"),
-                    Value::Array(differences.collect()),
-                )
-            }
-            None => {
-                let values = rows.iter().map(|row| columned(row[name].clone()));
-                (format!("{VALUES}{name}"), Value::Array(values.collect()))
-            }
-        }
+        let Some(numbers) = numbers else {
+            let values = rows.iter().map(|row| columned(row[name].clone()));
+            return (format!("{VALUES}{name}"), Value::Array(values.collect()));
+        };
+        let mut before = 0_i64;
+        let differences = numbers.iter().map(|&number| {
+            let difference = number.wrapping_sub(before);
+            before = number;
+            Value::from(difference)
+        });
+        (
+            format!("{DIFFERENCES}{name}"),
+            Value::Array(differences.collect()),
+        )
     };
     let columns: Map<String, Value> = names.iter().map(column).collect();
     Value::Object(Map::from_iter([(TABLE.to_owned(), Value::Object(columns))]))

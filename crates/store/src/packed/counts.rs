@@ -16,8 +16,9 @@ use std::io::{Read as _, Write as _};
 const OUTER: usize = 8;
 /// Bytes before its counts.
 const INNER: usize = 40;
-/// Bytes beyond which no histogram of ours is.
-const LONGEST: u64 = 1 << 24;
+/// Bytes and counts beyond which no histogram of ours is.
+const LONGEST: u64 = 1 << 20;
+const MOST_COUNTS: u64 = 1 << 17;
 
 /// The bytes of a histogram; `None` where the same text could not be made again from them.
 pub(super) fn histogram(text: &str) -> Option<Vec<u8>> {
@@ -46,7 +47,7 @@ pub(super) fn take_histogram(bytes: &mut &[u8]) -> Result<String, Damaged> {
     let mut inner = take(bytes, INNER)?.to_vec();
     let count = take_number(bytes)?;
     let length = take_number(bytes)?;
-    if count > LONGEST || length > LONGEST {
+    if count > MOST_COUNTS || length > LONGEST {
         return Err(Damaged::new("a histogram is too long"));
     }
     let mut decoder = Decoder::new(take(bytes, length as usize)?);
@@ -235,7 +236,7 @@ struct Encoder {
 
 /// Where a range is cut: the lower part is that of a bit that is set.
 fn cut(low: u32, high: u32, likely: u16) -> u32 {
-    low + (u64::from(high - low) * u64::from(likely) >> 16) as u32
+    low + ((u64::from(high - low) * u64::from(likely)) >> 16) as u32
 }
 
 impl Encoder {

@@ -2,7 +2,7 @@
 //!
 //! A trial is JSON. Its tables (intervals, samples) are written column by column, numbers as differences, and its histograms
 //! as counts; the rest is deflated with a dictionary of the words that every trial has. Nothing is lost: what was packed comes
-//! back as it was. [`FORMAT`] stands at the begin of each part, so that a later form can be told from this one.
+//! back as it was, but for the last digit of some fractions, as from any JSON here. [`FORMAT`] stands at the begin of each part, so that a later form can be told from this one.
 
 mod columns;
 mod counts;
@@ -32,6 +32,7 @@ pub(crate) struct Packed {
 pub(crate) struct Damaged(String);
 
 impl Damaged {
+    #[allow(clippy::needless_pass_by_value, reason = "it takes errors as they come")]
     fn new(what: impl ToString) -> Self {
         Self(what.to_string())
     }

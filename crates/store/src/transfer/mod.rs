@@ -7,7 +7,7 @@
 mod line;
 
 use crate::{Store, StoreError, to_value};
-use line::{FORMAT, Line, VERSION, at, line, put};
+use line::{FORMAT, Line, VERSION, alike, at, line, put};
 use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
 use serde::Serialize;
@@ -232,7 +232,7 @@ impl Store {
             if number > 1 {
                 run.id = format!("{wanted}-{number}");
             }
-            match self.has(&run, &trials)? {
+            match self.has(&run, &block.trials)? {
                 None => break,
                 Some(true) => {
                     imported.known += 1;
@@ -265,13 +265,18 @@ impl Store {
     }
 
     /// Whether there is a run of this name, and if so, whether it is the same.
-    fn has(&self, run: &RunRecord, trials: &[TrialRecord]) -> Result<Option<bool>, StoreError> {
-        match self.run(&run.id) {
-            Err(StoreError::NoSuchRun { .. }) => Ok(None),
-            Err(error) => Err(error),
-            // A run that was renamed bears its new name in its record.
-            Ok(known) => Ok(Some(known == *run && self.trials(&run.id)? == trials)),
+    fn has(&self, run: &RunRecord, trials: &[Value]) -> Result<Option<bool>, StoreError> {
+        let known = match self.run(&run.id) {
+            Err(StoreError::NoSuchRun { .. }) => return Ok(None),
+            known => known?,
+        };
+        if !alike(&to_value("run", &known)?, &to_value("run", run)?) {
+            return Ok(Some(false));
         }
+        let kept = self.records(&run.id)?;
+        let same =
+            kept.len() == trials.len() && kept.iter().zip(trials).all(|(kept, trial)| alike(kept, trial));
+        Ok(Some(same))
     }
 
     fn checks(&self, run: Option<&str>) -> Result<Vec<(String, Value)>, StoreError> {
