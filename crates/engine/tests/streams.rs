@@ -184,7 +184,8 @@ fn streams_end_by_their_time(transport: TransportChoice) {
     all_valid(&recording);
     assert_eq!(ends(&recording).at_bound, 12);
     let times = recording.response_time_ns.expect("times");
-    assert!(times.min >= 50 * MS, "{times:?}");
+    // A bucket of the distribution is a thousandth wide.
+    assert!(times.min >= 49 * MS, "{times:?}");
 }
 
 fn streams_are_cut_by_the_end_of_the_load(transport: TransportChoice) {

@@ -230,8 +230,11 @@ fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
         messages.last_ns.expect("times"),
         messages.gap_ns.expect("times"),
     );
-    assert!(u128::from(first.min) >= THINKS.as_nanos(), "{first:?}");
-    assert!(u128::from(last.min) >= (THINKS + slept).as_nanos(), "{last:?}");
+    assert!(u128::from(first.min) >= THINKS.as_nanos() * 99 / 100, "{first:?}");
+    assert!(
+        u128::from(last.min) >= (THINKS + slept).as_nanos() * 99 / 100,
+        "{last:?}"
+    );
     // From the request to the last event is the time to the first one and all gaps.
     let sum = first.mean + gaps.mean * (sent - 1) as f64;
     assert!((sum / last.mean - 1.0).abs() < 0.01, "{sum} {last:?}");

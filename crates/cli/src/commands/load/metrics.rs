@@ -119,36 +119,7 @@ impl Metrics {
     fn text(&self) -> String {
         let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
-        let messages = figures.messages.map(|messages| {
-            (
-                "prony_messages_total",
-                "Messages of streams since the load began.",
-                messages,
-            )
-        });
-        let counters = [
-            (
-                "prony_replies_total",
-                "Complete replies since the load began.",
-                figures.completed,
-            ),
-            (
-                "prony_valid_replies_total",
-                "Valid replies since the load began.",
-                figures.valid,
-            ),
-            (
-                "prony_errors_total",
-                "Requests that failed since the load began.",
-                figures.errors,
-            ),
-        ];
-        for (name, help, value) in counters.into_iter().chain(messages) {
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
-            );
-        }
+        counters(&figures, &mut text);
         gauge(
             &mut text,
             "prony_connections",
@@ -194,6 +165,40 @@ impl Metrics {
             }
         }
         text
+    }
+}
+
+/// What has only grown since the load began.
+fn counters(figures: &Figures, text: &mut String) {
+    let counters = [
+        (
+            "prony_replies_total",
+            "Complete replies since the load began.",
+            Some(figures.completed),
+        ),
+        (
+            "prony_valid_replies_total",
+            "Valid replies since the load began.",
+            Some(figures.valid),
+        ),
+        (
+            "prony_errors_total",
+            "Requests that failed since the load began.",
+            Some(figures.errors),
+        ),
+        (
+            "prony_messages_total",
+            "Messages of streams since the load began.",
+            figures.messages,
+        ),
+    ];
+    for (name, help, value) in counters {
+        if let Some(value) = value {
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
+            );
+        }
     }
 }
 

@@ -14,8 +14,14 @@ pub(crate) struct StreamArgs {
     /// The reply is a stream that has ended well after this time; --timeout is the longest silence in it
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true, value_parser = some_time)]
     pub(crate) for_time: Option<WrittenDuration>,
-    /// The reply is a stream that has such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; may be given again
-    #[arg(long, value_name = "RULE", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true)]
+    // Not as a comment, where `json:/…` would be read as a link.
+    #[arg(
+        long,
+        help = "The reply is a stream that has such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; may be given again",
+        value_name = "RULE",
+        conflicts_with_all = ["grpc", "decode", "expect"],
+        hide_short_help = true
+    )]
     pub(crate) expect_event: Vec<EventRule>,
     /// The longest event, as in 64KiB; 1MiB unless told. A longer one is a wrong reply
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
