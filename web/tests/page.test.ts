@@ -76,6 +76,7 @@ describe("the report", () => {
     assert.match(await figure.locator("figcaption").innerText(), /Shaded: the 10 of 30 cycles .* \(usually [\d.]+ %\)/);
     assert.ok((await colours(page, "#chart-turns")) > 8);
     await figure.locator("summary").click();
+    await figure.locator("table.plain tbody tr").first().waitFor();
     const head = await figure.locator("table.plain th").allInnerTexts();
     assert.ok(head.some((cell) => cell.includes("Replies per second of CPU")), head.join(" | "));
     assert.equal(await figure.locator("table.plain tbody tr").count(), 8);

@@ -161,6 +161,7 @@ for (const width of WIDTHS) {
       for (const metric of ["throughput_per_s", "response_time_ns_p99"]) {
         const figure = page.locator(`#chart-levels-${metric}`);
         await figure.locator("summary").click();
+        await figure.locator("tbody tr").first().waitFor();
         const heads = await figure.locator("thead th").allInnerTexts();
         assert.deepEqual(heads.map((head) => /(\d+) connections/.exec(head)?.[1]), [undefined, "16", "64", "256", "1024"]);
         assert.equal(await figure.locator("tbody tr").count(), 4);
@@ -177,6 +178,7 @@ for (const width of WIDTHS) {
       const figure = page.locator("#chart-ratios");
       assert.match(await figure.innerText(), /CPU \/ request, times that of axum/i);
       await figure.locator("summary").click();
+      await figure.locator("tbody tr").first().waitFor();
       const rows = await figure.locator("tbody tr").allInnerTexts();
       assert.match(rows[0]!, /^axum\s+1\.00\s+1\.00\s+1\.00/);
       assert.equal(rows.length, 8);

@@ -1,7 +1,7 @@
 //! What the page asks for: JSON, made anew from the store for every question.
 
 use super::State as Shared;
-use super::told;
+use super::line;
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -77,7 +77,7 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
             reporting::is_running(store, &record, &last)?
         };
         Ok(ListedRun {
-            compared: told::compared(&record),
+            compared: line::compared(&record),
             entry,
             running,
         })

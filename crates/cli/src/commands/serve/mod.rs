@@ -7,6 +7,7 @@ mod api;
 mod compare;
 mod guard;
 mod history;
+mod line;
 mod live;
 mod told;
 
