@@ -18,6 +18,7 @@ let server: FakeServer;
 before(async () => {
   [browser, server] = [await Browser.start(), await FakeServer.start()];
   server.answers.set("/api/runs", served.runs);
+  for (const run of served.runs) server.answers.set(`/api/runs/${run.id}/answer`, run.id === LAST ? served.answer : { answer: null, more: 0 });
   server.answers.set("/api/services", served.services);
   server.answers.set("/api/history?service=rust-axum&variant=current&contract=hello", served.history);
   server.answers.set(`/api/compare?a=${FIRST}&b=${LAST}`, served.compare);
@@ -122,6 +123,18 @@ describe("the other pages", () => {
   test("list the runs and lead to a comparison", async () => {
     const { page, said } = await browser.visit(`${server.address}/`);
     assert.equal(await page.locator(".runs tbody tr").count(), 8);
+    const last = page.locator(".runs tbody tr", { hasText: LAST });
+    assert.match(await last.innerText(), /sample · axum, Go net\/http, /);
+    await last.locator(".told").waitFor();
+    assert.match(await last.locator(".told").innerText(), /^axum is fastest: .* and 1 more board$/);
+    for (const width of [360, 800, 1600]) {
+      await page.setViewportSize({ width, height: 900 });
+      const needed = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(needed <= width, `the list is ${needed} px wide at ${width} px`);
+    }
+    await page.getByLabel("Find").fill("axum is fastest");
+    await page.getByText("1 of 8 runs").waitFor();
+    await page.getByLabel("Find").fill("");
     assert.deepEqual(await violations(page), []);
     await page.getByLabel(`Compare ${LAST}`).check();
     await page.getByLabel(`Compare ${FIRST}`).check();

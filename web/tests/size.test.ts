@@ -6,7 +6,6 @@ import { Browser, built, drawAll, violations } from "./browser.ts";
 import { pageWith, synthetic } from "./synthetic.ts";
 
 const CONTRACTS = ["hello", "sequence", "person", "relay", "snoop"];
-const MIB = 2 ** 20;
 
 let browser: Browser;
 
@@ -28,11 +27,11 @@ describe("size and speed", () => {
       const devtools = await browser.context.newCDPSession(page);
       // CPU time of the page's own thread: what else the machine does is not in it.
       await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
-      const busy = async (): Promise<number> => {
+      const busy = async (of = "ThreadTime"): Promise<number> => {
         const { metrics } = await devtools.send("Performance.getMetrics");
-        return 1000 * (metrics.find((metric) => metric.name === "ThreadTime")?.value ?? 0);
+        return 1000 * (metrics.find((metric) => metric.name === of)?.value ?? 0);
       };
-      const opening = await busy();
+      const opening = await busy("ProcessTime");
       const sorted: string[] = [];
       for (const head of await page.locator(".ranking > thead button").all()) {
         const before = await busy();
@@ -49,11 +48,14 @@ describe("size and speed", () => {
         await page.waitForTimeout(300);
       }
       const cells = await page.locator("td, th").count();
-      console.log(`${services} services × ${CONTRACTS.length} contracts: ${(size / MIB).toFixed(2)} MiB, ${cells} cells of tables`);
-      console.log(`first content after ${painted.toFixed(0)} ms, table there after less than ${opened.toFixed(0)} ms, with ${opening.toFixed(0)} ms of CPU`);
+      console.log(`${services} services × ${CONTRACTS.length} contracts: ${(size / 1e6).toFixed(2)} MB, ${cells} cells of tables`);
+      console.log(`first content after ${painted.toFixed(0)} ms, table there after less than ${opened.toFixed(0)} ms, with ${opening.toFixed(0)} ms of CPU of the whole process`);
       console.log(`sorted and laid out, ms (of CPU, with the charts): ${sorted.join(", ")}`);
-      assert.ok(size <= 4 * MIB, `the page has ${size} bytes`);
-      assert.equal(await page.locator("tr[data-service]").count(), services);
+      assert.ok(size <= 4e6, `the page has ${size} bytes`);
+      const rows = page.locator("tr[data-service]");
+      assert.equal(await rows.count(), Math.min(60, services));
+      if (services > 60) await page.getByRole("button", { name: `Show all ${services} services` }).click();
+      assert.equal(await rows.count(), services);
       assert.ok(cells < 12_000, `${cells} cells`);
       assert.deepEqual(said, []);
       await page.close();

@@ -110,9 +110,9 @@ function details(throughput: number, median: number, cpu: number, memory: number
     points: [0, 1, 2, 3, 4].map((round) => ({
       round,
       started_at: "2026-11-21T08:30:00Z",
-      order: round * 9 + Math.floor(9 * draw()),
-      steal_ns: 1e6 * draw(),
-      other_cpu_ns: 1e8 * draw(),
+      order: round * 9 + ((7 * round) % 9),
+      steal_ns: 1e5 * round,
+      other_cpu_ns: 3e7 + 1e6 * round,
       generator_cpu_s: 9.5 * noise(0.02),
       ...measuredOnce(throughput * noise(0.02), median * noise(0.05), cpu * noise(0.02), memory * noise(0.02)),
     })),
@@ -306,6 +306,8 @@ export interface Wish {
   contracts: string[];
   /** Open loads of these rates beside the closed one, for the first contract. */
   rates?: number[];
+  /** Closed loads of so many connections beside the first one, for the first contract. */
+  levels?: number[];
   /** Workloads of one more contract, for the radar chart. */
   workloads?: string[];
 }
@@ -323,6 +325,8 @@ export function synthetic(wish: Wish): Report {
     }
     groups.push(group);
   }
+  for (const [index, connections] of (wish.levels ?? []).entries())
+    groups.push(groupOf(wish.contracts[0]!, { ...CLOSED, connections }, `closed loop, ${connections} connections`, services, 70 + index));
   for (const [index, workload] of (wish.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
   const first = groups[0]!;
   const reference = services.slice(0, 8).map((info, index) => {
@@ -383,13 +387,16 @@ export function synthetic(wish: Wish): Report {
   };
 }
 
-/** Numbers as long as prony writes them for the page: of pictures and single trials four digits, else six. */
-function shortened(value: unknown, key = "", rough = false): unknown {
-  if (typeof value === "number") return rough ? Number(value.toPrecision(4)) : Number.isInteger(value) ? value : Number(value.toPrecision(6));
-  if (Array.isArray(value)) return value.map((one, at) => shortened(one, key, rough && !(key === "response_time_curve" && at === 0 && typeof one === "number")));
+/** Digits of pictures and of single trials, as prony writes them for the page; of the rest six. */
+const ROUGH: Record<string, number> = { response_time_curve: 3, response_time_density: 3, series: 4 };
+
+function shortened(value: unknown, key = "", digits = 0): unknown {
+  if (typeof value === "number") return digits > 0 ? Number(value.toPrecision(digits)) : Number.isInteger(value) ? value : Number(value.toPrecision(6));
+  // The shares of a curve keep their nines.
+  if (Array.isArray(value)) return value.map((one, at) => shortened(one, key, key === "response_time_curve" && at === 0 && typeof one === "number" ? 6 : digits));
   if (value === null || typeof value !== "object") return value;
-  const rougher = (name: string) => rough || ["response_time_curve", "response_time_density", "series"].includes(name) || (key === "points" && (METRICS as readonly string[]).includes(name));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one, name, rougher(name))]));
+  const of = (name: string) => digits || (ROUGH[name] ?? (key === "points" && (METRICS as readonly string[]).includes(name) ? 4 : 0));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one, name, of(name))]));
 }
 
 /** Bytes from which on prony packs the data. */

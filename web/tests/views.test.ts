@@ -155,12 +155,30 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
+    test("several numbers of connections are one picture, a line per service", async () => {
+      const { page, said } = await browser.open(synthetic({ services: 5, contracts: ["hello"], levels: [16, 256, 1024] }), { width });
+      await drawAll(page);
+      for (const metric of ["throughput_per_s", "response_time_ns_p99"]) {
+        const figure = page.locator(`#chart-levels-${metric}`);
+        await figure.locator("summary").click();
+        await figure.locator("tbody tr").first().waitFor();
+        const heads = await figure.locator("thead th").allInnerTexts();
+        assert.deepEqual(heads.map((head) => /(\d+) connections/.exec(head)?.[1]), [undefined, "16", "64", "256", "1024"]);
+        assert.equal(await figure.locator("tbody tr").count(), 4);
+      }
+      await fits(page, width);
+      assert.deepEqual(await violations(page), []);
+      assert.deepEqual(said, []);
+      await page.close();
+    });
+
     test("a board in turns has its ratios with 1 marked", async () => {
       const { page, said } = await browser.open(inTurns(synthetic(SMALL)), { width });
       await drawAll(page);
       const figure = page.locator("#chart-ratios");
       assert.match(await figure.innerText(), /CPU \/ request, times that of axum/i);
       await figure.locator("summary").click();
+      await figure.locator("tbody tr").first().waitFor();
       const rows = await figure.locator("tbody tr").allInnerTexts();
       assert.match(rows[0]!, /^axum\s+1\.00\s+1\.00\s+1\.00/);
       assert.equal(rows.length, 8);

@@ -371,6 +371,8 @@ fn the_page_tests_read_what_is_served() {
         let mut run = sample::run();
         run.id = format!("2026-11-0{day}T08-30-00-sample");
         run.started_at = format!("2026-11-0{day}T08:30:00Z");
+        let group = serde_json::json!({ "contract": "hello", "workload": "hello" });
+        run.plan = serde_json::json!({ "services": sample::services(), "groups": [group] });
         store.begin_run(&run).expect("begins");
         // From the fifth run on everything is a fifth slower; before it and after it, it wobbles by some per mille.
         let level = if day < 5 { 1.0 } else { 0.8 } * (1.0 + f64::from(day * 7 % 4) / 1000.0);
@@ -386,10 +388,15 @@ fn the_page_tests_read_what_is_served() {
     let (first, last) = ("2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample");
     let answers = serde_json::json!({
         "runs": server.json("/api/runs"),
+        "answer": server.json(&format!("/api/runs/{last}/answer")),
         "services": server.json("/api/services"),
         "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
         "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
     });
+    let told = answers["answer"]["answer"].as_str().unwrap_or_default();
+    assert!(told.starts_with("axum is fastest:"), "{told}");
+    let compared = answers["runs"][0]["compared"].as_str().unwrap_or_default();
+    assert!(compared.starts_with("axum, Go net/http,"), "{compared}");
     let change = &answers["history"][0]["changes"][0];
     assert_eq!(
         change["run"], "2026-11-05T08-30-00-sample",

@@ -113,7 +113,7 @@ export function ratios(group: Group, rows: Row[], services: Services): Chart | n
               silent: true,
               symbol: "none",
               lineStyle: { color: theme.text, type: "dashed", width: 1.5 },
-              label: { position: "end", color: theme.text, fontSize: 12, formatter: "1" },
+              label: { position: "start", color: theme.text, fontSize: 12, formatter: "1" },
               data: [{ xAxis: 1 }],
             },
           },

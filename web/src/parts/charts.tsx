@@ -5,6 +5,7 @@ import { capacity, radar } from "../charts/across.ts";
 import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
+import { levels } from "../charts/levels.ts";
 import { ratios } from "../charts/ratios.ts";
 import { overTime } from "../charts/series.ts";
 import { turns } from "../charts/turns.ts";
@@ -92,6 +93,7 @@ export function Charts(props: Props) {
       percentiles: percentiles(rows, services),
       density: density(rows, services),
       capacity: capacity(report.groups, group, rows, services),
+      levels: [group.ranked_by, "response_time_ns_p99" as const].flatMap((metric) => levels(report.groups, group, rows, services, metric) ?? []),
       cost: cost(rows, services),
       radar: radar(report.groups, group, rows, services),
       turns: turns(rows, services, report.environment.cpu.online),
@@ -112,6 +114,9 @@ export function Charts(props: Props) {
         <Bars {...inner} />
         {charts.ratios && <Figure chart={charts.ratios} wide />}
         {charts.turns && <Figure chart={charts.turns} wide />}
+        {charts.levels.map((chart) => (
+          <Figure key={chart.id} chart={chart} />
+        ))}
         {charts.percentiles && <Figure chart={charts.percentiles} />}
         {charts.density && <Figure chart={charts.density} />}
         {charts.capacity && <Figure chart={charts.capacity} wide />}

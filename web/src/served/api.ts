@@ -11,6 +11,14 @@ export interface ListedRun {
   trials: number;
   excluded_trials: number;
   running: boolean;
+  /** Services and workloads in a line. */
+  compared?: string | null;
+}
+
+/** What came out of a run, and how many further boards it has. */
+export interface RunAnswer {
+  answer: string | null;
+  more: number;
 }
 
 /** What a worker of a lab does now. */

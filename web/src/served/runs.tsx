@@ -1,8 +1,8 @@
 // All runs, and the way to compare two of them or to follow one service.
 
-import { useState } from "preact/hooks";
-import { plural, when } from "../format.ts";
-import { ask, runPath, servicePath, type Known, type ListedRun } from "./api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { plural, unbroken, when } from "../format.ts";
+import { ask, runPath, servicePath, type Known, type ListedRun, type RunAnswer } from "./api.ts";
 import { Heads } from "../parts/heads.tsx";
 import { Shown, useAnswer } from "./served.tsx";
 
@@ -11,21 +11,54 @@ function stateOf(run: ListedRun): string {
   return run.ended_at === null ? "unfinished" : "ended";
 }
 
+/** What came out of each run, asked for one after the other: to find out takes the server a while. */
+function useAnswers(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
+  const [answers, setAnswers] = useState<ReadonlyMap<string, RunAnswer>>(new Map());
+  useEffect(() => {
+    let wanted = true;
+    void (async () => {
+      for (const run of runs) {
+        const answer = await ask<RunAnswer>(`/api/runs/${encodeURIComponent(run.id)}/answer`).catch(() => null);
+        if (!wanted) return;
+        if (answer?.answer) setAnswers((before) => new Map(before).set(run.id, answer));
+      }
+    })();
+    return () => {
+      wanted = false;
+    };
+  }, [runs]);
+  return answers;
+}
+
 function RunTable(props: { runs: ListedRun[] }) {
+  const answers = useAnswers(props.runs);
+  const [text, setText] = useState("");
+  const wanted = text.toLowerCase().trim();
+  const shown = props.runs.filter((run) => [run.id, run.suite, run.compared, answers.get(run.id)?.answer].join(" ").toLowerCase().includes(wanted));
   const [marked, setMarked] = useState<string[]>([]);
   // The last two marked count: a third takes the place of the first.
   const mark = (id: string) => setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
   const [a, b] = props.runs.filter((run) => marked.includes(run.id)).map((run) => run.id).reverse();
   return (
     <>
+      <div class="filters" role="search" aria-label="Filter the runs">
+        <label class="field">
+          <span>Find</span>
+          <input type="search" placeholder="suite, service, answer …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="quiet" role="status">
+          {shown.length === props.runs.length ? plural(shown.length, "run") : `${shown.length} of ${plural(props.runs.length, "run")}`}
+        </p>
+      </div>
       <table class="plain runs">
         <Heads of={["Run", "Begun", "Trials", "State", "Compare"]} />
         <tbody>
-          {props.runs.map((run) => (
+          {shown.map((run) => (
             <tr key={run.id}>
               <th scope="row">
                 <a href={runPath(run.id)}>{run.id}</a>
-                <span class="about">{run.suite}</span>
+                <span class="about">{[run.suite, run.compared].filter(Boolean).join(" · ")}</span>
+                <Told answer={answers.get(run.id)} />
               </th>
               <td>{when(run.started_at)}</td>
               <td>
@@ -50,6 +83,17 @@ function RunTable(props: { runs: ListedRun[] }) {
         )}
       </p>
     </>
+  );
+}
+
+function Told(props: { answer: RunAnswer | undefined }) {
+  if (!props.answer) return null;
+  const { answer, more } = props.answer;
+  return (
+    <span class="told">
+      {unbroken(answer ?? "")}
+      {more > 0 && <small> and {plural(more, "more board")}</small>}
+    </span>
   );
 }
 

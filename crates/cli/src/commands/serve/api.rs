@@ -1,6 +1,7 @@
 //! What the page asks for: JSON, made anew from the store for every question.
 
 use super::State as Shared;
+use super::line;
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -61,18 +62,25 @@ pub(super) struct ListedRun {
     #[serde(flatten)]
     entry: RunEntry,
     running: bool,
+    /// Services and workloads in a line.
+    compared: Option<String>,
 }
 
 pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ListedRun>>, Failure> {
     let listed = |store: &Store, entry: RunEntry| {
+        let record = store.run(&entry.id)?;
         let running = entry.ended_at.is_none() && {
             // The last one alone says when the run was heard of.
             let (sequence, _) = store.trial_count(&entry.id)?;
             let last = store.trials_after(&entry.id, sequence - 1)?;
             let last: Vec<_> = last.into_iter().map(|stored| stored.trial).collect();
-            reporting::is_running(store, &store.run(&entry.id)?, &last)?
+            reporting::is_running(store, &record, &last)?
         };
-        Ok(ListedRun { entry, running })
+        Ok(ListedRun {
+            compared: line::compared(&record),
+            entry,
+            running,
+        })
     };
     let all = blocking(&state, move |store, _| {
         store

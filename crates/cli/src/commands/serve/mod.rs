@@ -7,7 +7,9 @@ mod api;
 mod compare;
 mod guard;
 mod history;
+mod line;
 mod live;
+mod told;
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
@@ -17,9 +19,10 @@ use anyhow::{Context as _, anyhow};
 use axum::Router;
 use axum::routing::get;
 use prony_store::Store;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
 /// Show runs, a run in progress and their history in the browser
@@ -42,6 +45,8 @@ pub(crate) struct Args {
 struct State {
     store: PathBuf,
     beside: Surroundings,
+    /// What came out of runs that ended, by their names.
+    answers: Mutex<BTreeMap<String, told::Answer>>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -51,6 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let state = Arc::new(State {
         store,
         beside: Surroundings::read()?,
+        answers: Mutex::default(),
     });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -92,6 +98,7 @@ fn routes(state: Arc<State>, only_local: bool) -> Router {
     router
         .route("/api/runs", get(api::runs))
         .route("/api/runs/{run}", get(api::run))
+        .route("/api/runs/{run}/answer", get(told::answer))
         .route("/api/runs/{run}/events", get(live::events))
         .route("/api/compare", get(compare::two))
         .route("/api/services", get(api::services))

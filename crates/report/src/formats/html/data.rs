@@ -33,8 +33,10 @@ const UNSEEN: [Metric; 9] = [
 ];
 /// Digits that a number keeps on its way to the table.
 const DIGITS: i32 = 6;
-/// Digits that a number keeps on its way to a picture.
+/// Digits that a number of a single trial keeps.
 const DRAWN: i32 = 4;
+/// Digits that a number of a distribution keeps: its picture tells no more.
+const SHAPED: i32 = 3;
 
 /// The part of the report's JSON that the page draws from: without whole histograms, with pairs as codes, and with numbers
 /// as long as a table or a picture needs.
@@ -76,13 +78,17 @@ fn trim(row: &mut Map<String, Value>) {
         point.retain(|_, value| !value.is_null());
         for metric in Metric::ALL {
             if let Some(value) = point.get_mut(metric.key()) {
-                roughen(value, false);
+                roughen(value, DRAWN, false);
             }
         }
     }
-    for picture in ["response_time_curve", "response_time_density", "series"] {
+    for (picture, digits, nines) in [
+        ("response_time_curve", SHAPED, true),
+        ("response_time_density", SHAPED, false),
+        ("series", DRAWN, false),
+    ] {
         if let Some(value) = details.get_mut(picture) {
-            roughen(value, picture == "response_time_curve");
+            roughen(value, digits, nines);
         }
     }
 }
@@ -95,13 +101,13 @@ fn shorten(value: &mut Value) {
 }
 
 /// Shorter still. Where there are `nines` what lies below 1 keeps its digits: 0.9999 is not 0.99995.
-fn roughen(value: &mut Value, nines: bool) {
+fn roughen(value: &mut Value, digits: i32, nines: bool) {
     each_number(value, &|number| {
         if let Some(whole) = number.as_u64() {
-            return Some(Value::from(rounded(whole as f64, DRAWN) as u64));
+            return Some(Value::from(rounded(whole as f64, digits) as u64));
         }
         let long = number.as_f64().filter(|long| !nines || long.abs() >= 1.0)?;
-        Some(Value::from(rounded(long, DRAWN)))
+        Some(Value::from(rounded(long, digits)))
     });
 }
 
@@ -151,12 +157,12 @@ mod tests {
     #[test]
     fn pictures_have_shorter_numbers_but_all_nines() {
         let mut value = serde_json::json!([[0.999_901, 72_125_434], [0.5, 12], [-3.25, 61_234.567]]);
-        roughen(&mut value, true);
+        roughen(&mut value, DRAWN, true);
         assert_eq!(
             value,
             serde_json::json!([[0.999_901, 72_130_000], [0.5, 12], [-3.25, 61_230.0]])
         );
-        roughen(&mut value, false);
+        roughen(&mut value, DRAWN, false);
         assert_eq!(value[0][0], 0.9999);
     }
 }
