@@ -76,7 +76,7 @@ fn a_service_that_waits_until_its_database_is_back_passes() {
 
 #[test]
 fn a_service_that_answers_from_memory_is_rejected() {
-    let remembers = r#"
+    let remembers = r"
         if told.returncode == 0:
             MEMORY[self.path] = told
         elif self.path in MEMORY:
@@ -84,7 +84,7 @@ fn a_service_that_answers_from_memory_is_rejected() {
         elif MEMORY:
             # Any of them: the check asks for one that it has not asked for before.
             told = next(iter(MEMORY.values()))
-"#;
+";
     let instead = remembers.replace("MEMORY", "self.server.memory");
     let Some((_, ended)) = checked(
         &format!("        self.server.memory = getattr(self.server, \"memory\", {{}})\n{instead}"),
@@ -112,11 +112,11 @@ fn a_service_that_hangs_is_rejected() {
 
 #[test]
 fn a_service_that_closes_the_connection_is_rejected() {
-    let closes = r#"
+    let closes = r"
         if told.returncode:
             self.close_connection = True
             return
-"#;
+";
     rejected(
         closes,
         ["1s", "1s"],

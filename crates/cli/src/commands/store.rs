@@ -139,8 +139,8 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
             .with_context(|| format!("cannot read {}", file.display()))
             .map_err(bad_input)?;
         let mut begin = Vec::new();
-        let begun = (&mut input).take(DATABASE.len() as u64).read_to_end(&mut begin);
-        begun.with_context(|| format!("cannot read {}", file.display()))?;
+        let read_so_far = (&mut input).take(DATABASE.len() as u64).read_to_end(&mut begin);
+        read_so_far.with_context(|| format!("cannot read {}", file.display()))?;
         if begin == DATABASE {
             let other = Store::open_existing(file).map_err(usage)?;
             store.open()?.merge(&other, rename)?

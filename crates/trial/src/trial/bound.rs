@@ -21,8 +21,8 @@ pub(super) fn companion_bound(measured: &Measurement, placement: &Placement) -> 
     bound(&measured.service, &measured.companions, generator, placement).or_else(|| {
         let service = share(&measured.service, placement.service.cpus.len())?;
         let in_flight = in_flight(&measured.recording);
-        let companions = measured.companions.iter();
-        companions.filter_map(|one| waits(one, service, in_flight)).next()
+        let mut companions = measured.companions.iter();
+        companions.find_map(|one| waits(one, service, in_flight))
     })
 }
 

@@ -40,9 +40,8 @@ fn listed(names: &[String]) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     match (names, more) {
         ([], _) => None,
-        (_, 0) => Some(names.join(", ")),
         // One more takes no more room than to say so.
-        (_, 1) => Some(names.join(", ")),
+        (_, 0 | 1) => Some(names.join(", ")),
         _ => Some(format!("{} and {more} others", names[..NAMED].join(", "))),
     }
 }

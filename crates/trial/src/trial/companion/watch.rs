@@ -145,7 +145,11 @@ struct Sampler {
 impl Sampler {
     async fn new(client: Client, query: &str) -> Result<Self, String> {
         let statement = client.prepare(query).await.map_err(|error| told(&error))?;
-        let types: Vec<&Type> = statement.columns().iter().map(|column| column.type_()).collect();
+        let types: Vec<&Type> = statement
+            .columns()
+            .iter()
+            .map(tokio_postgres::Column::type_)
+            .collect();
         if types != [&Type::TEXT, &Type::INT8] {
             let names: Vec<&str> = types.iter().map(|kind| kind.name()).collect();
             let gives = names.join(", ");

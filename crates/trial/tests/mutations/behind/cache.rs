@@ -1,5 +1,6 @@
 //! Redis, as far as a cache of accounts needs it.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -44,7 +45,7 @@ impl Cache {
     fn ask(&self, words: &[&str]) -> Option<String> {
         let mut asked = format!("*{}\r\n", words.len());
         for word in words {
-            asked += &format!("${}\r\n{word}\r\n", word.len());
+            let _ = write!(asked, "${}\r\n{word}\r\n", word.len());
         }
         let mut stream = TcpStream::connect(&self.address).expect("Redis listens");
         stream.write_all(asked.as_bytes()).expect("Redis reads");

@@ -5,7 +5,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, Config, Error, NoTls};
 
-/// Connections of a pool. Four pools are in use at once, and PostgreSQL has a hundred.
+/// Connections of a pool. Four pools are in use at once, and the server has a hundred.
 const MOST: usize = 8;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {

@@ -1,5 +1,3 @@
-#![expect(clippy::too_many_lines, reason = "a table of mutants")]
-
 use super::Bank;
 use crate::behind::{handler, try_faults};
 
