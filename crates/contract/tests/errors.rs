@@ -431,7 +431,7 @@ fn a_case_may_restart_a_companion() {
             ),
         ),
     ] {
-        let error = with(&case).err().expect("an error");
+        let error = with(&case).expect_err("an error");
         assert!(error.contains(&told), "{told}\n{error}");
     }
 }
