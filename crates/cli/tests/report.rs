@@ -144,7 +144,7 @@ fn killed_runs_are_listed_without_reading_all_their_trials() {
     drop(store);
     // What an earlier version wrote, and nobody can read any more.
     let database = rusqlite::Connection::open(&path).expect("opens");
-    let broken = "UPDATE trial SET record = '{}' WHERE sequence < (SELECT max(sequence) FROM trial)";
+    let broken = "UPDATE trial SET head = x'00' WHERE sequence < (SELECT max(sequence) FROM trial)";
     assert!(database.execute(broken, []).expect("breaks") > 1);
     drop(database);
     let listed = Server::start(&path).json("/api/runs");
