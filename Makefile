@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services fmt lint unit web services bench-engine bench-noise bench-lab bench-companions bench-ci bench-store dist test-dist fuzz clean studies study
+.PHONY: help setup build bench ready test test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-lab bench-kubernetes bench-companions bench-ci bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -21,16 +21,20 @@ build: setup ## build prony
 bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	@scripts/bench
 
-studies: build ## repeat every study in `quick` and export what was measured into results/ (about three hours)
-	@for study in 000 001 002 003 004 efficiency capacity; do scripts/study $$study || exit; done
+studies: build ## repeat every study in `quick` and export what was measured into results/ (about four hours)
+	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do scripts/study $$study || exit; done
 
-study: ## one of them: `make study-000` to `make study-004`, `make study-efficiency`, `make study-capacity`
-	@echo "which? make study-000 … study-004, study-efficiency, study-capacity" && exit 2
+study: ## one of them: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
+	@echo "which? make study-000 … study-004, study-efficiency, study-capacity, study-orders, study-fortunes, study-account, study-events, study-websocket, study-grpc-streams" && exit 2
 
 study-%: build
 	@scripts/study $*
 
-bench-engine: build ## prony beside wrk, h2load and ghz on the same servers
+site: build ## static pages of results/: all boards, each service over all boards, badges and a feed, in target/site
+	@rm -rf target/site
+	@target/release/prony report --site target/site --from results
+
+bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
 	scripts/bench-engine
 
 bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet (about an hour, on a machine of its own)
@@ -38,6 +42,9 @@ bench-noise: build ## boards in turns and in sequence beside busy neighbours and
 
 bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
 	@scripts/bench-lab
+
+bench-kubernetes: setup ## pods beside the same hosts over ssh: time to the first trial, start of workers, goodput, CPU; and 500 workers simulated (some minutes; as root)
+	@scripts/bench-kubernetes
 
 bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs of commits and 20 slower by 5 % (three hours, on a machine of its own)
 	@scripts/bench-ci
@@ -64,6 +71,9 @@ test: ## what CI runs: format, lints, tests, every service built, checked and lo
 
 test-services: build ## build, check and load every service; with CHANGED=1 those that are not what passed here before
 	@CHANGED=$(CHANGED) scripts/test-services
+
+test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG, else one that is brought up here (as root)
+	@scripts/test-kubernetes
 
 dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
 	@scripts/dist

@@ -141,9 +141,26 @@ fn boards(report: &str) -> Vec<Board> {
                 rows: rows.collect(),
                 head,
             });
+        } else if let (Some(board), true, true) = (
+            found.last_mut(),
+            title.is_empty(),
+            line.starts_with("| service |"),
+        ) {
+            let rows = lines.by_ref().skip(1).take_while(|line| line.starts_with('|'));
+            add_operations(board, &cells(line)[1..], &rows.map(cells).collect::<Vec<_>>());
         }
     }
     found
+}
+
+/// The table of operations stands below that of ranks: each is one more column of the board.
+fn add_operations(board: &mut Board, names: &[String], rows: &[Vec<String>]) {
+    board.head.extend_from_slice(names);
+    for row in &mut board.rows {
+        let of_service = rows.iter().find(|one| one[0] == name_of(row));
+        let cells = of_service.map_or_else(|| vec!["–".to_owned(); names.len()], |one| one[1..].to_vec());
+        row.extend(cells);
+    }
 }
 
 impl Results {
@@ -197,7 +214,7 @@ impl Results {
 
 /// A heading's name and its unit.
 fn named(head: &str) -> (&str, &str) {
-    head.split_once(", ").unwrap_or((head, ""))
+    head.rsplit_once(", ").unwrap_or((head, ""))
 }
 
 fn name_of(row: &[String]) -> &str {

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::events::{EventFault, Events, EventStream, Format, Message, Reader};
+use prony_load::events::{Chat, EventFault, Events, EventStream, Format, Message, Reader};
 use std::ops::ControlFlow;
 
 type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
@@ -47,9 +47,25 @@ fuzz_target!(|data: &[u8]| {
         ..Events::default()
     };
     let compiled = events.compile().expect("rules");
-    let mut judged = EventStream::new(&compiled, format);
-    let read = judged.read(&compiled, stream, |_| {});
-    let end = read.and_then(|_| judged.end(&compiled, |_| {}));
+    let mut judged = EventStream::new(&compiled, format, |_, _| {});
+    let read = judged.read(&compiled, (stream, 0), |_| {});
+    let end = read.and_then(|_| judged.end(&compiled, 0, |_| {}));
     assert!(end.is_err() || whole.1.is_ok());
     assert_eq!(judged.count() as usize, whole.0.len());
+    // As the answer of a language model.
+    let events = Events {
+        chat: Some(Chat::default()),
+        longest,
+        ..Events::default()
+    };
+    let compiled = events.compile().expect("rules");
+    let answered = |size: usize| {
+        let mut answer = EventStream::new(&compiled, format, |_, _| {});
+        let mut count = 0;
+        let mut pieces = stream.chunks(size);
+        let read = pieces.try_for_each(|piece| answer.read_chat(&compiled, piece, || count += 1));
+        let end = read.and_then(|()| answer.end_chat());
+        (count, end.is_ok(), *answer.told())
+    };
+    assert_eq!(answered(1), answered(stream.len().max(1)));
 });

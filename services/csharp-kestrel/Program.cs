@@ -7,7 +7,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace Service
 {
-    /// <summary>hello, sequence and snoop on Kestrel, without a framework above it.</summary>
+    /// <summary>hello, sequence, snoop and events on Kestrel, without a framework above it.</summary>
     public static class Program
     {
         public static void Main()
@@ -27,7 +27,8 @@ namespace Service
                         options.Limits.MaxRequestHeaderCount = 200;
                     })
                     .UseSockets(options => options.IOQueueCount = workers)
-                    .Configure(app => app.Run(Api.Answer)))
+                    .Configure(app => app.Run(context =>
+                        context.Request.Path == "/events" ? Events.Answer(context) : Api.Answer(context))))
                 .Build()
                 .Run();
         }

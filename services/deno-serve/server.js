@@ -1,4 +1,5 @@
 import { count, fib, parse } from './numbers.cjs';
+import { events } from './events.js';
 import { snoop } from './snoop.js';
 
 // `deno serve --parallel` runs this module once for each worker.
@@ -12,6 +13,7 @@ function fetch(request) {
   const path = decoded(new URL(request.url).pathname);
   if (path === '/api/test') return reply('Hello, World!');
   if (path === '/') return snoop(request);
+  if (path === '/events') return events(request) ?? reply('count must be 1 to 10000, gap_us 0 to 1000000', 400);
   const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);
   if (sequence !== null) return answer(sequence[1] === 'fib' ? fib : count, sequence[2]);
   return reply('no such path', 404);

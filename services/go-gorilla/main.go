@@ -17,6 +17,10 @@ func routes() http.Handler {
 	router.HandleFunc("/api/count/{n}", numbers(countTo)).Methods(http.MethodGet)
 	router.HandleFunc("/api/fib/{n}", numbers(fibonacci)).Methods(http.MethodGet)
 	router.HandleFunc("/", snoop).Methods(http.MethodGet)
+	router.HandleFunc("/ws/echo", echo).Methods(http.MethodGet)
+	router.HandleFunc("/ws/room/{name}", func(w http.ResponseWriter, r *http.Request) {
+		attend(w, r, mux.Vars(r)["name"])
+	}).Methods(http.MethodGet)
 	return router
 }
 

@@ -1,4 +1,4 @@
-// The person contract over gRPC with grpc-go.
+// The contracts person and stream over gRPC with grpc-go.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"go-grpc/personpb"
+	"go-grpc/streampb"
 )
 
 func main() {
@@ -28,6 +29,7 @@ func main() {
 	}
 	server := grpc.NewServer()
 	personpb.RegisterPersonServiceServer(server, &personService{})
+	streampb.RegisterStreamServiceServer(server, &streamService{})
 
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)

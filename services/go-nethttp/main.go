@@ -23,6 +23,11 @@ func routes() http.Handler {
 	mux.HandleFunc("GET /{$}", snoop)
 	mux.Handle("GET /catalog", gzhttp.GzipHandler(http.HandlerFunc(catalog)))
 	mux.HandleFunc("POST /upload", upload)
+	mux.HandleFunc("GET /events", events)
+	mux.HandleFunc("GET /ws/echo", echo)
+	mux.HandleFunc("GET /ws/room/{name}", func(w http.ResponseWriter, r *http.Request) {
+		attend(w, r, r.PathValue("name"))
+	})
 	return mux
 }
 

@@ -92,6 +92,7 @@ func newMux() *http.ServeMux {
 	mux.HandleFunc("GET /{$}", snoop)
 	mux.HandleFunc("GET /catalog", catalog)
 	mux.HandleFunc("POST /upload", upload)
+	mux.HandleFunc("GET /events", events)
 	return mux
 }
 

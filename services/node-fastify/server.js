@@ -1,11 +1,15 @@
 'use strict';
 
 const fastify = require('fastify');
+const websocket = require('@fastify/websocket');
 const { start } = require('./cluster');
+const room = require('./room');
 
 // What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
+const LONGEST_MESSAGE = 1024 * 1024;
 
+room.relay();
 start(async () => {
   const app = fastify();
   app.get('/api/test', async (request, reply) => {
@@ -16,6 +20,10 @@ start(async () => {
   app.register(require('./snoop'));
   app.register(require('./catalog'));
   app.register(require('./upload'));
+  // Pings, closes and what no message may be are answered by ws, below the plugin. Nothing is compressed unless it is asked to.
+  app.register(websocket, { options: { maxPayload: LONGEST_MESSAGE } });
+  app.register(require('./echo'));
+  app.register(room);
 
   process.on('SIGTERM', () => {
     app.close().then(() => process.exit(0));

@@ -6,6 +6,7 @@ const sequence = require('./sequence');
 const { snoop } = require('./snoop');
 const { catalog } = require('./catalog');
 const { upload } = require('./upload');
+const { events } = require('./events');
 
 const routes = [
   { path: /^\/api\/test$/, handler: hello },
@@ -14,6 +15,7 @@ const routes = [
   { path: /^\/$/, handler: snoop },
   { path: /^\/catalog$/, handler: catalog },
   { path: /^\/upload$/, post: true, handler: upload },
+  { path: /^\/events$/, handler: events },
 ];
 
 serve((request, response) => {

@@ -1,6 +1,8 @@
-"""app.py with catalog and upload, which the variant of another era does not have."""
+"""app.py with catalog, upload and events, which the variant of another era does not have."""
 
+import asyncio
 import hashlib
+from time import monotonic
 
 from aiohttp import web
 
@@ -23,9 +25,9 @@ async def catalog(request):
     return response
 
 
-def number(request, name, most):
+def number(request, name, most, least=1):
     text = request.query.get(name, "")
-    if text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= most:
+    if text.isascii() and text.isdigit() and len(text) <= 7 and least <= int(text) <= most:
         return int(text)
     raise web.HTTPBadRequest
 
@@ -46,6 +48,32 @@ async def upload(request):
     if received > MOST:
         raise web.HTTPRequestEntityTooLarge(max_size=MOST, actual_size=received)
     return web.json_response({"bytes": received, "sha256": digest.hexdigest()})
+
+
+@routes.get("/events", allow_head=False)
+async def events(request):
+    count = number(request, "count", 10_000)
+    gap = number(request, "gap_us", 1_000_000, least=0) / 1e6
+    response = web.StreamResponse(
+        headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
+    )
+    await response.prepare(request)
+    try:
+        for n in range(1, count + 1):
+            if n > 1 and gap > 0:
+                await pause(gap)
+            await response.write(b'id: %d\nevent: tick\ndata: {"n": %d, "of": %d}\n\n' % (n, n, count))
+        await response.write_eof(b"event: end\ndata: bye\n\n")
+    except ConnectionResetError:
+        pass  # the client has left
+    return response
+
+
+async def pause(seconds):
+    """uvloop rounds to whole milliseconds: asyncio.sleep alone may be early."""
+    end = monotonic() + seconds
+    while (rest := end - monotonic()) > 0:
+        await asyncio.sleep(max(rest, 0.001))
 
 
 async def gunicorn_app():

@@ -1,4 +1,4 @@
-"""hello, sequence, snoop, person, catalog and upload on FastAPI."""
+"""hello, sequence, snoop, person, catalog, upload, events, echo and room on FastAPI."""
 
 from collections.abc import Iterator
 from html import escape
@@ -10,7 +10,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from starlette.requests import ClientDisconnect
 
 import catalog
+import echo
+import events
 import person
+import room
 import upload
 
 # Nothing but the contracts: no pages with the documentation.
@@ -18,6 +21,9 @@ app = FastAPI(openapi_url=None)
 app.include_router(person.router)
 app.include_router(catalog.router)
 app.include_router(upload.router)
+app.include_router(events.router)
+app.include_router(echo.router)
+app.include_router(room.router)
 
 # An integer from 0 to 10,000.
 Length = Annotated[str, Path(pattern="^(10000|[0-9]{1,4})$")]

@@ -16,5 +16,6 @@ if __name__ == "__main__":
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         access_log=False,
         log_level="warning",
+        ws_per_message_deflate=False,  # messages of a WebSocket go as they are
         timeout_graceful_shutdown=5,  # seconds; without it, a request that never ends holds the stop
     )

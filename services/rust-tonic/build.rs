@@ -6,5 +6,5 @@ fn main() -> std::io::Result<()> {
             ".prony.person",
             "#[derive(serde::Deserialize)] #[serde(rename_all = \"camelCase\")]",
         )
-        .compile_protos(&["person.proto"], &["."])
+        .compile_protos(&["person.proto", "stream.proto"], &["."])
 }

@@ -427,14 +427,9 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     let absent = run("9.8.8");
     assert_eq!(absent.code, 2, "{}", absent.log);
     assert!(absent.log.contains("there is no release 9.8.8"), "{}", absent.log);
-    let wrong =
-        String::from_utf8(sums)
-            .expect("text")
-            .replacen(|letter: char| letter.is_ascii_hexdigit(), "", 1);
-    github
-        .kept()
-        .files
-        .insert("/v9.8.7/SHA256SUMS".to_owned(), format!("0{wrong}").into_bytes());
+    let mut wrong = sums;
+    wrong[0] = if wrong[0] == b'0' { b'1' } else { b'0' };
+    github.kept().files.insert("/v9.8.7/SHA256SUMS".to_owned(), wrong);
     let refused = run("9.8.7");
     assert_eq!(refused.code, 1, "{}", refused.log);
     assert!(

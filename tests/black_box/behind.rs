@@ -2,11 +2,8 @@
 //! in front of a real database.
 
 use crate::common::{Checkout, Ended};
-use crate::skip::skipped;
+use crate::shopfront;
 use serde_json::Value;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 
 const SCHEMA: &str = "create table item(id bigint generated always as identity primary key, name text not null);\n\
                       insert into item(name) select 'old' from generate_series(1, 1000);\n";
@@ -59,53 +56,18 @@ sequence = [{ operation = "add", times = 2 }, { operation = "addTwice" }]
 load = { kind = "closed", connections = 1 }
 "#;
 
-const SERVICE: &str = r#"name = "NAME"
-title = "NAME"
-language = "Python"
-framework = "http.server"
-class = "platform"
-contracts = ["shop"]
-toolchains = ["python"]
-run = "exec python3 shop.py"
-
-[workers]
-uses = "threads"
-how = "a thread per connection"
-
-[[variant]]
-name = "current"
-version = "3"
-env = { MODE = "WAY" }
-"#;
-
-/// It asks the client of the database for each request, so it needs no driver and finds what was started anew.
-const SOURCE: &str = r#"
-import glob, os, subprocess, threading, time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-PSQL = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql") + ["psql"])[0]
-MODE = os.environ["MODE"]
-
-
-def ask(query):
-    return [PSQL, "-XAtc", query, os.environ["DATABASE_URL"]]
-
-
+const HANDLER: &str = r#"
 def hold():
     held = []
     while True:
         held = [one for one in held if one.poll() is None]
         if len(held) < 8:
             quiet = subprocess.DEVNULL
-            held.append(subprocess.Popen(ask("select pg_sleep(60)"), stdout=quiet, stderr=quiet))
+            held.append(subprocess.Popen(query("select pg_sleep(60)"), stdout=quiet, stderr=quiet))
         time.sleep(0.02)
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
+class Handler(Shop):
     def do_POST(self):
         name = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path == "/twice":
@@ -113,31 +75,15 @@ class Handler(BaseHTTPRequestHandler):
         special = name[:1] in (b"0", b"1", b"2", b"3")
         if not (special and MODE == "forgets"):
             text = f"insert into item(name) values ('{name.decode()}')"
-            if subprocess.run(ask(text), capture_output=True).returncode != 0:
+            if subprocess.run(query(text), capture_output=True).returncode != 0:
                 return self.answer(500, b"")
         if special and MODE == "hangs":
             time.sleep(2)
         self.answer(201, name)
 
-    def answer(self, status, body):
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
 
 if MODE == "holds":
     threading.Thread(target=hold, daemon=True).start()
-Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
 "#;
 
 const SUITE: &str = r#"title = "Shops"
@@ -150,34 +96,18 @@ contract = "shop"
 services = ["shop-*"]
 "#;
 
-/// A project with services in front of a database, one for each way to be, as any user of the machine may enter it; `None`,
-/// and said so, where there is no database.
+/// A project with services in front of a database, one for each way to be; `None`, and said so, where there is no database.
 fn shops(ways: &[&str], suite: &str) -> Option<Checkout> {
-    let listed = Command::new("sh")
-        .args(["-c", "ls /usr/lib/postgresql/*/bin/initdb"])
-        .output();
-    if !listed.is_ok_and(|listed| listed.status.success()) {
-        skipped("no PostgreSQL: `prony doctor --install` brings it");
-        return None;
-    }
-    let checkout = Checkout::new(1, &[]);
-    fs::set_permissions(checkout.path("."), Permissions::from_mode(0o755)).expect("a mode");
-    fs::remove_file(checkout.path("contracts")).expect("the link");
-    checkout.write("contracts/shop/contract.toml", CONTRACT);
-    checkout.write("contracts/shop/schema.sql", SCHEMA);
+    let contract = [("contract.toml", CONTRACT), ("schema.sql", SCHEMA)];
+    let checkout = shopfront::project(&contract, suite)?;
     for way in ways {
-        let name = format!("shop-{way}");
-        let file = SERVICE.replace("NAME", &name).replace("WAY", way);
-        checkout.write(&format!("services/{name}/service.toml"), &file);
-        checkout.write(&format!("services/{name}/shop.py"), SOURCE);
+        shopfront::add(&checkout, &format!("shop-{way}"), way, HANDLER);
     }
-    checkout.write("suites/shops.toml", suite);
-    fs::remove_file(checkout.path("suites/toys.toml")).expect("the suite");
     Some(checkout)
 }
 
 fn run(checkout: &Checkout) -> Value {
-    let ended = checkout.prony(&["run", "shops", "--json", "--keep-disturbed"]);
+    let ended = checkout.prony(&["run", "shop", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.json()
 }

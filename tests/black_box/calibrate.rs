@@ -3,6 +3,22 @@
 use crate::common::Checkout;
 use serde_json::Value;
 
+/// What is compared with a known truth, in this order.
+const CHECKS: [&str; 12] = [
+    "p90 under a known freeze",
+    "p99 under a known freeze",
+    "p99.9 under a known freeze",
+    "rate of 100/s",
+    "rate of 1000/s",
+    "rate of 5000/s",
+    "first event, p95",
+    "first event, p99",
+    "gaps of events, p50",
+    "gaps of events, p99",
+    "gaps of events, p99.9",
+    "events lost",
+];
+
 fn positive(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number > 0.0)
 }
@@ -39,17 +55,7 @@ fn it_says_keeps_and_cites_what_it_found() {
     assert_eq!(ended.code, Some(if passed { 0 } else { 3 }), "{ended:?}");
     let checks = found["checks"].as_array().expect("checks");
     let names: Vec<&str> = checks.iter().filter_map(|check| check["what"].as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "p90 under a known freeze",
-            "p99 under a known freeze",
-            "p99.9 under a known freeze",
-            "rate of 100/s",
-            "rate of 1000/s",
-            "rate of 5000/s",
-        ]
-    );
+    assert_eq!(names, CHECKS);
     for check in checks {
         let numbers = ["expected", "measured", "allowed"].map(|key| positive(&check[key]));
         assert!(numbers.iter().all(|positive| *positive), "{check}");

@@ -1,9 +1,9 @@
 //! Services beside a real database and a real cache, which prony makes, starts, kills and removes.
 
 use crate::common::{Checkout, Ended, until};
+use crate::shopfront;
 use crate::skip::skipped;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,62 +55,17 @@ mix = [{ operation = "item" }]
 load = { kind = "closed", connections = 2 }
 "#;
 
-const SERVICE: &str = r#"name = "shop"
-title = "Shop"
-language = "Python"
-framework = "http.server"
-class = "platform"
-contracts = ["shop"]
-toolchains = ["python"]
-run = "exec python3 shop.py"
-
-[workers]
-uses = "threads"
-how = "a thread per connection"
-
-[[variant]]
-name = "current"
-version = "3"
-"#;
-
-/// It asks the client of the companion for each request, so it needs no driver and finds what was started anew.
-pub(crate) const SOURCE: &str = r#"
-import glob, os, subprocess
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-PSQL = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql") + ["psql"])[0]
-
-
+pub(crate) const HANDLER: &str = r#"
 def ask(item):
     if "REDIS_URL" in os.environ:
         return ["redis-cli", "-u", os.environ["REDIS_URL"], "ping"]
-    return [PSQL, "-XAtc", f"select name from item where id = {int(item)}", os.environ["DATABASE_URL"]]
+    return query(f"select name from item where id = {int(item)}")
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
+class Handler(Shop):
     def do_GET(self):
         told = subprocess.run(ask(self.path.rsplit("/", 1)[1]), capture_output=True)
-        body = told.stdout.strip()
-        self.send_response(200 if told.returncode == 0 else 500)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-
-Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
+        self.answer(200 if told.returncode == 0 else 500, told.stdout.strip())
 "#;
 
 const SUITE: &str = r#"title = "Shop"
@@ -123,30 +78,16 @@ contract = "shop"
 services = ["shop"]
 "#;
 
-/// A project with a service in front of a database, as any user of the machine may enter it; `None`, and said so, where there
-/// is no database.
+/// A project with a service in front of a database; `None`, and said so, where there is no database.
 pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
-    let has = |pattern: &str| {
-        let listed = Command::new("sh").args(["-c", &format!("ls {pattern}")]).output();
-        listed.is_ok_and(|listed| listed.status.success())
-    };
-    if !has("/usr/lib/postgresql/*/bin/initdb") {
-        skipped("no PostgreSQL: `prony doctor --install` brings it");
-        return None;
-    }
-    let checkout = Checkout::new(1, &[]);
-    fs::set_permissions(checkout.path("."), Permissions::from_mode(0o755)).expect("a mode");
-    fs::remove_file(checkout.path("contracts")).expect("the link");
-    checkout.write(
-        "contracts/shop/contract.toml",
-        &CONTRACT.replace("SETTINGS", settings),
-    );
-    checkout.write("contracts/shop/schema.sql", SCHEMA);
-    checkout.write("contracts/shop/data.sql", data);
-    checkout.write("services/shop/service.toml", SERVICE);
-    checkout.write("services/shop/shop.py", SOURCE);
-    checkout.write("suites/shop.toml", SUITE);
-    fs::remove_file(checkout.path("suites/toys.toml")).expect("the suite");
+    let contract = CONTRACT.replace("SETTINGS", settings);
+    let files = [
+        ("contract.toml", &*contract),
+        ("schema.sql", SCHEMA),
+        ("data.sql", data),
+    ];
+    let checkout = shopfront::project(&files, SUITE)?;
+    shopfront::add(&checkout, "shop", "right", HANDLER);
     Some(checkout)
 }
 

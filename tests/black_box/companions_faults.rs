@@ -67,6 +67,38 @@ fn a_disk_that_is_too_small_for_the_seed_is_told() {
     nothing_is_left(&checkout);
 }
 
+/// Takes all that is left of the disk of a folder.
+fn fill(folder: &Path) {
+    let mut file = fs::File::create(folder.join("filler")).expect("a file");
+    let zeros = vec![0; 1 << 20];
+    let full = std::iter::repeat_with(|| file.write_all(&zeros)).find_map(Result::err);
+    let full = full.expect("a disk has an end");
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull, "{full}");
+}
+
+#[test]
+fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
+    let schema = format!("{DATA}create table note(text text);\n");
+    let Some(checkout) = shop("", &schema) else { return };
+    let disk = checkout.path(".prony/companions");
+    let Some(_mounted) = Disk::mount(&disk, "600m") else {
+        return;
+    };
+    // Each reply needs a page of the disk that was not there before.
+    let note = "with noted as (insert into note select string_agg(md5(random()::text), '') from generate_series(1, 1000)) select name";
+    change(&checkout, "services/shop/shop.py", "select name", note);
+    let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
+    until("the load has begun", || {
+        process(&checkout, "load --job").is_some()
+    });
+    fill(&disk);
+    let told = said(&Ended::of(&child.wait_with_output().expect("it ends")));
+    let why = "the bench failed, not the service: companion `db` (PostgreSQL) failed:";
+    assert!(told.contains(why), "{told}");
+    assert!(told.contains("No space left on device"), "{told}");
+    nothing_is_left(&checkout);
+}
+
 /// A session that holds the table of the items for itself, as long as its input is open.
 struct Lock(Child);
 

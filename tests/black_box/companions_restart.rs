@@ -1,7 +1,8 @@
 //! A check that restarts the database: services that find it again pass, and those that do not are told apart.
 
 use crate::common::{Checkout, Ended};
-use crate::companions::{CONTRACT, DATA, SOURCE, nothing_is_left, shop};
+use crate::companions::{CONTRACT, DATA, HANDLER, nothing_is_left, shop};
+use crate::shopfront;
 
 /// What is tried in the second for which the database is away.
 const CASE: &str = r#"
@@ -27,11 +28,9 @@ fn checked(instead: &str, times: [&str; 2]) -> Option<(Checkout, Ended)> {
         .replace("SETTINGS", "")
         .replace("\n[workload.item]", &case);
     checkout.write("contracts/shop/contract.toml", &contract);
-    assert!(SOURCE.contains(ASKS), "the line to replace");
-    checkout.write(
-        "services/shop/shop.py",
-        &SOURCE.replace(ASKS, &format!("{ASKS}\n{instead}")),
-    );
+    assert!(HANDLER.contains(ASKS), "the line to replace");
+    let handler = HANDLER.replace(ASKS, &format!("{ASKS}\n{instead}"));
+    shopfront::add(&checkout, "shop", "right", &handler);
     let ended = checkout.prony(&["check", "shop"]);
     nothing_is_left(&checkout);
     Some((checkout, ended))

@@ -69,7 +69,7 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
         serde_json::json!(["app", "one", "two"]),
         "{found}"
     );
-    assert_eq!(found["checks"].as_array().map(Vec::len), Some(6), "{found}");
+    assert_eq!(found["checks"].as_array().map(Vec::len), Some(12), "{found}");
     assert_eq!(found["same_twice"]["rounds"], 3, "{found}");
     let machine = found["machine"].as_str().expect("a name");
     assert!(machine.starts_with("app (service) on 1 of "), "{machine}");
@@ -342,4 +342,60 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     let found = prony(&capacity);
     assert_eq!(found["curve"][0]["network_bound"], false, "{found}");
     away.nothing_is_left(&["h2", "h3"]);
+}
+
+/// Hosts that are pods of a cluster that nobody has.
+const PODS: &str = r#"
+[kubernetes]
+kubeconfig = "nowhere"
+namespace = "bench"
+image = "debian:12"
+[host.app]
+cpus = 2
+[host.load]
+replicas = 2
+[roles]
+service = "app"
+load = "load"
+"#;
+
+#[test]
+fn pods_need_a_cluster_and_rights_that_are_printed() {
+    let checkout = with_pipes(1, &["right"]);
+    let pipes = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
+    assert_eq!(pipes.code, Some(2), "{pipes:?}");
+    assert!(pipes.err.contains("its hosts are no pods"), "{pipes:?}");
+    checkout.write("lab.toml", PODS);
+    let role = prony(&checkout, &["lab", "rbac", "--lab", "lab.toml", "--user", "ann"]);
+    assert_eq!(role.code, Some(0), "{role:?}");
+    for part in [
+        "namespace: bench}",
+        "resources: [pods/exec]",
+        "{kind: User, name: \"ann\",",
+    ] {
+        assert!(role.out.contains(part), "{part}: {role:?}");
+    }
+    let wrong = prony(&checkout, &["lab", "rbac", "--namespace", "Not one"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    let said = if cfg!(feature = "kubernetes") {
+        "no way to a cluster"
+    } else {
+        "this prony knows no Kubernetes"
+    };
+    for arguments in [
+        &["lab", "check", "--lab", "lab.toml"][..],
+        &["lab", "clean", "--lab", "lab.toml"],
+        &["run", "toys", "--lab", "lab.toml"],
+    ] {
+        let ended = prony(&checkout, arguments);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.err.contains(said), "{ended:?}");
+    }
+    checkout.write("lab.toml", &PODS.replace("cpus = 2", "cpus = 0.5"));
+    let part = prony(&checkout, &["lab", "check", "--lab", "lab.toml"]);
+    assert_eq!(part.code, Some(2), "{part:?}");
+    assert!(
+        part.err.contains("lab.toml:7: host.app.cpus: give whole CPUs"),
+        "{part:?}"
+    );
 }

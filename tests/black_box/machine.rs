@@ -158,6 +158,23 @@ fn a_full_disk_is_told_before_anything_is_built() {
 }
 
 #[test]
+fn a_machine_without_proc_is_told_before_anything_is_built() {
+    let checkout = two_variants();
+    let mount = "mount -t tmpfs none /proc; cd \"$HERE\"";
+    for arguments in MEASURE {
+        let Some(ended) = after_mounting(&checkout, mount, arguments) else {
+            return;
+        };
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
+        assert!(
+            ended.err.contains("/proc is not mounted") && ended.err.contains("mount -t proc proc /proc"),
+            "{arguments:?}: {}",
+            ended.err
+        );
+    }
+}
+
+#[test]
 fn a_state_folder_of_another_user_is_one_sentence() {
     let checkout = Checkout::new(1, &["right"]);
     if !is_root() {

@@ -4,6 +4,14 @@ mod action;
 mod away;
 mod behind;
 mod calibrate;
+mod ci;
+#[cfg(feature = "kubernetes")]
+#[path = "../../crates/cluster/tests/cluster/mod.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod cluster;
+#[path = "../collector.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod collector;
 mod common;
 mod companions;
 mod companions_faults;
@@ -11,6 +19,7 @@ mod companions_restart;
 mod doctor;
 mod draft;
 mod duet;
+mod events;
 #[path = "../lab.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
@@ -22,10 +31,14 @@ mod lab_commands;
 mod lab_kills;
 mod lab_links;
 mod lab_page;
+#[cfg(feature = "kubernetes")]
+mod lab_pods;
 mod machine;
 mod new;
+mod otlp;
 mod resume;
 mod run;
+mod shopfront;
 #[path = "../skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod skip;
@@ -37,3 +50,4 @@ mod tls;
 mod turns;
 mod view;
 mod walk;
+mod websocket;

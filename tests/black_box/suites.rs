@@ -48,7 +48,8 @@ fn more_than_the_machine_has_is_refused() {
         ),
         (
             suite("[limits]\nmemory = \"900000GiB\"\n", GROUP),
-            "suites/mine.toml:6: `memory` is 921600000 MiB, and this machine has",
+            // What this machine has, or a container that this runs in.
+            "suites/mine.toml:6: `memory` is 921600000 MiB, and ",
         ),
         (
             with("connections = 4", "connections = 4000000000"),
@@ -184,6 +185,31 @@ fn the_environment_goes_before_the_suite() {
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let told = format!("services cannot listen on port {port} of 127.0.0.2");
     assert!(ended.err.contains(&told), "{}", ended.err);
+}
+
+#[test]
+fn several_numbers_of_connections_are_a_board_each_and_one_table() {
+    let checkout = Checkout::new(1, &["right"]);
+    let levels = with("connections = 4", "connections = [1, 3]");
+    let ended = run(&checkout, &levels, &["--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let groups = report["groups"].as_array().expect("groups");
+    let connections: Vec<_> = groups.iter().map(|group| &group["load"]["connections"]).collect();
+    assert_eq!(connections, [1, 3]);
+    for group in groups {
+        let row = &group["services"][0];
+        assert!(row["excluded"].is_null() && row["trials"] == 1, "{row}");
+    }
+    for load in ["closed loop on 1 connection:", "closed loop on 3 connections:"] {
+        assert!(ended.err.contains(load), "{}", ended.err);
+    }
+    for format in ["terminal", "md"] {
+        let ended = checkout.prony(&["report", "--format", format]);
+        for part in ["on 1 connection", "on 3 connections", "by number of connections"] {
+            assert!(ended.out.contains(part), "{part}: {ended:?}");
+        }
+    }
 }
 
 #[test]

@@ -39,6 +39,9 @@ export const METRICS = [
   "memory_bytes_peak",
   "memory_bytes_mean",
   "start_ms",
+  "messages_per_s",
+  "first_message_ns_p50",
+  "first_message_ns_p99",
 ] as const;
 
 export type Metric = (typeof METRICS)[number];
@@ -46,6 +49,8 @@ export type Metric = (typeof METRICS)[number];
 export interface SeriesInterval {
   at_s: number;
   throughput_per_s: number;
+  /** Of streams; absent where replies are none. */
+  messages_per_s?: number;
   response_time_ns_p99: number | null;
 }
 
@@ -73,6 +78,45 @@ export interface OperationRow {
   response_time_ns_p99: number | null;
 }
 
+export interface Times {
+  p50: number;
+  p99: number;
+  max: number;
+}
+
+/** The messages of the streams of a trial; of gRPC what stands between them is not known. */
+export interface Messages {
+  received: number;
+  first_ns: Times | null;
+  last_ns: Times | null;
+  gap_ns?: Times | null;
+  ids?: { missing: number; doubled: number; late: number } | null;
+  streams?: { ended_early: number; cut: number } | null;
+  /** Where they are the answers of a language model. */
+  llm?: { ttft_ns: Times | null; itl_ns: Times | null; usage: { per_s: number } | null };
+}
+
+/** What stood beside the service in a trial, and what it used. */
+export interface CompanionPoint {
+  title: string;
+  version: string | null;
+  cpu_ns_per_request: number | null;
+  memory_bytes_peak: number | null;
+  disk_written_bytes: number | null;
+  /** What the service's connections did there: how many at a time, by what they waited for. */
+  watched: { connections_most: number; connections: Record<string, number> } | null;
+}
+
+/** What was looked at behind the service when the load of a trial was over. */
+export interface AfterLoad {
+  name: string;
+  companion: string;
+  equals: string;
+  low: number;
+  high: number;
+  found: number;
+}
+
 export type TrialPoint = {
   round: number;
   started_at: string;
@@ -83,6 +127,9 @@ export type TrialPoint = {
   /** CPU time of everything else on the machine in the measurement, ns. */
   other_cpu_ns?: number;
   generator_cpu_s?: number;
+  messages?: Messages;
+  companions?: CompanionPoint[];
+  after?: AfterLoad[];
   /** What each worker did; absent where one machine made the load. */
   workers?: WorkerRow[];
   /** Why it gave nothing. */
@@ -201,6 +248,8 @@ export interface Environment {
     turbo?: boolean | null;
   };
   memory_bytes?: number | null;
+  /** What the control group of prony may have, where that is less. */
+  memory_limit_bytes?: number | null;
   memory_available_bytes?: number | null;
   virtualisation?: string | null;
   cgroup?: string | null;
@@ -295,6 +344,10 @@ export interface Report {
   reference: ReferenceRow[];
   agreement: Agreement[];
   warnings: Warning[];
+  /** What people call the run, where a served page knows. */
+  label?: string | null;
+  /** Where the page is part of a site: its first page, and the page of each service, relative to this one. */
+  site?: { home: string; services: Record<string, string> };
 }
 
 export const idOf = (row: { service: string; variant: string | null }): string =>
@@ -327,13 +380,22 @@ export class Services {
   private readonly known: Map<string, ServiceInfo>;
   private readonly titles = new Map<string, ServiceInfo[]>();
 
-  constructor(infos: ServiceInfo[]) {
+  /** `pages` has the page of each service, where there are such. */
+  constructor(
+    infos: ServiceInfo[],
+    private readonly pages: Record<string, string> = {},
+  ) {
     this.known = new Map(infos.map((info) => [idOf(info), info]));
     for (const info of infos) this.titles.set(info.title, [...(this.titles.get(info.title) ?? []), info]);
   }
 
   info(id: string): ServiceInfo | undefined {
     return this.known.get(id);
+  }
+
+  /** The service over all boards; undefined where this page is no part of a site. */
+  page(id: string): string | undefined {
+    return Object.hasOwn(this.pages, id) ? this.pages[id] : undefined;
   }
 
   /** A name that is unique on the page: the title, with the variant where two share one. */

@@ -1,12 +1,12 @@
-// Warnings: which numbers they put in doubt, and which are only worth knowing.
+// Warnings: which numbers they put in doubt, and which are only worth knowing. `crates/report` has the same; `tests/doubts.json` keeps both in step.
 
 import { METRICS, type Group, type Metric, type Row, type Warning } from "./data.ts";
 
 /** A doubt touches a number; a note does not. */
 export type Level = "doubt" | "note";
 
-const RATES: Metric[] = ["throughput_per_s", "goodput_per_s", "sequences_per_s"];
-const TIMES: Metric[] = METRICS.filter((metric) => metric.startsWith("response_time"));
+const RATES: Metric[] = ["throughput_per_s", "goodput_per_s", "sequences_per_s", "messages_per_s"];
+const TIMES: Metric[] = METRICS.filter((metric) => metric.startsWith("response_time") || metric.startsWith("first_message"));
 const TAIL: Metric[] = ["response_time_ns_p99", "response_time_ns_p99_9", "response_time_ns_max"];
 const CPU: Metric[] = ["cpu_ns_per_request", "cpus_busy"];
 

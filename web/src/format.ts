@@ -40,6 +40,9 @@ export function unitFor(dimension: Dimension, values: number[]): Unit {
 
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
+/** A count; of means, which are no whole numbers, `digits` tells more. */
+export const whole = (count: number): string => grouped.format(count);
+
 /** Three significant digits; thousands grouped, never in powers of ten. */
 export function digits(value: number): string {
   const size = Math.abs(value);

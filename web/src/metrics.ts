@@ -28,6 +28,9 @@ export const METRIC: Record<Metric, MetricInfo> = {
   memory_bytes_peak: { title: "Memory, peak", dimension: "bytes", better: "lower" },
   memory_bytes_mean: { title: "Memory, mean", dimension: "bytes", better: "lower" },
   start_ms: { title: "Start-up", dimension: "time", better: "lower" },
+  messages_per_s: { title: "Messages", dimension: "rate", better: "higher" },
+  first_message_ns_p50: { title: "First message, p50", dimension: "time", better: "lower" },
+  first_message_ns_p99: { title: "First message, p99", dimension: "time", better: "lower" },
 };
 
 /** The metric's name where nothing around it says that it is a response time. */

@@ -4,13 +4,22 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
 import axe from "axe-core";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
+import type { Report } from "../src/data.ts";
 import { pageWith } from "./synthetic.ts";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export const built = (): string => readFileSync(new URL("../dist/index.html", import.meta.url), "utf8");
+
+/** The report in a page that prony wrote. */
+export function reportIn(file: string): Report {
+  const [, kind, data] = /<script id="prony-data" type="application\/(json|gzip)">([^<]*)</.exec(readFileSync(file, "utf8")) ?? [];
+  if (!data || data === "null") throw new Error(`${file} has no report in it: \`prony report --format html\` writes such pages`);
+  return JSON.parse(kind === "gzip" ? gunzipSync(Buffer.from(data, "base64")).toString() : data) as Report;
+}
 
 /** A browser with a new profile in a folder of its own, and that folder for pages. */
 export class Browser {
@@ -44,11 +53,17 @@ export class Browser {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Writes a page with the report to disk; gives its address, and its length in characters. */
+  save(report: unknown): { address: string; length: number } {
+    const file = join(this.folder, `${Math.random().toString(36).slice(2)}.html`);
+    const text = pageWith(built(), report);
+    writeFileSync(file, text);
+    return { address: pathToFileURL(file).href, length: text.length };
+  }
+
   /** Writes a page with the report to disk and opens it from there. */
   async open(report: unknown, look?: { width?: number; height?: number; dark?: boolean }): Promise<{ page: Page; said: string[] }> {
-    const file = join(this.folder, `${Math.random().toString(36).slice(2)}.html`);
-    writeFileSync(file, pageWith(built(), report));
-    return this.visit(pathToFileURL(file).href, look);
+    return this.visit(this.save(report).address, look);
   }
 
   /** Opens an address; `said` collects errors, and requests for anything but the page itself. */

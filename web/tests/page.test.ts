@@ -222,6 +222,12 @@ describe("the report", () => {
     await page.close();
   });
 
+  test("tells the memory of the machine, and what of it prony may have", async () => {
+    const { page } = await browser.open(written);
+    assert.match(await page.locator("section", { has: page.locator("#method") }).innerText(), /24\.0 GiB, of which prony may have 2\.00 GiB/);
+    await page.close();
+  });
+
   test("exports a chart as PNG and as SVG", async () => {
     const { page } = await browser.open(synthetic(SMALL));
     await drawAll(page);
@@ -268,6 +274,43 @@ describe("the report", () => {
     await page.locator('#chart-published [data-drawn="light"] canvas').waitFor();
     assert.equal(await page.locator(".filters").isVisible(), false);
     await page.close();
+  });
+
+  test("is a page where no service gave a number", async () => {
+    const report = synthetic({ services: 3, contracts: ["hello"] });
+    const [group] = report.groups;
+    group!.finding = "No service gave a number that can be ranked.";
+    group!.pairs = { ids: [], logs: [], verdicts: "", reach: "" };
+    group!.services = group!.services.map(({ service, variant, generator_bound, warnings }) => ({
+      ...{ service, variant, generator_bound, warnings, rank: null, rank_low: null, rank_high: null, trials: 0, failed_trials: 5, bytes_per_reply: null, details: null },
+      excluded: { stage: "start", reason: "it ended with exit code 1", log_tail: ["no such file"] },
+    }));
+    report.reference = [];
+    for (const width of [360, 1600]) {
+      const { page, said } = await browser.open(report, { width });
+      assert.match(await page.locator(".answer").innerText(), /No service gave a number/);
+      assert.equal(await page.locator("tr.excluded").count(), 3);
+      assert.equal(await page.locator("#charts, #pairs, #duel").count(), 0);
+      await page.locator(".ranking .more button").first().click();
+      assert.match(await page.locator(".detail-row").innerText(), /no such file/);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+      assert.deepEqual(await violations(page), []);
+      assert.deepEqual(said, []);
+      await page.close();
+    }
+  });
+
+  test("keeps published figures within the page", async () => {
+    const report = synthetic(SMALL);
+    const metrics = ["response_time_ns_p50", "response_time_ns_p75", "response_time_ns_p95", "memory_bytes_peak"] as const;
+    for (const row of report.reference) row.figures.push(...metrics.map((metric) => ({ metric, published: 1.5e6, ours: 1.25e6 })));
+    for (const width of [360, 800, 1400, 1600]) {
+      const { page } = await browser.open(report, { width });
+      const right = (what: string) => page.locator(what).last().evaluate((one) => one.getBoundingClientRect().right);
+      const [table, main] = [await right("section[aria-labelledby=published] .scroll"), await right("main")];
+      assert.ok(table <= main, `the table ends at ${table} px, and the page at ${main} px`);
+      await page.close();
+    }
   });
 
   test("says with one trial that there is no interval", async () => {

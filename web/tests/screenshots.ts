@@ -1,18 +1,18 @@
-// Pictures of the main views: `npm run screenshots [REPORT.json [FOLDER]]`, from a report that prony wrote, or from a made-up
-// one; into docs/images unless told otherwise.
+// Pictures of the main views: `npm run screenshots [PAGE.html [FOLDER]]`, from a page that prony wrote, or from a made-up report;
+// into docs/images unless told otherwise.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { positionOf, type Report } from "../src/data.ts";
-import { Browser, drawAll, eventually } from "./browser.ts";
+import { Browser, drawAll, eventually, reportIn } from "./browser.ts";
 import { FakeServer } from "./server.ts";
 import { synthetic } from "./synthetic.ts";
 
 const [file, folder] = process.argv.slice(2);
 const OUT = folder ? `${folder}/` : fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const made = synthetic({ services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] });
-const report: Report = file ? (JSON.parse(readFileSync(file, "utf8")) as Report) : made;
+const report: Report = file ? reportIn(file) : made;
 
 mkdirSync(OUT, { recursive: true });
 const browser = await Browser.start();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import type { Page } from "playwright-core";
 import type { Report } from "../src/data.ts";
 import { Browser, drawAll, eventually, violations } from "./browser.ts";
 import { FakeServer } from "./server.ts";
@@ -17,6 +18,7 @@ let server: FakeServer;
 
 before(async () => {
   [browser, server] = [await Browser.start(), await FakeServer.start()];
+  server.answers.set("/api/rights", served.rights);
   server.answers.set("/api/runs", served.runs);
   for (const run of served.runs) server.answers.set(`/api/runs/${run.id}/answer`, run.id === LAST ? served.answer : { answer: null, more: 0 });
   server.answers.set("/api/services", served.services);
@@ -28,6 +30,19 @@ after(async () => {
   await browser.stop();
   await server.stop();
 });
+
+/** On a phone, a tablet and a wide screen. */
+const WIDTHS = [360, 800, 1600];
+
+/** Whether nothing but what scrolls inside itself is wider than the screen, on each of them. */
+async function fits(page: Page): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    // Charts are drawn anew once their frame has become narrower.
+    await eventually(() => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth)), 0);
+    assert.deepEqual(await violations(page), []);
+  }
+}
 
 const news = (trials: number, running: boolean, throughput: number, lab: object = {}) => ({
   running,
@@ -98,7 +113,7 @@ describe("a run in progress", () => {
     const rows = (await hosts.locator("tbody tr").allInnerTexts()).map((row) => row.split(/\s*\t\s*/).join(" | "));
     assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and companion | silent | –"]);
     assert.match(await hosts.getByRole("alert").innerText(), /lost the connection to two/);
-    assert.deepEqual(await violations(page), []);
+    await fits(page);
     assert.deepEqual(said, []);
     await page.close();
   });
@@ -127,15 +142,10 @@ describe("the other pages", () => {
     assert.match(await last.innerText(), /sample · axum, Go net\/http, /);
     await last.locator(".told").waitFor();
     assert.match(await last.locator(".told").innerText(), /^axum is fastest: .* and 1 more board$/);
-    for (const width of [360, 800, 1600]) {
-      await page.setViewportSize({ width, height: 900 });
-      const needed = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(needed <= width, `the list is ${needed} px wide at ${width} px`);
-    }
+    await fits(page);
     await page.getByLabel("Find").fill("axum is fastest");
     await page.getByText("1 of 8 runs").waitFor();
     await page.getByLabel("Find").fill("");
-    assert.deepEqual(await violations(page), []);
     await page.getByLabel(`Compare ${LAST}`).check();
     await page.getByLabel(`Compare ${FIRST}`).check();
     await page.getByRole("link", { name: /^Compare/ }).click();
@@ -144,8 +154,86 @@ describe("the other pages", () => {
     assert.match(await page.locator(".answer").innerText(), /\d+ worse, 0 better/);
     const goodput = page.locator(".changes tr.first").first();
     assert.match(await goodput.innerText(), /0\.79–0\.81 × worse/);
-    assert.deepEqual(await violations(page), []);
+    await fits(page);
     assert.deepEqual(said, []);
+    await page.close();
+  });
+
+  for (const width of WIDTHS)
+    test(`label and delete a run, at ${width} px`, async () => {
+      server.changes.length = 0;
+      const { page, said } = await browser.visit(`${server.address}/`, { width });
+      const last = page.locator(".runs tbody tr", { hasText: LAST });
+      const narrow = async () => {
+        const needed = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(needed <= width, `the list is ${needed} px wide at ${width} px`);
+        assert.deepEqual(await violations(page), []);
+      };
+      // By the keyboard alone: the field has the focus, and Escape leaves it as it was.
+      const label = last.getByRole("button", { name: `Label ${LAST}` });
+      await label.focus();
+      await page.keyboard.press("Enter");
+      await page.getByLabel(`Label of ${LAST}`).waitFor();
+      await narrow();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), `Label ${LAST}`);
+      await page.keyboard.press("Enter");
+      await page.getByLabel(`Label of ${LAST}`).waitFor();
+      await page.keyboard.type("<b>before</b>");
+      server.answers.set("/api/runs", served.runs.map((run: { id: string }) => (run.id === LAST ? { ...run, label: "<b>before</b>" } : run)));
+      await page.keyboard.press("Enter");
+      await last.getByRole("link", { name: "<b>before</b>" }).waitFor();
+      assert.equal(await page.getByLabel(`Label of ${LAST}`).count(), 0);
+      await page.getByLabel("Find").fill("<b>bef");
+      await page.getByText("1 of 8 runs").waitFor();
+      await page.getByLabel("Find").fill("");
+      // A refusal is told and changes nothing; to keep it asks for nothing.
+      const remove = last.getByRole("button", { name: `Delete ${LAST}` }).first();
+      await remove.click();
+      const asked = page.getByRole("group", { name: `Delete ${LAST}?` });
+      assert.match(await asked.innerText(), /Delete <b>before<\/b> with its \d+ trials\? Nothing brings it back\./);
+      assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Keep it");
+      await narrow();
+      await page.keyboard.press("Enter");
+      await eventually(() => asked.count(), 0);
+      await remove.click();
+      server.refusal = "the run is being measured";
+      await asked.getByRole("button", { name: `Delete ${LAST}` }).click();
+      assert.match(await asked.getByRole("alert").innerText(), /the run is being measured/);
+      server.answers.set("/api/runs", served.runs.filter((run: { id: string }) => run.id !== LAST));
+      await asked.getByRole("button", { name: `Delete ${LAST}` }).click();
+      await page.getByText("7 runs").waitFor();
+      assert.equal(await last.count(), 0);
+      const own = { origin: server.address, body: "" };
+      const gone = { what: `DELETE /api/runs/${LAST}`, ...own };
+      assert.deepEqual(server.changes, [{ ...own, what: `PUT /api/runs/${LAST}/label`, body: JSON.stringify({ label: "<b>before</b>" }) }, gone, gone]);
+      server.answers.set("/api/runs", served.runs);
+      // The browser itself tells of the refusal.
+      assert.deepEqual(said.filter((line) => !line.includes("409")), []);
+      await page.close();
+    });
+
+  test("change nothing where they may not, and never delete a run that goes on", async () => {
+    const [first, ...others] = served.runs;
+    server.answers.set("/api/runs", [{ ...first, running: true, ended_at: null }, ...others]);
+    const { page } = await browser.visit(`${server.address}/`);
+    const running = page.locator(".runs tbody tr", { hasText: first.id });
+    await running.getByRole("button", { name: "Label" }).waitFor();
+    assert.equal(await running.getByRole("button", { name: "Delete" }).count(), 0);
+    server.answers.set("/api/rights", { change: false });
+    await page.reload();
+    await page.locator(".runs tbody tr").first().waitFor();
+    assert.equal(await page.locator(".acts").count(), 0);
+    server.answers.set("/api/runs", served.runs);
+    server.answers.set("/api/rights", served.rights);
+    await page.close();
+  });
+
+  test("name a run by its label", async () => {
+    const report = { ...synthetic({ services: 3, contracts: ["hello"] }), label: "after the <i>fix</i>" };
+    server.answers.set(`/api/runs/${report.run}`, report);
+    const { page } = await browser.visit(`${server.address}/run/${report.run}`);
+    assert.equal(await page.locator("h1").innerText(), "Suite quick: after the <i>fix</i>");
     await page.close();
   });
 
@@ -153,7 +241,7 @@ describe("the other pages", () => {
     const { page, said } = await browser.visit(`${server.address}/service/rust-axum/current/hello`);
     await drawAll(page);
     assert.match(await page.locator("#chart-history-goodput_per_s").first().innerText(), /a dashed line stands where the level changed/);
-    assert.deepEqual(await violations(page), []);
+    await fits(page);
     assert.deepEqual(said, []);
     await page.close();
   });

@@ -1,6 +1,7 @@
-// Stands for `prony serve`: the same addresses, with answers that a test can change while a page looks at them.
+// Stands for `prony serve`: the same addresses, with answers that a test can change while a page looks at them. What a page asks it to
+// change is kept, and changes nothing.
 
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { built } from "./browser.ts";
 
@@ -9,6 +10,10 @@ export class FakeServer {
   readonly answers = new Map<string, unknown>();
   /** Every address that was asked for. */
   readonly asked: string[] = [];
+  /** Every change that was asked for. */
+  readonly changes: { what: string; origin: string | undefined; body: string }[] = [];
+  /** Why the next change is refused. */
+  refusal: string | null = null;
   private readonly listeners = new Set<ServerResponse>();
   private readonly server: Server;
 
@@ -16,6 +21,10 @@ export class FakeServer {
     const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(built())?.[1] ?? "";
     this.server = createServer((request, response) => {
       const path = decodeURIComponent(request.url ?? "/");
+      if (request.method === "PUT" || request.method === "DELETE") {
+        this.change(request, response, `${request.method} ${path}`);
+        return;
+      }
       this.asked.push(path);
       if (path.endsWith("/events")) {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -27,9 +36,20 @@ export class FakeServer {
         response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
         response.end(JSON.stringify(answer ?? { error: `there is no ${path}` }));
       } else {
-        response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": `${policy}; frame-ancestors 'none'` });
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": `${policy}; frame-ancestors 'none'`, "referrer-policy": "no-referrer" });
         response.end(built());
       }
+    });
+  }
+
+  private change(request: IncomingMessage, response: ServerResponse, what: string): void {
+    let body = "";
+    request.on("data", (piece) => (body += piece));
+    request.on("end", () => {
+      this.changes.push({ what, origin: request.headers.origin, body });
+      if (this.refusal === null) response.writeHead(204).end();
+      else response.writeHead(409, { "content-type": "application/json" }).end(JSON.stringify({ error: this.refusal }));
+      this.refusal = null;
     });
   }
 

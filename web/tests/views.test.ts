@@ -172,6 +172,20 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
+    test("several rates are one picture, a line per service", async () => {
+      const { page, said } = await browser.open(synthetic({ services: 5, contracts: ["hello"], rates: [10_000, 30_000] }), { width });
+      await drawAll(page);
+      const figure = page.locator("#chart-capacity");
+      await figure.locator("summary").click();
+      await figure.locator("tbody tr").first().waitFor();
+      const heads = await figure.locator("thead th").allInnerTexts();
+      assert.deepEqual(heads.map((head) => /([\d,]+)\/s offered/.exec(head)?.[1]), [undefined, "10,000", "30,000"]);
+      assert.equal(await figure.locator("tbody tr").count(), 4);
+      await fits(page, width);
+      assert.deepEqual(said, []);
+      await page.close();
+    });
+
     test("a board in turns has its ratios with 1 marked", async () => {
       const { page, said } = await browser.open(inTurns(synthetic(SMALL)), { width });
       await drawAll(page);

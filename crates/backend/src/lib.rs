@@ -39,9 +39,10 @@ impl Backend {
         let thread = std::thread::Builder::new()
             .name("backend".into())
             .spawn(move || {
-                let work = serve((Ipv4Addr::LOCALHOST, 0).into(), delay, |address| {
+                let listens = |address| {
                     let _ = ready.send(Ok(address));
-                });
+                };
+                let work = serve((Ipv4Addr::LOCALHOST, 0).into(), delay, &listens);
                 let ended = block_on(1, async {
                     tokio::select! {
                         ended = work => ended,
@@ -83,7 +84,8 @@ pub fn run(
     address: SocketAddr,
     delay: Duration,
     workers: usize,
-    ready: impl FnOnce(SocketAddr),
+    // What is generic is built where it is used, which is not where it is optimised.
+    ready: &dyn Fn(SocketAddr),
 ) -> std::io::Result<()> {
     block_on(workers, async {
         let mut terminated = signal(SignalKind::terminate())?;
@@ -106,7 +108,7 @@ fn block_on(workers: usize, work: impl Future<Output = std::io::Result<()>>) -> 
     builder.enable_all().build()?.block_on(work)
 }
 
-async fn serve(address: SocketAddr, delay: Duration, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {
+async fn serve(address: SocketAddr, delay: Duration, ready: &dyn Fn(SocketAddr)) -> std::io::Result<()> {
     let mut listener = bind(address)?;
     let address = listener.local_addr()?;
     ready(address);

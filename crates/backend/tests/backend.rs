@@ -126,7 +126,7 @@ fn it_goes_away_when_told_and_comes_back() {
     let until = |wanted: bool| {
         while TcpStream::connect(&authority).is_ok() != wanted {
             assert!(began.elapsed() < DEADLINE, "waiting for {wanted}");
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::yield_now();
         }
     };
     until(false);
@@ -142,6 +142,6 @@ fn it_goes_away_when_told_and_comes_back() {
 fn a_port_that_is_taken_is_an_error() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = taken.local_addr().expect("an address");
-    let error = prony_backend::run(address, SOON, 1, |_| {}).expect_err("taken");
+    let error = prony_backend::run(address, SOON, 1, &|_| {}).expect_err("taken");
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
 }

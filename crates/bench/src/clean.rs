@@ -231,10 +231,12 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
     {
         return Fate::Kept("somebody uses it".to_owned());
     }
-    if dry {
-        return Fate::Removed;
+    let removed = if dry { Ok(()) } else { remove(path) };
+    if let Some(lock) = lock {
+        // To close it is not enough: a process that is being started has a copy of it until it runs its program.
+        let _ = lock.unlock();
     }
-    match remove(path) {
+    match removed {
         Ok(()) => Fate::Removed,
         Err(error) => Fate::Failed(error.to_string()),
     }

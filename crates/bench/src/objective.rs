@@ -1,15 +1,33 @@
 //! What a service must hold, judged by a recording.
 
-use prony_load::{Condition, Objective};
-use prony_measurement::Recording;
+use prony_load::{Condition, GoodStreams, Objective};
+use prony_measurement::{Good, Recording};
 
 /// The conditions of an objective that a recording does not meet, in words.
 pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
-    objective
-        .conditions()
-        .iter()
+    let conditions = objective.conditions().iter();
+    let good = recording.messages.and_then(|messages| messages.llm?.good);
+    conditions
         .filter_map(|&condition| missed(condition, recording))
+        .chain(objective.streams().and_then(|streams| too_few(&streams, good)))
         .collect()
+}
+
+/// Whether fewer streams are good than must be.
+fn too_few(streams: &GoodStreams, good: Option<Good>) -> Option<String> {
+    let Some(good) = good else {
+        return Some("ttft and itl are of language models, and none was asked (--llm)".to_owned());
+    };
+    let fine = good.due > 0 && good.share() >= streams.at_least;
+    (!fine).then(|| {
+        format!(
+            "{:.2} % of the prompts had a good answer, not {} % ({} late, {} slow)",
+            good.share() * 100.0,
+            (streams.at_least * 1e6).round() / 1e4,
+            good.late,
+            good.slow
+        )
+    })
 }
 
 fn missed(condition: Condition, recording: &Recording) -> Option<String> {
@@ -43,6 +61,8 @@ fn missed(condition: Condition, recording: &Recording) -> Option<String> {
             let found = recording.goodput_per_s;
             (found <= above).then(|| format!("goodput is {found:.1}/s, not above {above}/s"))
         }
+        // Each stream meets these by itself: they are judged together.
+        Condition::Ttft { .. } | Condition::Itl { .. } | Condition::Good { .. } => None,
     }
 }
 
@@ -129,6 +149,27 @@ mod tests {
         ] {
             assert_eq!(duration(ns), text);
         }
+    }
+
+    #[test]
+    fn enough_streams_are_good_or_too_few() {
+        let objective: Objective = "ttft<500ms,itl<50ms,good>90%".parse().expect("a good one");
+        let streams = objective.streams().expect("of streams");
+        let good = |answers| Good {
+            answers,
+            due: 100,
+            per_s: 1.0,
+            late: 8,
+            slow: 3,
+        };
+        assert_eq!(too_few(&streams, Some(good(90))), None);
+        let told = too_few(&streams, Some(good(89))).expect("missed");
+        assert_eq!(
+            told,
+            "89.00 % of the prompts had a good answer, not 90 % (8 late, 3 slow)"
+        );
+        let told = too_few(&streams, None).expect("missed");
+        assert!(told.contains("--llm"), "{told}");
     }
 
     /// The p99 of 1,000 requests is that of the 990th, whether or not the last ten were answered.

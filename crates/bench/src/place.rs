@@ -18,6 +18,7 @@ pub fn machine() -> Machine {
     Machine {
         cpus: environment.cpu.online,
         memory_bytes: environment.memory_bytes,
+        memory_limit_bytes: environment.memory_limit_bytes,
         open_files: environment.open_files_limit,
         local_ports: local_ports(),
     }
@@ -32,6 +33,7 @@ pub fn machine_of(lab: &Lab) -> Machine {
     Machine {
         cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),
         memory_bytes: environment.memory_bytes,
+        memory_limit_bytes: environment.memory_limit_bytes,
         open_files: limits.sum(),
         // Of another host nobody knows; there it shows under load, and is named.
         local_ports: local_ports().filter(|_| is_here),

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Completions(commands::completions::Args),
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
+    #[command(hide = true)]
+    Granted(commands::granted::Args),
     Init(commands::init::Args),
     Lab(commands::lab::Args),
     #[command(hide = true)]
@@ -71,6 +73,7 @@ impl Command {
             Self::Completions(args) => commands::completions::run(&args, Arguments::command()),
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::Duet(args) => commands::duet::run(&args),
+            Self::Granted(args) => commands::granted::run(&args),
             Self::Init(args) => commands::init::run(&args),
             Self::Lab(args) => commands::lab::run(&args),
             Self::Link(args) => commands::link::run(&args),

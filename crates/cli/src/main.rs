@@ -13,6 +13,7 @@ mod shares;
 mod shown;
 mod signals;
 mod table;
+mod telemetry;
 mod variation;
 
 use anyhow::Context as _;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 pub(crate) use prony_bench::summary;
 use prony_bench::{add_ceilings, service_infos};
 use prony_contract::Contract;
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_measurement::RunRecord;
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
 use prony_statistics::{Calibration, machine_name};
 use prony_store::Store;
@@ -83,7 +83,7 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
         services: &services,
         references: &beside.references,
         checks: checks.as_ref(),
-        running: is_running(store, &record, &trials)?,
+        running: is_running(store, &record)?,
     };
     let mut report = Report::new(&input).with_context(|| format!("cannot report the run {run}"))?;
     let varying = variation::sentences(&report);
@@ -138,16 +138,18 @@ pub(crate) fn services_of(run: &RunRecord, beside: &Surroundings) -> Vec<Service
         .unwrap_or_else(|| beside.services.clone())
 }
 
-/// Whether a run without an end is still heard of.
-pub(crate) fn is_running(store: &Store, run: &RunRecord, trials: &[TrialRecord]) -> anyhow::Result<bool> {
+/// Whether a run without an end is still heard of: its last trial and its progress say when that was.
+pub(crate) fn is_running(store: &Store, run: &RunRecord) -> anyhow::Result<bool> {
     if run.ended_at.is_some() {
         return Ok(false);
     }
+    let (sequence, _) = store.trial_count(&run.id)?;
+    let last = store.trials_after(&run.id, sequence - 1)?;
     let progress = store.progress(&run.id)?.map(|progress| progress.at);
     let heard = [
         Some(&run.started_at),
         progress.as_ref(),
-        trials.last().map(|trial| &trial.started_at),
+        last.last().map(|stored| &stored.trial.started_at),
     ];
     Ok(heard.into_iter().flatten().any(|at| is_recent(at)))
 }

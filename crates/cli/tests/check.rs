@@ -160,7 +160,7 @@ fn bad_input_is_told_with_code_2() {
     for (arguments, part) in [
         (
             vec!["check", "--url", url, "nothing"],
-            "no contract `nothing`: known are account, catalog, fortunes, hello,",
+            "no contract `nothing`: known are account, catalog, echo, events, fortunes, hello,",
         ),
         (
             vec!["check", "--url", url, own],
@@ -168,7 +168,7 @@ fn bad_input_is_told_with_code_2() {
         ),
         (
             vec!["check", "--url", "ftp://127.0.0.1:9", "hello"],
-            "http and https, not ftp",
+            "http and https here, not ftp",
         ),
         (
             vec!["check", "--url", url, "hello", "--cacert", own],

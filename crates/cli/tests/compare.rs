@@ -1,9 +1,9 @@
 //! `prony compare` from outside, on a store with made-up runs.
 
-#[path = "../../report/tests/sample/mod.rs"]
-#[allow(dead_code, reason = "other tests use the rest of the sample")]
-mod sample;
+#[path = "common/made.rs"]
+mod made;
 
+use made::{keep, sample};
 use prony_measurement::{RunRecord, TrialRecord};
 use prony_store::Store;
 use serde_json::Value;
@@ -37,13 +37,6 @@ fn times(factor: f64) -> Vec<TrialRecord> {
         measurement.recording.goodput_per_s *= factor;
     }
     trials
-}
-
-fn keep(store: &Store, run: &RunRecord, trials: &[TrialRecord]) {
-    store.begin_run(run).expect("begins");
-    for trial in trials {
-        store.append_trial(&run.id, trial).expect("appends");
-    }
 }
 
 fn prony(store: &Path, arguments: &[&str]) -> Output {

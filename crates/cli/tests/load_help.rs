@@ -6,7 +6,7 @@ use std::process::Command;
 const SCREEN: usize = 50;
 
 /// The groups of `--help` in their order, each with switches that belong there.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Load:",
         &[
@@ -25,10 +25,32 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "--header", "--expect", "--urls", "--curl", "--data", "--feed", "--decode", "--http2",
         ],
     ),
-    ("gRPC:", &["--grpc", "--proto", "--message", "--deadline"]),
+    (
+        "gRPC:",
+        &[
+            "--grpc",
+            "--proto",
+            "--message",
+            "--deadline",
+            "--messages",
+            "--unanswered",
+        ],
+    ),
+    ("WebSocket:", &["--message-size", "--binary"]),
     (
         "Streams:",
         &["--events", "--for", "--expect-event", "--longest-event"],
+    ),
+    (
+        "Language models:",
+        &[
+            "--llm",
+            "--model",
+            "--prompt",
+            "--prompts",
+            "--prompt-words",
+            "--max-tokens",
+        ],
     ),
     (
         "Connections:",
@@ -54,6 +76,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "--log",
             "--log-share",
             "--metrics",
+            "--otlp",
             "--save",
         ],
     ),
@@ -127,8 +150,10 @@ fn the_short_help_is_one_screen_for_a_beginner() {
         "--resolve",
         "--log",
         "--metrics",
+        "--otlp",
         "--curl",
         "--events",
+        "--llm",
         "--job",
     ] {
         assert!(

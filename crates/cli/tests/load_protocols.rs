@@ -131,6 +131,94 @@ fn a_message_is_written_as_json_and_sent_encoded() {
     assert_eq!(said["status_codes"]["grpc-3"], said["requests"]["completed"]);
 }
 
+/// Gives back all that it gets, frame by frame: each message is answered by itself.
+fn give_back(mut stream: TcpStream) -> std::io::Result<()> {
+    let head = [&[0x88], literal("content-type", "application/grpc").as_slice()].concat();
+    stream.read_exact(&mut [0; 24])?;
+    stream.write_all(&frame(4, 0, 0, &[]))?;
+    stream.write_all(&frame(8, 0, 0, &(1u32 << 30).to_be_bytes()))?;
+    let mut begun = 0;
+    loop {
+        let mut header = [0; 9];
+        stream.read_exact(&mut header)?;
+        let number = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
+        let mut payload = vec![0; u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize];
+        stream.read_exact(&mut payload)?;
+        if header[3] != 0 {
+            continue;
+        }
+        let mut reply = Vec::new();
+        // The streams of one connection come one after the other.
+        if begun < number {
+            begun = number;
+            reply.extend(frame(1, 4, number, &head));
+        }
+        reply.extend(frame(0, 0, number, &payload));
+        if header[4] & 1 == 1 {
+            reply.extend(frame(1, 5, number, &literal("grpc-status", "0")));
+        }
+        stream.write_all(&reply)?;
+    }
+}
+
+/// Ten calls of the contract `stream`, of a server that gives back what it gets.
+fn stream_call(method: &str, more: &[&str]) -> Output {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || give_back(stream));
+        }
+    });
+    let proto = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contracts/stream/stream.proto");
+    let method = format!("prony.stream.StreamService/{method}");
+    let mut arguments = vec![url.as_str(), "--grpc", "--method", &method];
+    arguments.extend(["--proto", proto.to_str().expect("a path"), "-c", "2", "-n", "10"]);
+    arguments.extend(more);
+    prony(&arguments)
+}
+
+#[test]
+fn messages_go_one_way_and_both() {
+    let echo = [
+        "--message",
+        r#"{"bytes": "AAA{n:range(1,9)}"}"#,
+        "--messages",
+        "5",
+        "--json",
+    ];
+    for more in [&[][..], &["--unanswered", "2"]] {
+        let said = recording(&stream_call("echo", &[&echo, more].concat()));
+        assert_eq!(said["requests"]["valid"], 10, "{said}");
+        assert_eq!(said["messages"]["received"], 50, "{said}");
+        assert_eq!(said["messages"]["streams"]["completed"], 10);
+        assert!(said["messages"]["gap_ns"]["p50"].is_u64() && said["messages"]["ids"].is_null());
+    }
+    let said = recording(&stream_call("echo", &[&echo, &["--events", "3"][..]].concat()));
+    assert_eq!(said["messages"]["streams"]["at_bound"], 10, "{said}");
+    assert_eq!(said["messages"]["received"], 30, "{said}");
+    // What comes back of a number reads as a sum, and what comes back of a question as a tick.
+    let sum = [
+        "--message",
+        r#"{"value": 7}"#,
+        "--expect",
+        r#"{"count": 7}"#,
+        "--json",
+    ];
+    let said = recording(&stream_call("sum", &sum));
+    assert_eq!(
+        (&said["requests"]["valid"], &said["messages"]),
+        (&Value::from(10), &Value::Null)
+    );
+    let said = recording(&stream_call("sum", &[&sum, &["--messages", "2"][..]].concat()));
+    assert_eq!(said["wrong_replies"][0]["what"], "number of messages", "{said}");
+    let said = recording(&stream_call("tick", &["--message", r#"{"count": 5}"#, "--json"]));
+    assert_eq!(said["messages"]["received"], 10, "{said}");
+    let shown = stream_call("tick", &[]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("10 completed (0 at their bound)"), "{shown}");
+}
+
 #[test]
 fn what_makes_no_call_is_bad_input() {
     let told = |output: Output, part: &str| {
@@ -146,6 +234,21 @@ fn what_makes_no_call_is_bad_input() {
     told(call(1, &["--message", "@/nowhere/at/all"]), "/nowhere/at/all");
     told(call(1, &["--http2"]), "cannot be used with");
     told(prony(&["http://127.0.0.1:1", "--message", "{}"]), "--grpc");
+    for (method, switches, part) in [
+        ("tick", &["--messages", "2"][..], "takes one message"),
+        ("sum", &["--events", "2"], "answers with one message"),
+        ("sum", &["--for", "2s"], "answers with one message"),
+        (
+            "sum",
+            &["--messages", "2", "--unanswered", "1"],
+            "answers with one message",
+        ),
+        ("echo", &["--unanswered", "1"], "--messages"),
+        ("echo", &["--expect", "{}"], "answers with a stream"),
+        ("echo", &["--expect-event", "x"], "cannot be used with"),
+    ] {
+        told(stream_call(method, switches), part);
+    }
     let proto = proto();
     let proto = proto.to_str().expect("a path");
     let method = "prony.person.PersonService/getPerson";

@@ -132,6 +132,7 @@ fn two_processes_make_one_load_and_one_recording() {
             Event::Interval {
                 phase: Phase::Measurement,
                 interval,
+                ..
             } => Some(interval.completed),
             _ => None,
         })

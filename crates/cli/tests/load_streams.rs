@@ -2,12 +2,9 @@
 
 mod common;
 
-use common::{json_of, listen, prony, server, told};
-use prony_schema::Schema;
-use serde_json::Value;
-use std::io::{BufReader, Write as _};
-use std::path::Path;
-use std::process::Output;
+use common::{json_of, listen, prony, recording_of, server, told};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// What one event looks like.
@@ -49,14 +46,65 @@ fn load(arguments: &[&str]) -> Output {
     prony(&[&["load"], arguments].concat())
 }
 
-/// The JSON, which must be as its schema says.
-fn recording(output: &Output) -> Value {
-    let recording = json_of(output);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
-    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
-    let schema = Schema::compile(&schema).expect("a schema");
-    assert_eq!(schema.judge(&recording), Ok(()), "{recording:#}");
-    recording
+/// The server that `prony calibrate` measures, until it is dropped.
+struct Toy(Child, String);
+
+impl Toy {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args([&["toy", "--port", "0"], arguments].concat())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("prony runs");
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().expect("its output"))
+            .read_line(&mut url)
+            .expect("a line");
+        Self(process, url.trim().to_owned())
+    }
+}
+
+impl Drop for Toy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_the_toy_server_loses_is_missing() {
+    let toy = Toy::start(&["--lose-every", "100"]);
+    for (gap_us, count) in [(0, 10_000), (10, 1_000)] {
+        let url = format!("{}/events?count={count}&gap_us={gap_us}", toy.1);
+        let output = load(&[
+            &url,
+            "-c",
+            "2",
+            "-n",
+            "6",
+            "--expect-event",
+            "event:tick",
+            "--json",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        let recording = recording_of(&output);
+        let messages = &recording["messages"];
+        assert_eq!(messages["received"], 6 * count * 99 / 100, "{messages}");
+        assert_eq!(messages["ids"]["missing"], 6 * count / 100, "{messages}");
+        assert_eq!(messages["ids"]["late"], 0, "{messages}");
+        assert_eq!(messages["streams"]["completed"], 6, "{messages}");
+    }
+    let wrong = load(&[
+        &format!("{}/events", toy.1),
+        "-c",
+        "1",
+        "-n",
+        "1",
+        "--for",
+        "1s",
+        "--json",
+    ]);
+    assert_eq!(json_of(&wrong)["outcomes"]["status"], 1, "{}", told(&wrong));
 }
 
 #[test]
@@ -76,7 +124,7 @@ fn streams_that_end_are_counted_to_the_last_message() {
         "--json",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    let recording = recording(&output);
+    let recording = recording_of(&output);
     assert_eq!(recording["outcomes"]["valid"], 6, "{recording:#}");
     let messages = &recording["messages"];
     assert_eq!(messages["received"], 60, "{messages}");
@@ -122,7 +170,7 @@ fn the_text_says_what_streams_did() {
         "{head}"
     );
     let output = load(&[&url, "-c", "2", "-n", "2", "--for", "30ms", "--json"]);
-    let recording = recording(&output);
+    let recording = recording_of(&output);
     assert_eq!(recording["messages"]["streams"]["at_bound"], 2, "{recording:#}");
     assert!(recording["response_time_ns"]["min"].as_u64() >= Some(29_000_000));
 }

@@ -1,27 +1,13 @@
-//! `prony report` and `prony serve` from outside, on a store with a made-up run.
+//! `prony report` from outside, on a store with a made-up run.
 
-#[allow(dead_code, reason = "each test binary uses a part of it")]
-#[path = "../../report/tests/sample/mod.rs"]
-mod sample;
+#[path = "common/made.rs"]
+mod made;
 
-use prony_store::{Progress, Store};
+use made::{filled, sample};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
-
-fn filled(folder: &Path) -> PathBuf {
-    let path = folder.join("store.db");
-    let store = Store::open(&path).expect("opens");
-    let run = sample::run();
-    store.begin_run(&run).expect("begins");
-    for trial in sample::trials() {
-        store.append_trial(&run.id, &trial).expect("appends");
-    }
-    path
-}
+use std::process::{Command, Output};
 
 fn prony(store: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_prony"))
@@ -130,26 +116,114 @@ fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
     assert!(told.contains("name a folder with --out"), "{told}");
 }
 
-#[test]
-fn killed_runs_are_listed_without_reading_all_their_trials() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("store.db");
-    let store = Store::open(&path).expect("opens");
-    let mut run = sample::run();
-    run.ended_at = None;
-    store.begin_run(&run).expect("begins");
-    for trial in sample::trials() {
-        store.append_trial(&run.id, &trial).expect("appends");
+/// Every file below a folder, by its path from there.
+fn files_below(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut open = vec![folder.to_owned()];
+    let mut files = BTreeMap::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("reads");
+            open.extend(entries.map(|entry| entry.expect("an entry").path()));
+        } else {
+            let text = std::fs::read_to_string(&path).expect("text");
+            files.insert(path.strip_prefix(folder).expect("below").to_owned(), text);
+        }
     }
-    drop(store);
-    // What an earlier version wrote, and nobody can read any more.
-    let database = rusqlite::Connection::open(&path).expect("opens");
-    let broken = "UPDATE trial SET head = x'00' WHERE sequence < (SELECT max(sequence) FROM trial)";
-    assert!(database.execute(broken, []).expect("breaks") > 1);
-    drop(database);
-    let listed = Server::start(&path).json("/api/runs");
-    assert_eq!(listed[0]["id"], run.id.as_str(), "{listed}");
-    assert_eq!(listed[0]["running"], false, "{listed}");
+    files
+}
+
+#[test]
+fn a_site_of_the_store_and_one_of_exports_are_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path());
+    let output = prony(&store, &["report", "--site", "public"]);
+    assert_eq!(said(&output).trim(), "public/index.html");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("1 run in") && told.contains(" MB, in "), "{told}");
+    let site = files_below(&folder.path().join("public"));
+    let id = sample::run().id;
+    for name in [
+        "index.html".to_owned(),
+        "services.html".to_owned(),
+        "feed.xml".to_owned(),
+        "services/rust-axum.html".to_owned(),
+        format!("boards/{id}.html"),
+    ] {
+        assert!(
+            site.contains_key(Path::new(&name)),
+            "{name} is not among {:?}",
+            site.keys()
+        );
+    }
+    // The first page says what every other form says.
+    let report: Value = serde_json::from_str(&said(&prony(&store, &["report", "--json"]))).expect("JSON");
+    let finding = report["groups"][0]["finding"].as_str().expect("a sentence");
+    assert!(site[Path::new("index.html")].contains(finding), "{finding}");
+    said(&prony(&store, &["report", "--json", "--out", "results/one/"]));
+    said(&prony(&store, &["report", "--json", "--out", "results/again/"]));
+    let elsewhere = folder.path().join("no.db");
+    let output = prony(&elsewhere, &["report", "--site", "other", "--from", "results"]);
+    said(&output);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("is there twice"), "{told}");
+    assert_eq!(files_below(&folder.path().join("other")), site);
+    // Named runs beside exports, and whole addresses where they are wished.
+    let base = ["--base-url", "https://bench.example/all"];
+    let named = [
+        &["report", "latest", "--site", "third", "--from", "results/one"][..],
+        &base,
+    ]
+    .concat();
+    said(&prony(&store, &named));
+    let feed = std::fs::read_to_string(folder.path().join("third/feed.xml")).expect("written");
+    assert!(
+        feed.contains("href=\"https://bench.example/all/feed.xml\""),
+        "{feed}"
+    );
+}
+
+#[test]
+fn what_makes_no_site_is_bad_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path());
+    for name in ["empty", "broken", "strange"] {
+        std::fs::create_dir(folder.path().join(name)).expect("makes");
+    }
+    std::fs::write(folder.path().join("file"), "").expect("writes");
+    std::fs::write(folder.path().join("broken/report.json"), "{\"schema\":").expect("writes");
+    std::fs::write(folder.path().join("strange/report.json"), "{\"schema\": 2}").expect("writes");
+    for (arguments, wanted) in [
+        (
+            &["report", "--site", "out", "--from", "empty"][..],
+            "no report.json",
+        ),
+        (
+            &["report", "--site", "out", "--from", "nowhere"],
+            "cannot read nowhere",
+        ),
+        (
+            &["report", "--site", "out", "--from", "broken"],
+            "broken/report.json",
+        ),
+        (&["report", "--site", "out", "--from", "strange"], "version 2"),
+        (&["report", "--site", "out", "nowhere"], "`nowhere`"),
+        (&["report", "--site", "file"], "file is a file"),
+        (
+            &["report", "--site", "out", "--base-url", "bench.example"],
+            "https://",
+        ),
+        (
+            &["report", "--site", "out", "--format", "md"],
+            "cannot be used with",
+        ),
+        (&["report", "--from", "empty"], "--site"),
+        (&["report", "latest", "latest"], "one run at a time"),
+    ] {
+        let output = prony(&store, arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(wanted), "{arguments:?}: {told}");
+    }
 }
 
 #[test]
@@ -167,250 +241,4 @@ fn what_is_not_there_is_bad_input() {
     assert_eq!(missing.status.code(), Some(2));
     let unchecked = prony(&store, &["report", "--format", "junit"]);
     assert_eq!(unchecked.status.code(), Some(2));
-}
-
-/// `prony serve` on a free port; ends with the value.
-struct Server {
-    process: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(store: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
-            .args(["serve", "--port", "0"])
-            .env("PRONY_STORE", store)
-            .current_dir(store.parent().expect("lies in a folder"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut line = String::new();
-        let out = process.stdout.take().expect("piped");
-        BufReader::new(out)
-            .read_line(&mut line)
-            .expect("says its address");
-        let address = line
-            .trim()
-            .trim_start_matches("http://")
-            .trim_end_matches('/')
-            .to_owned();
-        Self { process, address }
-    }
-
-    fn connect(&self, head: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).expect("connects");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("has a limit");
-        stream.write_all(head.as_bytes()).expect("asks");
-        stream
-    }
-
-    fn ask(&self, method: &str, path: &str, host: &str) -> (String, String) {
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        let mut reply = String::new();
-        self.connect(&head).read_to_string(&mut reply).expect("answers");
-        let (head, body) = reply.split_once("\r\n\r\n").expect("a reply");
-        (head.to_ascii_lowercase(), body.to_owned())
-    }
-
-    fn get(&self, path: &str) -> (String, String) {
-        self.ask("GET", path, &self.address)
-    }
-
-    fn json(&self, path: &str) -> Value {
-        let (head, body) = self.get(path);
-        assert!(
-            head.starts_with("http/1.1 200") && head.contains("application/json"),
-            "{head}"
-        );
-        serde_json::from_str(&body).expect("JSON")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-#[test]
-fn pages_and_data_are_served() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&filled(folder.path()));
-    for path in [
-        "/",
-        "/run/latest",
-        "/compare?a=x&b=y",
-        "/service/rust-axum/current/hello",
-    ] {
-        let (head, body) = server.get(path);
-        assert!(
-            head.starts_with("http/1.1 200") && head.contains("text/html"),
-            "{path}: {head}"
-        );
-        assert!(
-            head.contains("content-security-policy: default-src 'none'; script-src 'sha256-"),
-            "{head}"
-        );
-        assert!(
-            head.contains("frame-ancestors 'none'") && head.contains("nosniff"),
-            "{head}"
-        );
-        assert!(body.contains("id=\"prony-data\""));
-    }
-    let id = sample::run().id;
-    assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
-    assert_eq!(
-        server.json("/api/runs/latest")["groups"][0]["services"][0]["service"],
-        "rust-axum"
-    );
-    assert_eq!(server.json("/api/services").as_array().map(Vec::len), Some(4));
-    let history = server.json("/api/history?service=rust-axum&variant=current&contract=hello");
-    assert!(
-        history[0]["runs"][0]["goodput_per_s"]["point"].is_number(),
-        "{history}"
-    );
-    let both = server.json(&format!("/api/compare?a={id}&b=latest"));
-    assert_eq!(both["base"]["id"], both["new"]["id"]);
-    let changes = both["groups"][0]["services"][0]["changes"]
-        .as_array()
-        .expect("changes");
-    assert!(
-        changes
-            .iter()
-            .all(|change| change["verdict"] == "same" || change["verdict"] == "cannot_tell"),
-        "{both}"
-    );
-    let (head, body) = server.get("/api/runs/nowhere");
-    assert!(
-        head.starts_with("http/1.1 404") && body.contains("no run `nowhere`"),
-        "{head}\n{body}"
-    );
-}
-
-#[test]
-fn only_reading_and_only_from_here() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start(&filled(folder.path()));
-    for method in ["POST", "PUT", "DELETE"] {
-        let (head, _) = server.ask(method, "/api/runs", &server.address);
-        assert!(head.starts_with("http/1.1 405"), "{method}: {head}");
-    }
-    let (head, body) = server.ask("GET", "/api/runs", "evil.example");
-    assert!(
-        head.starts_with("http/1.1 403") && !body.contains("sample"),
-        "{head}\n{body}"
-    );
-}
-
-#[test]
-fn a_run_in_progress_is_told_as_it_goes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("store.db");
-    let store = Store::open(&path).expect("opens");
-    let now = humantime::format_rfc3339(std::time::SystemTime::now()).to_string();
-    let mut run = sample::run();
-    (run.started_at, run.ended_at) = (now.clone(), None);
-    store.begin_run(&run).expect("begins");
-    let server = Server::start(&path);
-    let head = format!(
-        "GET /api/runs/latest/events HTTP/1.1\r\nHost: {}\r\n\r\n",
-        server.address
-    );
-    let mut lines = BufReader::new(server.connect(&head))
-        .lines()
-        .map_while(Result::ok);
-    let mut next = || -> Value {
-        let line = lines.find(|line| line.starts_with("data:")).expect("an event");
-        serde_json::from_str(&line["data:".len()..]).expect("JSON")
-    };
-    let first = next();
-    assert_eq!(
-        (first["trials"].as_u64(), first["running"].as_bool()),
-        (Some(0), Some(true))
-    );
-    store
-        .append_trial(&run.id, &sample::trials()[0])
-        .expect("appends");
-    assert_eq!(next()["trials"], 1);
-    store
-        .set_progress(&run.id, &progress(now.clone()))
-        .expect("writes");
-    assert_eq!(next()["progress"]["service"]["service"], "go-nethttp");
-    store.finish_run(&run.id, &now, &[]).expect("ends");
-    assert_eq!(next()["running"], false);
-}
-
-fn progress(at: String) -> Progress {
-    Progress {
-        at,
-        done: 1,
-        planned: 32,
-        eta_s: Some(100.0),
-        service: Some(sample::trials()[1].service.clone()),
-        contract: Some("hello".to_owned()),
-        workload: Some("hello".to_owned()),
-        step: Some("measurement".to_owned()),
-        phase: None,
-        throughput_per_s: Some(55_000.0),
-        response_time_ns_p99: Some(3_000_000),
-        workers: Vec::new(),
-        lost: None,
-    }
-}
-
-/// The page's tests read this file: it keeps the two sides of what is served together.
-#[test]
-fn the_page_tests_read_what_is_served() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("store.db");
-    let store = Store::open(&path).expect("opens");
-    for day in 1..=8u32 {
-        let mut run = sample::run();
-        run.id = format!("2026-11-0{day}T08-30-00-sample");
-        run.started_at = format!("2026-11-0{day}T08:30:00Z");
-        let group = serde_json::json!({ "contract": "hello", "workload": "hello" });
-        run.plan = serde_json::json!({ "services": sample::services(), "groups": [group] });
-        store.begin_run(&run).expect("begins");
-        // From the fifth run on everything is a fifth slower; before it and after it, it wobbles by some per mille.
-        let level = if day < 5 { 1.0 } else { 0.8 } * (1.0 + f64::from(day * 7 % 4) / 1000.0);
-        for mut trial in sample::trials() {
-            if let Ok(measured) = &mut trial.result {
-                measured.recording.throughput_per_s *= level;
-                measured.recording.goodput_per_s *= level;
-            }
-            store.append_trial(&run.id, &trial).expect("appends");
-        }
-    }
-    let server = Server::start(&path);
-    let (first, last) = ("2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample");
-    let answers = serde_json::json!({
-        "runs": server.json("/api/runs"),
-        "answer": server.json(&format!("/api/runs/{last}/answer")),
-        "services": server.json("/api/services"),
-        "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
-        "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
-    });
-    let told = answers["answer"]["answer"].as_str().unwrap_or_default();
-    assert!(told.starts_with("axum is fastest:"), "{told}");
-    let compared = answers["runs"][0]["compared"].as_str().unwrap_or_default();
-    assert!(compared.starts_with("axum, Go net/http,"), "{compared}");
-    let change = &answers["history"][0]["changes"][0];
-    assert_eq!(
-        change["run"], "2026-11-05T08-30-00-sample",
-        "{}",
-        answers["history"]
-    );
-    let written = answers.to_string() + "\n";
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/served.json");
-    if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
-        std::fs::write(&file, &written).expect("writes");
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        kept == written,
-        "web/tests/served.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
-    );
 }

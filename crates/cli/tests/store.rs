@@ -1,9 +1,9 @@
 //! `prony store` from outside.
 
-#[path = "../../report/tests/sample/mod.rs"]
-#[allow(dead_code, reason = "other tests use the rest of the sample")]
-mod sample;
+#[path = "common/made.rs"]
+mod made;
 
+use made::{keep, sample};
 use prony_store::Store;
 use serde_json::Value;
 use std::path::Path;
@@ -11,11 +11,7 @@ use std::process::{Command, Output};
 
 fn filled(path: &Path) {
     let store = Store::open(path).expect("opens");
-    let run = sample::run();
-    store.begin_run(&run).expect("begins");
-    for trial in sample::trials() {
-        store.append_trial(&run.id, &trial).expect("appends");
-    }
+    keep(&store, &sample::run(), &sample::trials());
 }
 
 fn prony(folder: &Path, store: &str, arguments: &[&str]) -> Output {

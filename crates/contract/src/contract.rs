@@ -48,6 +48,8 @@ pub struct OperationInfo {
     pub http: Option<String>,
     /// Method over gRPC, `package.Service/method`.
     pub grpc: Option<String>,
+    /// Path of a WebSocket, `/ws/echo`.
+    pub websocket: Option<String>,
 }
 
 impl Contract {
@@ -82,6 +84,9 @@ impl Contract {
         }
         if operations().any(|operation| operation.grpc.is_some()) {
             protocols.push(Protocol::Grpc);
+        }
+        if operations().any(|operation| operation.websocket.is_some()) {
+            protocols.push(Protocol::WebSocket);
         }
         protocols
     }
@@ -141,6 +146,7 @@ impl Contract {
                 summary: operation.get_ref().summary.clone(),
                 http: text(&operation.get_ref().http),
                 grpc: text(&operation.get_ref().grpc),
+                websocket: text(&operation.get_ref().websocket),
             })
             .collect()
     }

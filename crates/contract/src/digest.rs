@@ -12,6 +12,8 @@
 //!
 //! The digest is the SHA-256 of that, in lower-case hexadecimal digits. Headers that belong to one connection, that only
 //! frame the body, or that a proxy may set for the next hop are left out: see [`is_end_to_end`].
+//!
+//! The backend makes a digest of each request. What that takes is marked to be inlined, so that it is built, and optimised, there.
 
 use crate::template::Builder;
 use prony_load::{Body, Request, Template};
@@ -24,6 +26,7 @@ pub const HEADER: &str = "prony-digest";
 
 /// Whether a header (its name in lower case) travels with the message to its end, as RFC 9110, section 7.6.1, has it, and
 /// is none that a proxy sets itself. Headers that `Connection` names are not end-to-end either.
+#[inline]
 pub fn is_end_to_end(name: &str) -> bool {
     !matches!(
         name,
@@ -60,6 +63,7 @@ pub struct Received<'a> {
 
 impl Received<'_> {
     /// The headers that count, by name, those of one name in the order they came.
+    #[inline]
     fn end_to_end(&self) -> Vec<(&str, &[u8])> {
         let named: Vec<String> = self
             .headers
@@ -80,6 +84,7 @@ impl Received<'_> {
     }
 
     /// The digest.
+    #[inline]
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for part in [self.method, " ", self.target] {
@@ -122,6 +127,7 @@ impl Received<'_> {
     }
 }
 
+#[inline]
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
@@ -160,6 +166,7 @@ pub(crate) fn canonical(request: &Request) -> Template {
     match &request.body {
         Body::None => {}
         Body::Bytes(body) => form.template(body),
+        Body::Messages(messages) => form.literal(&messages.framed()),
         Body::Generated(generated) => {
             form.literal(&generated.filler());
             form.template(&generated.end);

@@ -19,8 +19,8 @@ mod template;
 mod workload;
 mod written;
 
-pub use call::grpc_code_name;
-pub use cases::{Case, Delivery, Exchange, Restart, SingleCall};
+pub use call::{Frame, FrameKind, Heard, Member, Turn, grpc_code_name};
+pub use cases::{Case, Delivery, Exchange, Leave, Restart, SingleCall};
 pub use companion::{After, Companion, Counts, During, Expected, Most, Rows};
 pub use contract::{Contract, OperationInfo};
 pub use error::ContractError;

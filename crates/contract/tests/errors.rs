@@ -1,5 +1,7 @@
 //! What an author may write wrong is told with file, line and key.
 
+mod common;
+
 use prony_contract::{Contract, Counts, Most, RowTable};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,12 +41,7 @@ message Id { string id = 1; }
 "#;
 
 fn load(contract: &str, proto: &str) -> Result<Contract, String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("toy");
-    std::fs::create_dir(&path).expect("a folder");
-    std::fs::write(path.join("contract.toml"), contract).expect("written");
-    std::fs::write(path.join("toy.proto"), proto).expect("written");
-    Contract::load(&path).map_err(|error| error.to_string())
+    common::load_beside(contract, &[("toy.proto", proto)])
 }
 
 /// The right contract with one thing replaced must be refused at a line, in these words.
@@ -262,9 +259,6 @@ fn no_file_at_all() {
 #[test]
 fn a_json_schema_is_read_from_a_file_or_from_the_place() {
     let with = |schema: &str, file: &str| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("toy");
-        std::fs::create_dir(&path).expect("a folder");
         let contract = RIGHT
             .replace("proto = \"toy.proto\"\n", "")
             .replace("grpc = \"toy.Toy/get\"\nmessage = { id = \"{id}\" }\n", "")
@@ -272,9 +266,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
                 "json = { id = \"{id}\" } }",
                 &format!("json_schema = {schema} }}"),
             );
-        std::fs::write(path.join("contract.toml"), contract).expect("written");
-        std::fs::write(path.join("schemas.json"), file).expect("written");
-        Contract::load(&path).map_err(|error| error.to_string())
+        common::load_beside(&contract, &[("schemas.json", file)])
     };
     let file = r##"{"$defs": {"Pet": {"$ref": "#/$defs/Name"}, "Name": {"type": "string"}, "Other": {"type": "objekt"}}}"##;
     with("\"schemas.json#/$defs/Pet\"", file).expect("what it reaches is right");
@@ -336,13 +328,11 @@ mix = [{ operation = "get" }]
 load = { kind = "closed", connections = 1 }
 "#;
 
-fn load_beside(contract: &str) -> Result<Contract, String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("toy");
-    std::fs::create_dir(&path).expect("a folder");
-    std::fs::write(path.join("contract.toml"), contract).expect("written");
-    std::fs::write(path.join("schema.sql"), "create table thing (id int, name text);").expect("written");
-    Contract::load(&path).map_err(|error| error.to_string())
+fn load_with_schema(contract: &str) -> Result<Contract, String> {
+    common::load_beside(
+        contract,
+        &[("schema.sql", "create table thing (id int, name text);")],
+    )
 }
 
 /// As many replies as the status says.
@@ -360,7 +350,7 @@ impl Counts for Statuses {
 
 #[test]
 fn what_stands_beside_a_service_is_read() {
-    let contract = load_beside(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+    let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
     let [db] = contract.companions() else {
         panic!("one companion")
     };
@@ -394,7 +384,7 @@ fn what_stands_beside_a_service_is_read() {
 
 #[test]
 fn a_case_may_restart_a_companion() {
-    let with = |case: &str| load_beside(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
+    let with = |case: &str| load_with_schema(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
     let call = "call = { operation = \"get\" }";
     let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
     let cases = contract.cases(Protocol::Http1, 1);
@@ -445,7 +435,7 @@ fn places_of_one_request_stand_in_one_row() {
             .collect(),
     };
     let give = |table: RowTable| {
-        let contract = load_beside(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+        let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
         let tables = BTreeMap::from([("thing".to_owned(), table)]);
         contract.give_rows(tables).map_err(|error| error.to_string())
     };
@@ -586,7 +576,7 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         ),
     ] {
         assert!(BESIDE.contains(old), "{old}");
-        let error = load_beside(&BESIDE.replacen(old, new, 1)).expect_err(new);
+        let error = load_with_schema(&BESIDE.replacen(old, new, 1)).expect_err(new);
         assert!(
             error.contains(&format!("contract.toml:{line}: ")),
             "{new}: not line {line}: {error}"

@@ -1,5 +1,8 @@
 //! What a contract can say of bodies that are made up and values that are worked out or carried, and what is told where it is wrong.
 
+mod common;
+
+use common::load;
 use prony_contract::{Case, Contract, RowTable};
 use prony_load::{Body, BodyRule, HeaderValue, Part, Protocol, Source, Template};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,14 +89,6 @@ summary = "A visit."
 sequence = [{ operation = "create" }, { operation = "get", times = 3 }]
 load = { kind = "closed", connections = 1 }
 "##;
-
-fn load(contract: &str) -> Result<Contract, String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("toy");
-    std::fs::create_dir(&path).expect("a folder");
-    std::fs::write(path.join("contract.toml"), contract).expect("written");
-    Contract::load(&path).map_err(|error| error.to_string())
-}
 
 fn users() -> BTreeMap<String, RowTable> {
     let table = RowTable {

@@ -10,6 +10,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts")
 }
 
+/// The contracts that speak one of these.
+fn speaking(protocols: &[Protocol]) -> Vec<Contract> {
+    let mut all = Contract::all(&folder()).expect("the contracts load");
+    all.retain(|contract| protocols.iter().any(|one| contract.protocols().contains(one)));
+    all
+}
+
 fn openapi(contract: &Contract) -> Value {
     let path = contract.folder.join("openapi.yaml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -39,6 +46,12 @@ fn line(http: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
+/// Method and path of an operation; a WebSocket begins with a GET.
+fn request(operation: &OperationInfo) -> Option<String> {
+    let handshake = operation.websocket.as_ref().map(|path| format!("GET {path}"));
+    operation.http.clone().or(handshake)
+}
+
 fn text(template: &Template) -> Vec<u8> {
     let mut out = Vec::new();
     template.render(&mut out, |_, out| out.extend_from_slice(b"7"));
@@ -61,25 +74,22 @@ fn sent(contract: &Contract) -> Vec<Operation> {
 
 #[test]
 fn the_same_operations_are_in_both() {
-    for contract in Contract::all(&folder()).expect("the contracts load") {
+    for contract in speaking(&[Protocol::Http1, Protocol::WebSocket]) {
         let document = openapi(&contract);
         assert_eq!(document["openapi"], "3.1.0", "{}", contract.name);
         assert_eq!(document["info"]["title"], contract.title, "{}", contract.name);
         let of_contract: Vec<OperationInfo> = contract.operations();
         for operation in &of_contract {
-            let http = operation
-                .http
-                .as_deref()
-                .expect("every operation of ours speaks HTTP");
+            let http = request(operation).expect("every operation of ours speaks HTTP or WebSocket");
             let found = written(&document)
                 .into_iter()
-                .any(|(method, path, _)| line(&format!("{method} {path}")) == line(http));
+                .any(|(method, path, _)| line(&format!("{method} {path}")) == line(&http));
             assert!(found, "{}: {http} is not in openapi.yaml", contract.name);
         }
         for (method, path, written) in written(&document) {
             let written_line = line(&format!("{method} {path}"));
             let named = of_contract.iter().any(|operation| {
-                operation.http.as_deref().map(line).as_ref() == Some(&written_line)
+                request(operation).map(|http| line(&http)).as_ref() == Some(&written_line)
                     && written["operationId"] == operation.name.as_str()
             });
             assert!(
@@ -93,7 +103,8 @@ fn the_same_operations_are_in_both() {
 
 #[test]
 fn expected_replies_fit_their_schemas() {
-    for contract in Contract::all(&folder()).expect("the contracts load") {
+    // What comes over a WebSocket is no response of OpenAPI.
+    for contract in speaking(&[Protocol::Http1]) {
         let document = openapi(&contract);
         for operation in sent(&contract) {
             let name = operation.name.split('(').next().unwrap_or_default();

@@ -69,9 +69,11 @@ impl<'a> Values<'a> {
                 decimal(low + below(random(0), span), out);
             }
             Source::Hex { digits } => {
-                for digit in 0..*digits {
-                    let nibble = (random(u64::from(digit / 16)) >> (digit % 16 * 4)) & 15;
-                    out.push(b"0123456789abcdef"[nibble as usize]);
+                for begin in (0..*digits).step_by(16) {
+                    let bits = random(u64::from(begin / 16));
+                    let digit = |at: usize| b"0123456789abcdef"[(bits >> (at * 4)) as usize & 15];
+                    let block: [u8; 16] = std::array::from_fn(digit);
+                    out.extend_from_slice(&block[..usize::from(digits - begin).min(16)]);
                 }
             }
             Source::Messages(messages) => {

@@ -3,8 +3,8 @@
 use crate::EngineError;
 use crate::protocol::Protocol;
 use prony_load::{
-    Body, CompiledExpectation, Generated, Header, Job, Operation, Order, Parameter, Part, Request, Source,
-    Template, WorkloadError,
+    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Operation, Order, Parameter, Part, Request,
+    Source, Template, WorkloadError,
 };
 use std::sync::Arc;
 
@@ -15,16 +15,25 @@ const MOST_TAKEN: usize = 64;
 pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) request: P::Prepared,
     pub(crate) expectation: CompiledExpectation,
-    /// The only right body, where there is just one: it is always compared.
-    pub(crate) constant_body: Option<Vec<u8>>,
-    /// Whether the body has rules that need the whole of it.
+    /// Whether the body has rules that need the whole of it: others than one that tells all its bytes.
     pub(crate) judges_body: bool,
-    /// Whether the reply must be a stream of events.
+    /// Whether the reply must be a stream.
     pub(crate) is_stream: bool,
+    /// How long the caller waits, ns, where a call of gRPC says so.
+    pub(crate) deadline: Option<u64>,
     /// Whether the request says that it is the last one of its connection (RFC 9112, section 9.6).
     pub(crate) closes: bool,
     /// What of each reply is needed because later requests take something from it.
     pub(crate) takes: Takes,
+}
+
+impl<P: Protocol> PreparedOperation<P> {
+    /// The body that a reply is compared with.
+    #[inline]
+    pub(crate) fn exact_body(&self) -> &ExactBody {
+        let exact = self.expectation.exact_body();
+        exact.expect("invariant: only a body of which each byte is told is compared")
+    }
 }
 
 /// What of each reply later requests need, whether it is checked or not.
@@ -40,7 +49,7 @@ pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) order: Arc<Ready>,
     /// Whether requests carry what earlier replies gave.
     pub(crate) takes: bool,
-    /// Whether replies are streams of events.
+    /// Whether replies are streams.
     pub(crate) streams: bool,
 }
 
@@ -91,7 +100,11 @@ impl<P: Protocol> PreparedWorkload<P> {
 }
 
 fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOperation<P>, EngineError> {
-    let request = P::prepare(&operation.request, &job.target).map_err(|source| EngineError::Request {
+    let prepare = match job.load.members() {
+        None => P::prepare,
+        Some(_) => P::prepare_for_rooms,
+    };
+    let request = prepare(&operation.request, &job.target).map_err(|source| EngineError::Request {
         operation: operation.name.clone(),
         source,
     })?;
@@ -102,17 +115,16 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
             operation: operation.name.clone(),
             source,
         })?;
-    let constant_body = expectation.constant_body().map(<[u8]>::to_vec);
     Ok(PreparedOperation {
         request,
         closes: operation.request.headers.iter().any(Header::asks_to_close),
-        judges_body: constant_body.is_none() && expectation.judges_body(),
+        deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
+        judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
         takes: Takes {
             body: expectation.takes_of_body(),
             head: expectation.takes_of_head(),
         },
         is_stream: expectation.events().is_some(),
-        constant_body,
         expectation,
     })
 }
@@ -135,6 +147,40 @@ fn order(order: &Order) -> Ready {
             }
         }
         Order::Sequence(steps) => Ready::Sequence(steps.iter().map(|step| step.operation as u16).collect()),
+    }
+}
+
+/// The messages of a WebSocket share connections, so that all of them must ask for the same one.
+fn check_handshakes(operations: &[Operation]) -> Result<(), EngineError> {
+    let asks = |operation: &Operation| (operation.request.path.clone(), operation.request.headers.clone());
+    for pair in operations.windows(2) {
+        if asks(&pair[0]) != asks(&pair[1]) {
+            return Err(EngineError::Job(format!(
+                "the messages of a WebSocket share its connections, and `{}` and `{}` have different paths or headers",
+                pair[0].name, pair[1].name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Streams of messages are of gRPC, and at least one of them is under way.
+fn check_messages(job: &Job) -> Result<(), EngineError> {
+    let is_grpc = job.protocol == prony_load::Protocol::Grpc;
+    let wrong = job
+        .workload
+        .operations
+        .iter()
+        .find(|operation| match &operation.request.body {
+            Body::Messages(messages) => !is_grpc || messages.unanswered == Some(0),
+            _ => false,
+        });
+    match wrong {
+        None => Ok(()),
+        Some(operation) => Err(EngineError::Job(format!(
+            "`{}` sends a stream of messages: only gRPC does, with one of them unanswered at least",
+            operation.name
+        ))),
     }
 }
 
@@ -169,6 +215,10 @@ fn validate(job: &Job) -> Result<(), EngineError> {
     for parameter in &workload.parameters {
         check_source(parameter)?;
     }
+    if job.protocol == prony_load::Protocol::WebSocket {
+        check_handshakes(&workload.operations)?;
+    }
+    check_messages(job)?;
     workload
         .operations
         .iter()
@@ -199,7 +249,7 @@ fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), Eng
     } = &operation.request;
     let body = match body {
         Body::Bytes(template) | Body::Generated(Generated { end: template, .. }) => template,
-        Body::None => &Template::default(),
+        Body::None | Body::Messages(_) => &Template::default(),
     };
     let in_head = headers.iter().map(|header| &header.value).chain([path]);
     for (template, is_head) in in_head.map(|template| (template, true)).chain([(body, false)]) {

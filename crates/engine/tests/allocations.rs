@@ -6,11 +6,11 @@
 mod toy;
 mod wire;
 
-use prony_load::events::{EventRule, Events};
+use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::grpc::Messages;
 use prony_load::{
-    Arrival, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter,
-    Part, Profile, Protocol, Rate, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
-    Workload,
+    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter,
+    Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_measurement::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -77,10 +77,14 @@ on_both_transports!(
     replies_in_pieces,
     streams_of_events,
     streams_of_lines,
+    streams_of_known_messages,
+    answers_of_a_language_model,
     an_open_load,
     http2,
     bodies_that_windows_keep_back,
     grpc,
+    streams_of_grpc,
+    web_sockets,
 );
 
 /// Allocations for an interval: what it hands over, and a histogram that is needed for the first time.
@@ -100,6 +104,7 @@ fn assert_allocates_nothing(mut job: Job) {
         if let Event::Interval {
             phase: Phase::Measurement,
             interval,
+            ..
         } = event
         {
             seen.push((ALLOCATIONS.load(Ordering::Relaxed), interval.completed));
@@ -311,17 +316,77 @@ fn replies_in_pieces(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
-/// Streams of so many messages on connections that are kept alive.
-fn streaming(content_type: &'static str, message: &'static str, transport: TransportChoice) {
+/// Streams with these messages on connections that are kept alive.
+fn streaming(content_type: &'static str, messages: &[String], events: Events, transport: TransportChoice) {
+    let body: String = messages.iter().map(|message| toy::chunk(message)).collect();
     let server = Server::new(move |stream, _| {
-        let body: String = std::iter::repeat_n(toy::chunk(message), 20).collect();
         let head = toy::STREAM_HEAD.replace("text/event-stream", content_type);
         answer_all(stream, |_| format!("{head}{body}0\r\n\r\n"));
     });
     let mut job = toy::job(server.address, transport);
     job.workload.operations[0].expect = Expectation {
+        events: Some(events),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+fn with_a_rule() -> Events {
+    Events {
+        some: vec![EventRule::Contains("n\":".into())],
+        ..Events::default()
+    }
+}
+
+fn streams_of_events(transport: TransportChoice) {
+    let event = "id: 1\r\nevent: tick\r\ndata: {\"n\": 1}\r\n\r\n".to_owned();
+    streaming("text/event-stream", &vec![event; 20], with_a_rule(), transport);
+}
+
+fn streams_of_lines(transport: TransportChoice) {
+    let lines = vec!["{\"n\": 1}\n".to_owned(); 20];
+    streaming("application/x-ndjson", &lines, with_a_rule(), transport);
+}
+
+fn answers_of_a_language_model(transport: TransportChoice) {
+    let chunk = |choices: &str, usage: &str| {
+        format!("data: {{\"id\":\"c-1\",\"choices\":[{choices}],\"usage\":{usage}}}\n\n")
+    };
+    let token = r#"{"index":0,"delta":{"content":" word"},"finish_reason":null}"#;
+    let mut answer = vec![chunk(token, "null"); 20];
+    answer.push(chunk("", r#"{"prompt_tokens":3,"completion_tokens":20}"#));
+    answer.push("data: [DONE]\n\n".to_owned());
+    let events = Events {
+        chat: Some(Chat {
+            ttft_below_ns: Some(MS),
+            itl_below_ns: Some(MS),
+        }),
+        ..Events::default()
+    };
+    streaming("text/event-stream", &answer, events, transport);
+}
+
+/// Every message is known; its JSON has the spaces that many writers put there.
+fn streams_of_known_messages(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let event = |n: u64| toy::event(Some(n), "tick", &format!("{{\"n\": {n}, \"of\": 20}}"));
+        let body: String = (1..=20).map(|n| toy::chunk(&event(n))).collect();
+        answer_all(stream, |_| format!("{}{body}0\r\n\r\n", toy::STREAM_HEAD));
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload.operations[0].expect = Expectation {
         events: Some(Events {
-            some: vec![EventRule::Contains("n\":".into())],
+            whole: Some(Whole {
+                count: Template::literal("20"),
+                each: Shape {
+                    id: Some(Template::literal("{= i}")),
+                    name: Some(Template::literal("tick")),
+                    data: Some(Data::Json(Template::literal(r#"{"n":{= i},"of":20}"#))),
+                },
+                last: None,
+                gap_us: Some(Template::literal("0")),
+                flushed: false,
+            }),
             ..Events::default()
         }),
         ..Expectation::default()
@@ -329,29 +394,16 @@ fn streaming(content_type: &'static str, message: &'static str, transport: Trans
     assert_allocates_nothing(job);
 }
 
-fn streams_of_events(transport: TransportChoice) {
-    let event = "id: 1\r\nevent: tick\r\ndata: {\"n\": 1}\r\n\r\n";
-    streaming("text/event-stream", event, transport);
-}
-
-fn streams_of_lines(transport: TransportChoice) {
-    streaming("application/x-ndjson", "{\"n\": 1}\n", transport);
-}
-
 fn an_open_load(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
     job.workload = judged();
     job.load = Load::Open {
-        arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(2_000.0).expect("a rate"),
-            },
-            spacing: Spacing::Poisson,
-        },
+        arrival: toy::arrivals(2_000.0, Spacing::Poisson),
         connections: 8,
         in_flight: 1,
         backlog: 1_000_000,
+        members: None,
     };
     assert_allocates_nothing(job);
 }
@@ -427,5 +479,58 @@ fn grpc(transport: TransportChoice) {
     let server = answering(&[], head, message, Some(literal("grpc-status", "0")), false);
     let mut job = over_http2(server.port, transport, Protocol::Grpc);
     job.workload.operations[0].expect.body = vec![BodyRule::Matches("^hello$".into())];
+    assert_allocates_nothing(job);
+}
+
+/// Streams of messages both ways.
+fn streams_of_grpc(transport: TransportChoice) {
+    let head = [OK, &literal("content-type", "application/grpc")].concat();
+    let messages = b"\0\0\0\0\x05hello".repeat(20);
+    let server = answering(&[], head, messages, Some(literal("grpc-status", "0")), false);
+    let mut job = over_http2(server.port, transport, Protocol::Grpc);
+    let operation = &mut job.workload.operations[0];
+    operation.request.body = Body::Messages(Messages {
+        each: vec!["hello".into(); 20],
+        unanswered: None,
+    });
+    operation.expect = Expectation {
+        events: Some(Events {
+            some: vec![EventRule::Contains("hello".into())],
+            ..Events::default()
+        }),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+/// Messages with a value each, and a ping before each reply.
+fn web_sockets(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let Ok(mut socket) = tungstenite::accept(stream) else {
+            return;
+        };
+        while let Ok(message) = socket.read() {
+            if !message.is_text() {
+                continue;
+            }
+            let ping = tungstenite::Message::Ping("here".into());
+            if socket.send(ping).is_err() || socket.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    let mut job = toy::job(server.address, transport);
+    job.protocol = Protocol::WebSocket;
+    let mut message = operation("echo", BodyRule::Exact(around("<", ">")));
+    message.request.method = "TEXT".into();
+    message.request.path = Template::literal("/echo");
+    message.request.body = Body::Bytes(around("<", ">"));
+    message.expect.headers.clear();
+    message.expect.status = vec![101];
+    job.workload = Workload {
+        parameters: judged().parameters,
+        ..Workload::of(message)
+    };
+    job.load = Load::closed(4, 4);
     assert_allocates_nothing(job);
 }

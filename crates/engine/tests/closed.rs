@@ -427,6 +427,7 @@ fn places_pause_between_requests(transport: TransportChoice) {
         in_flight: 1,
         think_ns: 30 * MS,
         growth: None,
+        members: None,
     };
     let recording = run(&job);
     // At most one request each 30 ms, the first at once.
@@ -463,6 +464,7 @@ fn connections_come_one_after_the_other(transport: TransportChoice) {
             from: 2,
             over_ns: 200 * MS,
         }),
+        members: None,
     };
     let mut at_begin = None;
     let (_commands, none) = mpsc::channel();
@@ -493,6 +495,7 @@ fn connections_come_one_after_the_other(transport: TransportChoice) {
         in_flight: 1,
         think_ns: 0,
         growth: Some(prony_load::Growth { from: 11, over_ns: 1 }),
+        members: None,
     };
     assert!(toy::fails(&job).is_bad_input());
 }

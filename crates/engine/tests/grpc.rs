@@ -2,7 +2,9 @@
 
 mod wire;
 
-use prony_load::{BodyRule, MessageCount, Operation, Protocol, Template};
+use prony_load::events::Events;
+use prony_load::grpc::Messages;
+use prony_load::{Body, BodyRule, Bytes, Header, Job, Operation, Protocol, Template};
 use wire::peer::*;
 use wire::*;
 
@@ -17,12 +19,25 @@ fn call(method: &str, message: &[u8], body: Option<&[u8]>) -> Operation {
     operation
 }
 
-fn streaming(mut operation: Operation, at_least: u32, at_most: u32) -> Operation {
-    operation.expect.messages = Some(MessageCount {
-        at_least,
-        at_most: Some(at_most),
+/// A call whose reply is a stream.
+fn stream(method: &str, message: &[u8], events: Events) -> Operation {
+    let mut operation = call(method, message, None);
+    operation.expect.events = Some(events);
+    operation
+}
+
+/// A call that sends these messages.
+fn sending(mut operation: Operation, messages: &[&[u8]], unanswered: Option<u32>) -> Operation {
+    operation.request.body = Body::Messages(Messages {
+        each: messages.iter().map(|bytes| Bytes(bytes.to_vec())).collect(),
+        unanswered,
     });
     operation
+}
+
+/// 40 such calls.
+fn forty(port: u16, operation: Operation) -> Job {
+    counted(job(port, Protocol::Grpc, (2, 3), operation), 40)
 }
 
 #[test]
@@ -77,42 +92,160 @@ fn tonic_echoes() {
 fn tonic_streams_messages() {
     let server = tonic::start();
     let message: Vec<u8> = (0..40).collect();
-    let stream = |at_least, at_most| {
-        let call = call("/toy.Echo/stream", &message, Some(&message));
-        job(
-            server.port,
-            Protocol::Grpc,
-            (2, 3),
-            streaming(call, at_least, at_most),
-        )
-    };
-    on_each_transport(&stream(40, 40), |recording| {
+    let of = |events| forty(server.port, stream("/toy.Echo/stream", &message, events));
+    on_each_transport(&of(Events::default()), |recording| {
         assert_all_valid(recording);
         let messages = recording.messages.expect("messages of streams");
-        assert_eq!(messages.received, recording.requests.completed * 40);
+        let streams = messages.streams.expect("how they ended");
+        assert_eq!((streams.completed, streams.at_bound, streams.cut), (40, 0, 0));
+        assert_eq!(messages.received, 40 * 40);
         let (first, last) = (
             messages.first_ns.expect("times"),
             messages.last_ns.expect("times"),
         );
         assert!(first.p50 <= last.p50);
+        assert!(messages.gap_ns.is_some());
     });
-    on_each_transport(&stream(41, 50), |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, recording.requests.offered);
-        assert_eq!(
-            (
-                recording.wrong_replies[0].what.as_str(),
-                recording.wrong_replies[0].got.as_str()
-            ),
-            ("number of messages", "40")
-        );
+    let early = Events {
+        until: Some(41),
+        ..Events::default()
+    };
+    on_each_transport(&of(early), |recording| {
+        assert_eq!(recording.outcomes.wrong_reply, 40);
+        let streams = recording.messages.and_then(|messages| messages.streams);
+        assert_eq!(streams.expect("how they ended").ended_early, 40);
+        assert_eq!(recording.wrong_replies[0].got, "40");
+    });
+    let long = Events {
+        longest: 0,
+        ..Events::default()
+    };
+    on_each_transport(&of(long), |recording| {
+        assert_eq!(recording.outcomes.wrong_reply, 40);
+        assert_eq!(recording.wrong_replies[0].what, "events: one is too long");
     });
     // A unary call has one message.
-    let mut unary = stream(0, 0);
-    unary.workload.operations[0].expect.messages = None;
+    let unary = forty(server.port, call("/toy.Echo/stream", &message, None));
     on_each_transport(&unary, |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, recording.requests.offered);
+        assert_eq!(recording.outcomes.wrong_reply, 40);
+        assert_eq!(recording.wrong_replies[0].what, "number of messages");
         assert!(recording.messages.is_none());
     });
+}
+
+/// Such a stream never ends by itself, and its connection goes on to carry others.
+#[test]
+fn a_stream_is_cancelled_at_its_bound() {
+    let server = tonic::start();
+    let bounded = Events {
+        until: Some(5),
+        ..Events::default()
+    };
+    let load = forty(server.port, stream("/toy.Echo/endless", b"x", bounded));
+    on_each_transport(&load, |recording| {
+        assert_all_valid(recording);
+        let messages = recording.messages.expect("messages of streams");
+        assert_eq!(messages.streams.expect("how they ended").at_bound, 40);
+        assert_eq!(messages.received, 40 * 5);
+        assert_eq!(recording.connections.reconnects, 0);
+    });
+}
+
+#[test]
+fn a_deadline_ends_a_stream_with_its_status() {
+    let server = tonic::start();
+    let mut late = stream("/toy.Echo/deadline", b"x", Events::default());
+    late.request.headers.push(Header::deadline(60_000_000_000));
+    on_each_transport(&forty(server.port, late), |recording| {
+        assert_eq!(recording.outcomes.status, 40);
+        assert_eq!(recording.status_codes.get("grpc-4"), Some(&40));
+        assert_eq!(recording.wrong_replies[0].got, "4 (after 60000000u)");
+        let messages = recording.messages.expect("messages of streams");
+        assert_eq!(messages.received, 40);
+        assert_eq!(messages.streams.expect("how they ended").ended_early, 40);
+    });
+}
+
+#[test]
+fn a_call_that_is_reset_at_its_deadline_is_late() {
+    // Begins each reply with a message, and gives it up after 30 ms.
+    let server = Scripted::start(|stream, _| {
+        let Some(mut peer) = Peer::greet(stream, &[]) else {
+            return;
+        };
+        while let Some(stream) = peer.next_request() {
+            let head = literal("content-type", "application/grpc");
+            peer.write(HEADERS, END_HEADERS, stream, &[OK, &head].concat());
+            peer.write(DATA, 0, stream, &[0; 5]);
+            peer.flush();
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            peer.write(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+            if peer.flush().is_none() {
+                return;
+            }
+        }
+    });
+    let of = |deadline_ns| {
+        let mut call = stream("/a.B/c", b"", Events::default());
+        call.request.headers.push(Header::deadline(deadline_ns));
+        counted(job(server.port, Protocol::Grpc, (1, 1), call), 5)
+    };
+    on_each_transport(&of(20_000_000), |recording| {
+        assert_eq!(recording.outcomes.status, 5);
+        assert_eq!(recording.wrong_replies[0].what, "grpc-status");
+        let streams = recording.messages.and_then(|messages| messages.streams);
+        assert_eq!(streams.expect("how they ended").ended_early, 5);
+    });
+    on_each_transport(&of(60_000_000_000), |recording| {
+        assert_eq!(recording.outcomes.reset, 5);
+    });
+}
+
+#[test]
+fn a_stream_of_requests_has_one_reply() {
+    let server = tonic::start();
+    let joined = |body: &[u8]| call("/toy.Echo/join", b"", Some(body));
+    for messages in [&[&b"one"[..], b"", b"two"][..], &[]] {
+        let load = sending(joined(&messages.concat()), messages, None);
+        on_each_transport(&forty(server.port, load), assert_all_valid);
+    }
+    // More than the windows hold.
+    let large = vec![7; 30_000];
+    let messages = vec![large.as_slice(); 10];
+    let load = sending(joined(&messages.concat()), &messages, None);
+    on_each_transport(&forty(server.port, load), assert_all_valid);
+}
+
+#[test]
+fn messages_go_both_ways() {
+    let server = tonic::start();
+    let messages: Vec<Vec<u8>> = (0..50).map(|length| vec![b'm'; length]).collect();
+    let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+    for unanswered in [None, Some(1), Some(7)] {
+        let both = stream("/toy.Echo/both", b"", Events::default());
+        let load = forty(server.port, sending(both, &messages, unanswered));
+        on_each_transport(&load, |recording| {
+            assert_all_valid(recording);
+            let messages = recording.messages.expect("messages of streams");
+            assert_eq!(messages.received, 40 * 50);
+        });
+    }
+}
+
+#[test]
+fn messages_are_sent_over_grpc_alone() {
+    let server = tonic::start();
+    let sends = sending(call("/a.B/c", b"", None), &[b"x"], None);
+    for (protocol, unanswered) in [(Protocol::Http2, Some(1)), (Protocol::Grpc, Some(0))] {
+        let load = job(
+            server.port,
+            protocol,
+            (1, 1),
+            sending(sends.clone(), &[b"x"], unanswered),
+        );
+        let error = run(&load).expect_err("refused").to_string();
+        assert!(error.contains("sends a stream of messages"), "{error}");
+    }
 }
 
 #[test]

@@ -103,6 +103,7 @@ fn nginx_ends_its_connections_and_no_request_is_lost() {
         connections: 2,
         in_flight: 32,
         backlog: 1_000_000,
+        members: None,
     };
     on_each_transport(&open, |recording| {
         assert_all_valid(recording);

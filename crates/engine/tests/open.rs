@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use toy::{HELLO, MS, Server, answer_all, job, ok, operation, run};
+use toy::{HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 
 on_both_transports!(
     every_arrival_is_sent_once,
@@ -28,15 +28,6 @@ on_both_transports!(
     stages_follow_each_other,
 );
 
-fn arrival(rate: f64) -> Arrival {
-    Arrival {
-        profile: Profile::Constant {
-            rate: per_second(rate),
-        },
-        spacing: Spacing::Even,
-    }
-}
-
 fn per_second(rate: f64) -> Rate {
     Rate::per_second(rate).expect("a rate")
 }
@@ -47,6 +38,7 @@ fn open(arrival: Arrival, connections: u32) -> Load {
         connections,
         in_flight: 1,
         backlog: 1_000_000,
+        members: None,
     }
 }
 
@@ -54,7 +46,7 @@ fn every_arrival_is_sent_once(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     for rate in [10.0, 333.0, 2_000.0] {
         let mut job = job(server.address, transport);
-        job.load = open(arrival(rate), 8);
+        job.load = open(arrivals(rate, Spacing::Even), 8);
         job.phases.warm_up = WarmUp::FixedNs(100 * MS);
         job.phases.measurement_ns = 500 * MS;
         let recording = run(&job);
@@ -96,7 +88,7 @@ fn poisson_arrivals_come_in_the_number_of_their_mean(transport: TransportChoice)
     let mut job = job(server.address, transport);
     let arrival = Arrival {
         spacing: Spacing::Poisson,
-        ..arrival(2_000.0)
+        ..arrivals(2_000.0, Spacing::Even)
     };
     job.load = open(arrival, 16);
     job.phases.measurement_ns = 500 * MS;
@@ -120,7 +112,7 @@ fn threads_share_the_arrivals(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     job.threads = 3;
-    job.load = open(arrival(1_000.0), 9);
+    job.load = open(arrivals(1_000.0, Spacing::Even), 9);
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
     assert_eq!(recording.requests.valid, 300);
@@ -135,7 +127,7 @@ fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportCho
         });
     });
     let mut job = job(server.address, transport);
-    job.load = open(arrival(200.0), 1);
+    job.load = open(arrivals(200.0, Spacing::Even), 1);
     let recording = run(&job);
     assert_eq!((recording.requests.offered, recording.requests.valid), (60, 60));
     let (response, service) = (
@@ -159,10 +151,11 @@ fn what_does_not_fit_the_backlog_is_not_sent(transport: TransportChoice) {
     job.timeout_ns = 400 * MS;
     job.phases.drain_ns = 2_000 * MS;
     job.load = Load::Open {
-        arrival: arrival(1_000.0),
+        arrival: arrivals(1_000.0, Spacing::Even),
         connections: 2,
         in_flight: 1,
         backlog: 10,
+        members: None,
     };
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
@@ -180,7 +173,7 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
     let mut job = job(server.address, transport);
     job.phases.drain_ns = 100 * MS;
     job.timeout_ns = 60_000 * MS;
-    job.load = open(arrival(1_000.0), 2);
+    job.load = open(arrivals(1_000.0, Spacing::Even), 2);
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
     assert_eq!(
@@ -193,7 +186,7 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
 
 fn users(rate: f64, requests_per_user: u32, think_ns: u64, max_users: u32) -> Load {
     Load::Users {
-        arrival: arrival(rate),
+        arrival: arrivals(rate, Spacing::Even),
         requests_per_user,
         think_ns,
         max_users,
@@ -282,7 +275,7 @@ fn an_arrival_of_a_sequence_is_the_whole_of_it() {
         answer_all(stream, |got| ok(if got.line.contains("/a") { "a" } else { "b" }));
     });
     let mut job = job(server.address, TransportChoice::Auto);
-    job.load = open(arrival(100.0), 4);
+    job.load = open(arrivals(100.0, Spacing::Even), 4);
     let steps = [0, 1].map(|operation| prony_load::Step { operation, weight: 1 });
     job.workload = Workload {
         name: "both".into(),
@@ -370,7 +363,7 @@ fn waiting_for_the_service_is_no_lag_of_the_generator(transport: TransportChoice
     let mut job = job(server.address, transport);
     job.timeout_ns = 20_000 * MS;
     job.phases.drain_ns = 20_000 * MS;
-    job.load = open(arrival(40.0), 4);
+    job.load = open(arrivals(40.0, Spacing::Even), 4);
     let recording = run(&job);
     let lag = recording.schedule_lag_ns.expect("an open load");
     assert!(lag.max > 700 * MS, "the requests waited: {lag:?}");
@@ -416,7 +409,7 @@ fn a_counted_open_load_ends_with_its_last_request(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     job.threads = 3;
-    job.load = open(arrival(1_000.0), 7);
+    job.load = open(arrivals(1_000.0, Spacing::Even), 7);
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(100);
     let recording = run(&job);

@@ -3,9 +3,7 @@
 mod toy;
 
 use prony_engine::EngineError;
-use prony_load::{
-    Arrival, Job, Load, Profile, Protocol, Rate, Reach, Spacing, Tls, TlsChoices, TransportChoice,
-};
+use prony_load::{Job, Load, Protocol, Reach, Spacing, Tls, TlsChoices, TransportChoice};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -171,12 +169,7 @@ fn a_socket_in_the_file_system_is_loaded(transport: TransportChoice) {
 fn hurried_users(address: SocketAddr, transport: TransportChoice) -> Job {
     let mut job = job(address, transport);
     job.load = Load::Users {
-        arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(40.0).expect("a rate"),
-            },
-            spacing: Spacing::Even,
-        },
+        arrival: toy::arrivals(40.0, Spacing::Even),
         requests_per_user: 1,
         think_ns: 0,
         max_users: 100,

@@ -4,13 +4,15 @@
 mod toy;
 mod wire;
 
-use prony_load::events::{EventRule, Events};
-use prony_load::{Arrival, Expectation, Job, Load, Profile, Protocol, Rate, Spacing, TransportChoice};
+use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::{
+    Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
+};
 use prony_measurement::{Recording, Streams};
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
-use toy::{HELLO, MS, STREAM_HEAD, Server, chunk, event, job, read_request, run};
+use toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
 use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
 
 on_both_transports!(
@@ -18,6 +20,7 @@ on_both_transports!(
     streams_end_by_their_number_of_events,
     streams_end_by_their_time,
     streams_are_cut_by_the_end_of_the_load,
+    answers_that_are_cut_are_judged_by_what_came,
     an_open_load_of_streams,
     users_read_streams,
     over_http2_a_bound_costs_no_connection,
@@ -34,6 +37,7 @@ on_both_transports!(
     another_status_is_told_as_such,
     silence_is_a_timeout,
     a_stream_without_a_bound_names_the_switches,
+    streams_whose_every_message_is_known,
 );
 
 /// Serves each request with the head of a stream and what `serve` does then, until it says that the connection is over.
@@ -130,6 +134,80 @@ fn all_wrong(recording: &Recording, what: &str) {
     }
 }
 
+/// As many events as the path says, with a wrong one at a place where it asks for that: `/events/5`, `/events/5/wrong`.
+fn known(stream: TcpStream) {
+    let mut writer = stream.try_clone().expect("a second handle");
+    let mut reader = BufReader::new(stream);
+    while let Some(request) = read_request(&mut reader) {
+        let path = request.line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let count: u64 = path
+            .split('/')
+            .nth(2)
+            .and_then(|n| n.parse().ok())
+            .expect("a number");
+        let mut reply = STREAM_HEAD.to_owned();
+        for n in 1..=count {
+            let of = if path.ends_with("wrong") && n == count {
+                n + 1
+            } else {
+                count
+            };
+            reply += &chunk(&event(Some(n), "tick", &format!("{{\"n\": {n}, \"of\": {of}}}")));
+        }
+        reply += &chunk(&event(None, "end", "bye"));
+        reply += "0\r\n\r\n";
+        if writer.write_all(reply.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn streams_whose_every_message_is_known(transport: TransportChoice) {
+    let server = Server::new(|stream, _| known(stream));
+    let place = || Part::Value(0);
+    let text = |text: &str| Part::Literal(text.into());
+    let events = |gap_us: &str| Events {
+        whole: Some(Whole {
+            count: Template(vec![place()]),
+            each: Shape {
+                id: Some(Template::literal("{= i}")),
+                name: Some(Template::literal("tick")),
+                data: Some(Data::Json(Template(vec![
+                    text(r#"{"n":{= i},"of":"#),
+                    place(),
+                    text("}"),
+                ]))),
+            },
+            last: Some(Shape {
+                name: Some(Template::literal("end")),
+                ..Shape::default()
+            }),
+            gap_us: Some(Template::literal(gap_us)),
+            flushed: false,
+        }),
+        ..Events::default()
+    };
+    let asking = |behind: &str, gap_us: &str| {
+        let mut job = streaming(&server, transport, events(gap_us));
+        job.workload.parameters = vec![Parameter {
+            name: "count".to_owned(),
+            source: Source::Range { low: 1, high: 20 },
+        }];
+        job.workload.operations[0].request.path = Template(vec![text("/events/"), place(), text(behind)]);
+        counted(job, 40)
+    };
+    let recording = run(&asking("", "0"));
+    all_valid(&recording);
+    assert_eq!(ends(&recording).completed, 40);
+    // 1 to 20 events, each number twice, and the end of each stream.
+    assert_eq!(recording.messages.expect("messages").received, 2 * 210 + 40);
+    all_wrong(&run(&asking("/wrong", "0")), "data at of");
+    // One event is never too soon, so that these have two at least.
+    let mut soon = asking("", "100000000");
+    soon.workload.parameters[0].source = Source::Range { low: 2, high: 20 };
+    all_wrong(&run(&soon), "event 2: too soon");
+}
+
 fn streams_end_by_themselves(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| ticks(writer, 7));
     let recording = run(&counted(streaming(&server, transport, Events::default()), 40));
@@ -188,6 +266,42 @@ fn streams_end_by_their_time(transport: TransportChoice) {
     assert!(times.min >= 49 * MS, "{times:?}");
 }
 
+/// Tokens of a language model until the client is gone.
+fn talks_on(writer: &mut TcpStream) -> std::io::Result<()> {
+    loop {
+        let token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+        writer.write_all(chunk(token).as_bytes())?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn answers_that_are_cut_are_judged_by_what_came(transport: TransportChoice) {
+    let server = serving(STREAM_HEAD, talks_on);
+    let good = |ttft_below_ns| {
+        let chat = Chat {
+            ttft_below_ns: Some(ttft_below_ns),
+            itl_below_ns: Some(60_000 * MS),
+        };
+        let events = Events {
+            chat: Some(chat),
+            ..Events::default()
+        };
+        let mut job = streaming(&server, transport, events);
+        job.phases.drain_ns = 100 * MS;
+        let recording = run(&job);
+        all_valid(&recording);
+        assert_eq!(ends(&recording).cut, 4);
+        let llm = recording.messages.and_then(|messages| messages.llm);
+        let llm = llm.expect("answers of a language model");
+        assert!(llm.usage.is_none() && llm.itl_ns.is_some(), "{llm:?}");
+        llm.good.expect("an objective")
+    };
+    let all = good(60_000 * MS);
+    assert_eq!((all.answers, all.due, all.late, all.slow), (4, 4, 0, 0));
+    let none = good(1);
+    assert_eq!((none.answers, none.due, none.late, none.slow), (0, 4, 4, 0));
+}
+
 fn streams_are_cut_by_the_end_of_the_load(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
     let mut job = streaming(&server, transport, until(1_000_000));
@@ -212,23 +326,15 @@ fn streams_are_cut_by_the_end_of_the_load(transport: TransportChoice) {
     assert_eq!(messages.last_ns, None);
 }
 
-fn arrivals(rate: f64) -> Arrival {
-    Arrival {
-        profile: Profile::Constant {
-            rate: Rate::per_second(rate).expect("a rate"),
-        },
-        spacing: Spacing::Even,
-    }
-}
-
 fn an_open_load_of_streams(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
     let mut job = streaming(&server, transport, until(3));
     job.load = Load::Open {
-        arrival: arrivals(100.0),
+        arrival: arrivals(100.0, Spacing::Even),
         connections: 20,
         in_flight: 1,
         backlog: 1_000,
+        members: None,
     };
     let recording = run(&job);
     all_valid(&recording);
@@ -240,7 +346,7 @@ fn users_read_streams(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
     let mut job = streaming(&server, transport, until(3));
     job.load = Load::Users {
-        arrival: arrivals(50.0),
+        arrival: arrivals(50.0, Spacing::Even),
         requests_per_user: 2,
         think_ns: MS,
         max_users: 50,

@@ -9,7 +9,7 @@
 mod toy;
 
 use prony_load::events::Events;
-use prony_load::{Arrival, Expectation, Load, Profile, Rate, Spacing, TransportChoice};
+use prony_load::{Expectation, Load, Spacing, TransportChoice};
 use std::io::{BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -95,15 +95,11 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
     let server = Frozen::new();
     let mut job = job(server.address, transport);
     job.load = Load::Open {
-        arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(2_000.0).expect("a rate"),
-            },
-            spacing,
-        },
+        arrival: toy::arrivals(2_000.0, spacing),
         connections: 50,
         in_flight: 1,
         backlog: 1_000_000,
+        members: None,
     };
     job.phases.measurement_ns = 5_000 * MS;
     let recording = run(&job);

@@ -161,6 +161,7 @@ fn requests_are_the_same_however_many_workers_make_them(transport: TransportChoi
                 connections: 8,
                 in_flight: 1,
                 backlog: 1_000_000,
+                members: None,
             },
             workload: varied(),
             ..job(address, transport)
@@ -251,12 +252,12 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
     let mut live = Live::new(1);
     for (index, one) in measured.iter().enumerate() {
         let event = live.take(Phase::Measurement, one.clone());
-        let interval = one.interval();
         assert_eq!(
             event,
             [Event::Interval {
                 phase: Phase::Measurement,
-                interval
+                interval: one.interval(),
+                times: one.times.clone(),
             }]
         );
         assert_eq!(one.index, index as u64);

@@ -129,6 +129,12 @@ pub enum HostError {
         /// Bytes that are free.
         free: u64,
     },
+    /// The hosts of a lab, which are pods, could not be made.
+    #[error("no pods for this lab: {text}")]
+    NoPods {
+        /// What failed, where, and what to do.
+        text: String,
+    },
     /// Something else failed on a host.
     #[error("on {host}: {text}")]
     There {
@@ -150,6 +156,7 @@ impl HostError {
                 | Self::Lost { .. }
                 | Self::Late { .. }
                 | Self::NoRoom { .. }
+                | Self::NoPods { .. }
         )
     }
 

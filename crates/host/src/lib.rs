@@ -27,6 +27,7 @@ mod tree;
 pub mod wire;
 
 pub use agent::agent;
+pub use cgroup::Granted;
 pub use claim::{Held, Locks, NotLocked};
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpus::{Cpus, CpusError};
@@ -41,8 +42,8 @@ pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
 };
 pub use remote::{
-    Channel, ClockSample, Conduit, Connect, LEASE, Pipe, Progress, Remote, RemoteClaim, Sent, Silence, Ssh,
-    Transport,
+    Binary, Channel, ClockSample, Conduit, Connect, LEASE, Pipe, Progress, Remote, RemoteClaim, Sent,
+    Silence, Ssh, Transport, WhySilent,
 };
 pub use supervisor::supervise;
 pub use topology::{Core, Split, Topology, Wants};

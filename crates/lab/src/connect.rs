@@ -2,11 +2,18 @@
 
 use crate::reached::Reached;
 use crate::{BuildAt, HostEntry, Lab, LabFile, Member, Way};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use prony_cluster::{Begin, Group, Pod, PodWay, Run};
 use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Files that the controller has open for each host: the streams of its connection.
+const FILES_OF_A_HOST: u64 = 8;
+/// And for itself: its store, logs, who watches.
+const OWN_FILES: u64 = 256;
 
 /// What a controller brings to its lab.
 pub struct Controller {
@@ -18,6 +25,8 @@ pub struct Controller {
     pub logs: PathBuf,
     /// What it does, for those who find CPUs taken: `prony run hello`.
     pub what: String,
+    /// Whether the lab is still wanted: pods are waited for.
+    pub goes_on: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// CPUs of hosts that are claimed until this is dropped.
@@ -39,11 +48,14 @@ impl Lab {
         controller: &Controller,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, HostError> {
+        allow_files(file.hosts.len());
+        let pods = pods(file, controller, tell)?;
+        let pods = pods.as_ref();
         let reached: Vec<Result<Member, HostError>> = std::thread::scope(|scope| {
             let each = file
                 .hosts
                 .iter()
-                .map(|entry| scope.spawn(|| reach(entry, controller, tell)));
+                .map(|entry| scope.spawn(move || reach(entry, controller, pods, tell)));
             // All begin before the first is waited for.
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
@@ -138,12 +150,53 @@ impl Lab {
     }
 }
 
+/// Raises the limit of open files as far as it may be raised: the thousand that are usual are not enough for hundreds of hosts.
+/// Where it cannot be raised, reaching a host says so.
+fn allow_files(hosts: usize) {
+    let needed = OWN_FILES + FILES_OF_A_HOST * hosts as u64;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < needed.min(hard)
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
+    }
+}
+
+/// Makes the pods that hosts of a lab are, where they are pods. They are removed when nobody has a way to one any more.
+fn pods(
+    file: &LabFile,
+    controller: &Controller,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Option<Arc<Run>>, HostError> {
+    let Some(cluster) = &file.kubernetes else {
+        return Ok(None);
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    for host in &file.hosts {
+        if let Way::Pod(group) = &host.way
+            && !groups.contains(group)
+        {
+            groups.push(group.clone());
+        }
+    }
+    let begin = Begin {
+        what: &controller.what,
+        tell: &|text| tell(text),
+        goes_on: &*controller.goes_on,
+    };
+    let run = Run::begin(cluster, &groups, &begin).map_err(|error| HostError::NoPods {
+        text: error.to_string(),
+    })?;
+    Ok(Some(Arc::new(run)))
+}
+
 fn reach(
     entry: &HostEntry,
     controller: &Controller,
+    pods: Option<&Arc<Run>>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Member, HostError> {
     let binary = entry.program.clone();
+    let mut pod: Option<Pod> = None;
     let transport: Box<dyn Transport> = match &entry.way {
         Way::Here => return here(entry, controller),
         Way::Pipe => {
@@ -155,9 +208,19 @@ fn reach(
             binary,
             ..Ssh::new(destination.clone())
         }),
+        Way::Pod(_) => {
+            let run = pods.expect("invariant: a lab with pods has a cluster");
+            let found = run.pods().iter().find(|pod| pod.host == entry.name);
+            let found = found.expect("invariant: a run has the pods that it was asked for");
+            pod = Some(found.clone());
+            Box::new(PodWay::new(Arc::clone(run), found.clone(), binary))
+        }
     };
     let connect = Connect {
-        address: entry.address.clone(),
+        address: pod
+            .as_ref()
+            .map(|pod| pod.address.clone())
+            .or_else(|| entry.address.clone()),
         ..Connect::to(&entry.name, &controller.what)
     };
     let told = std::sync::Once::new();
@@ -178,6 +241,7 @@ fn reach(
     let mut member = Member::new(&entry.name, host, vec![text(&program)], PathBuf::from("logs"));
     member.remote = Some(remote);
     member.builds = builds;
+    member.pod = pod;
     confined(member, &entry.cpus)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::placement;
 use crate::reached::Reached;
+use prony_cluster::Pod;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_measurement::{Environment, LabHost};
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct Member {
     pub remote: Option<Arc<Reached>>,
     /// The machine of the controller, where that builds what runs on this host; `None`: the host builds it.
     pub builds: Option<Arc<dyn Host>>,
+    /// The pod that it is; `None`: it is none.
+    pub pod: Option<Pod>,
     environment: Arc<OnceLock<Environment>>,
 }
 
@@ -39,13 +42,22 @@ impl Member {
             logs,
             remote: None,
             builds: None,
+            pod: None,
             environment: Arc::default(),
         }
     }
 
     /// What it is like, read when it is asked for the first time: all that a command says of a host is of that moment.
     pub fn environment(&self) -> &Environment {
-        self.environment.get_or_init(|| self.host.environment())
+        self.environment.get_or_init(|| {
+            let mut environment = self.host.environment();
+            if let Some(pod) = &self.pod {
+                let image = pod.image.clone().map(|image| ("image".to_owned(), image));
+                let node = (LabHost::NODE.to_owned(), pod.node.clone());
+                environment.runtimes.extend(image.into_iter().chain([node]));
+            }
+            environment
+        })
     }
 
     /// Whether it is the machine of the controller.

@@ -3,7 +3,8 @@
 use crate::generator::clock_error_ns;
 use crate::talk::{Talk, Task};
 use crate::{Lab, LinkSpeed, Member};
-use prony_host::{HostError, free_bytes};
+use prony_cluster::Pod;
+use prony_host::{Granted, HostError, free_bytes};
 use prony_measurement::LabHost;
 pub use prony_measurement::LabLink as Link;
 use serde::de::DeserializeOwned;
@@ -37,6 +38,9 @@ pub struct HostFound {
     pub others: Option<f64>,
     /// Free bytes where it works.
     pub free_bytes: Option<u64>,
+    /// What a pod was really given of its node; `None`: it is no pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
 }
 
 /// How much a finding weighs.
@@ -76,6 +80,8 @@ const CLOCK_NS: u64 = 5_000_000;
 const GIGABIT: f64 = 0.8e9;
 /// Share of the fastest way to a host below which another way to it is slow.
 const UNEQUAL: f64 = 0.5;
+/// Time for which a pod that did nothing yet may have been kept from its CPUs, ns.
+const THROTTLED_NS: u64 = 1_000_000_000;
 /// Longest wait for one end of the measurement of a link.
 const LINK: Duration = Duration::from_secs(20);
 
@@ -108,6 +114,9 @@ impl Preflight {
         for (member, found) in lab.members().iter().zip(looked) {
             let found = found?;
             findings.extend(judge(&member.name, &found));
+            if let (Some(pod), Some(granted)) = (&member.pod, &found.granted) {
+                findings.extend(judge_pod(pod, granted));
+            }
             hosts.insert(member.name.clone(), found);
         }
         let mut links = Vec::new();
@@ -158,12 +167,63 @@ fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
         Some(remote) => remote.free_bytes(),
         None => free_bytes(&member.logs),
     };
+    let granted = member
+        .pod
+        .as_ref()
+        .map(|_| told(member, &["granted"]))
+        .transpose();
+    let granted = granted.map_err(|text| HostError::There {
+        host: member.name.clone(),
+        text,
+    })?;
     Ok(HostFound {
         host,
         clock_error_ns: clock_error_ns(member)?,
         others,
         free_bytes: free,
+        granted: granted.map(|(_, granted)| granted),
     })
+}
+
+/// Whether a pod has the CPUs that were asked for, and to itself.
+fn judge_pod(pod: &Pod, granted: &Granted) -> Vec<Finding> {
+    let costs = |text: String, remedy: &str| Finding {
+        host: pod.host.clone(),
+        text,
+        remedy: remedy.to_owned(),
+        severity: Severity::Costs,
+    };
+    let (allowed, asked) = (granted.allowed.len(), pod.cpus as usize);
+    let mut findings = Vec::new();
+    if allowed > asked {
+        let text = format!(
+            "its CPUs are not its own: it may run on {allowed} CPUs of the node {}, and is held to {asked} by a quota",
+            pod.node
+        );
+        findings.push(costs(
+            text,
+            "give the kubelet of the node the CPU manager policy `static`, or keep everything else off that node",
+        ));
+    }
+    let has = granted.quota.unwrap_or(allowed as f64).min(allowed as f64);
+    if has < asked as f64 {
+        let text = format!(
+            "it has {has} CPUs of the node {}, where {asked} were asked for",
+            pod.node
+        );
+        findings.push(costs(
+            text,
+            "look at the limits of the namespace and at the CPUs of the node",
+        ));
+    }
+    if let Some(throttled) = granted.throttled_ns.filter(|throttled| *throttled > THROTTLED_NS) {
+        let text = format!(
+            "a quota kept it from its CPUs for {} ms already",
+            throttled / 1_000_000
+        );
+        findings.push(costs(text, "look at what else runs in its pod: nothing should"));
+    }
+    findings
 }
 
 fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
@@ -292,6 +352,46 @@ mod tests {
             round_trip_ns: 100_000,
             bits_per_s: gigabits * 1e9,
         }
+    }
+
+    #[test]
+    fn a_pod_is_told_when_it_has_other_cpus_than_were_asked_for() {
+        let pod = Pod {
+            host: "app".to_owned(),
+            name: "prony-abc-app-0-x".to_owned(),
+            address: "10.0.0.1".to_owned(),
+            node: "n1".to_owned(),
+            image: None,
+            cpus: 2,
+        };
+        let told = |allowed: &str, quota, throttled_ns| -> Vec<String> {
+            let granted = Granted {
+                allowed: allowed.parse().expect("CPUs"),
+                quota,
+                throttled_ns,
+            };
+            judge_pod(&pod, &granted)
+                .into_iter()
+                .map(|finding| finding.text)
+                .collect()
+        };
+        assert!(told("4-5", Some(2.0), Some(5_000)).is_empty());
+        assert!(told("4-5", None, None).is_empty());
+        assert_eq!(
+            told("0-7", Some(2.0), None),
+            ["its CPUs are not its own: it may run on 8 CPUs of the node n1, and is held to 2 by a quota"]
+        );
+        assert_eq!(
+            told("3", None, None),
+            ["it has 1 CPUs of the node n1, where 2 were asked for"]
+        );
+        assert_eq!(
+            told("4-5", Some(1.5), Some(3_000_000_000)),
+            [
+                "it has 1.5 CPUs of the node n1, where 2 were asked for",
+                "a quota kept it from its CPUs for 3000 ms already"
+            ]
+        );
     }
 
     #[test]

@@ -21,10 +21,11 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// that is asked from then on goes over that.
 pub struct Reached {
     connect: Connect,
-    transport: Box<dyn Transport>,
     topology: Topology,
     address: String,
     now: RwLock<Now>,
+    /// The last to go: with it may go what it leads to.
+    transport: Box<dyn Transport>,
 }
 
 /// The connection that there is now.

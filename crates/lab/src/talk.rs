@@ -1,18 +1,26 @@
 //! A prony on a host of a lab that is spoken with over its standard streams, in lines of JSON.
 
+mod turns;
+
+pub(crate) use turns::Turns;
+
 use crate::Member;
 use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+use turns::Turn;
 
 /// Time for it to end when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
+/// A line beyond this is a long one, bytes.
+const LONG: usize = 1 << 20;
 /// Most bytes of its log.
 const LOG_BYTES: u64 = 1 << 20;
 
@@ -36,12 +44,27 @@ pub struct Talk {
     who: String,
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
-    lines: Receiver<String>,
+    lines: Receiver<Told>,
+}
+
+/// A line, and the right to have it in memory, where it is a long one.
+struct Told {
+    text: String,
+    _turn: Option<Turn>,
 }
 
 impl Talk {
     /// Starts it.
     pub fn begin(member: &Member, task: Task<'_>) -> Result<Self, HostError> {
+        Self::among(member, task, None)
+    }
+
+    /// Starts it as one of many whose long lines are read in turns. Whoever begins it hears all of them, none for long.
+    pub(crate) fn among(
+        member: &Member,
+        task: Task<'_>,
+        turns: Option<Arc<Turns>>,
+    ) -> Result<Self, HostError> {
         let place = task.place.cloned().unwrap_or_default();
         let spec = ProcessSpec {
             name: task.name.to_owned(),
@@ -74,7 +97,7 @@ impl Talk {
             },
             process,
             input: Some(input),
-            lines: listen(output),
+            lines: listen(output, turns),
         })
     }
 
@@ -104,13 +127,13 @@ impl Talk {
 
     /// What it tells next, where that comes within this time. The error says who will tell no more, and why.
     pub fn hear<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, String> {
-        let line = match self.lines.recv_timeout(within) {
-            Ok(line) => line,
+        let told = match self.lines.recv_timeout(within) {
+            Ok(told) => told,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => return Err(self.why_gone()),
         };
-        serde_json::from_str(&line).map(Some).map_err(|error| {
-            let begin: String = line.chars().take(200).collect();
+        serde_json::from_str(&told.text).map(Some).map_err(|error| {
+            let begin: String = told.text.chars().take(200).collect();
             format!(
                 "{} said `{begin}`, which nobody expects ({error}): are both of the same version?",
                 self.who
@@ -129,15 +152,104 @@ impl Talk {
     }
 }
 
-/// Reads in a thread of its own, so that who tells never waits for who hears.
-fn listen(output: Box<dyn Read + Send>) -> Receiver<String> {
+/// Reads in a thread of its own, so that who tells never waits for who hears, but for the turn of a long line.
+fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<Told> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
+        let mut output = BufReader::new(output);
+        while let Ok(Some(told)) = line(&mut output, turns.as_ref()) {
+            if sender.send(told).is_err() {
                 return;
             }
         }
     });
     receiver
+}
+
+/// The next line; `None`: there is none.
+fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Option<Told>> {
+    let mut bytes = Vec::new();
+    // One that is long is begun before its turn: nobody knows before how long it is.
+    (&mut *output).take(LONG as u64).read_until(b'\n', &mut bytes)?;
+    let mut turn = None;
+    if bytes.len() == LONG && bytes.last() != Some(&b'\n') {
+        turn = turns.map(Turns::take);
+        output.read_until(b'\n', &mut bytes)?;
+    }
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    while bytes.last().is_some_and(|last| matches!(last, b'\n' | b'\r')) {
+        bytes.pop();
+    }
+    let text = String::from_utf8(bytes).map_err(io::Error::other)?;
+    Ok(Some(Told { text, _turn: turn }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn lines_are_read_as_they_are() {
+        let mut text: &[u8] = b"one\n\ntwo\r\nthe last";
+        let mut read = || line(&mut text, None).expect("text").map(|told| told.text);
+        assert_eq!(read().as_deref(), Some("one"));
+        assert_eq!(read().as_deref(), Some(""));
+        assert_eq!(read().as_deref(), Some("two"));
+        assert_eq!(read().as_deref(), Some("the last"));
+        assert_eq!(read(), None);
+        assert!(line(&mut &b"\xff\n"[..], None).is_err());
+    }
+
+    /// A line of this many bytes, of which it is counted how many are being read.
+    struct Long(usize, Arc<AtomicUsize>);
+
+    impl Read for Long {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = buffer.len().min(self.0);
+            buffer[..length].fill(b'x');
+            if length > 0 && self.0 == length {
+                buffer[length - 1] = b'\n';
+            }
+            self.0 -= length;
+            self.1.fetch_add(length, Ordering::Relaxed);
+            Ok(length)
+        }
+    }
+
+    #[test]
+    fn long_lines_of_many_are_in_memory_in_turns() {
+        const LENGTH: usize = 3 * LONG;
+        const AT_A_TIME: usize = 2;
+        let turns = Turns::new(AT_A_TIME);
+        let read = Arc::new(AtomicUsize::new(0));
+        let all: Vec<Receiver<Told>> = (0..12)
+            .map(|_| {
+                listen(
+                    Box::new(Long(LENGTH, Arc::clone(&read))),
+                    Some(Arc::clone(&turns)),
+                )
+            })
+            .collect();
+        let mut left: Vec<&Receiver<Told>> = all.iter().collect();
+        let mut taken = 0;
+        while !left.is_empty() {
+            left.retain(|lines| {
+                let Ok(told) = lines.try_recv() else {
+                    return true;
+                };
+                assert_eq!(told.text.len(), LENGTH - 1);
+                // Two whole ones, this among them; of all others their begin and what waits to be looked at.
+                let begun = (all.len() - taken - AT_A_TIME) * (LONG + (64 << 10));
+                let most = (taken + AT_A_TIME) * LENGTH + begun;
+                assert!(read.load(Ordering::Relaxed) <= most);
+                taken = (taken + 1).min(all.len() - AT_A_TIME);
+                false
+            });
+            thread::yield_now();
+        }
+        assert_eq!(read.load(Ordering::Relaxed), all.len() * LENGTH);
+    }
 }

@@ -18,7 +18,7 @@ pub struct Job {
     pub workload: Workload,
     /// How long each phase lasts.
     pub phases: Phases,
-    /// Where an end is set by numbers instead of times.
+    /// Bounds that are numbers instead of times.
     #[serde(default)]
     pub limits: Limits,
     /// A request without a complete reply after this long has the outcome `timeout`, ns.
@@ -59,11 +59,13 @@ impl Job {
     /// # Panics
     /// Where a thread would have no connection, or is none of the job's.
     pub fn partition(&self, thread: u32) -> Partition {
-        Partition::new(
-            self.first_thread() + thread,
-            self.all_threads(),
-            self.load.connections(),
-        )
+        self.partition_of(self.first_thread() + thread)
+    }
+
+    /// That of a thread by its number among those of all workers.
+    fn partition_of(&self, thread: u32) -> Partition {
+        let connections = (self.load.connections(), self.load.members().unwrap_or(1));
+        Partition::in_rooms(thread, self.all_threads(), connections)
     }
 
     /// Threads of all workers.
@@ -82,7 +84,7 @@ impl Job {
     /// As [`Job::partition`].
     pub fn connections_before(&self) -> u32 {
         (0..self.first_thread())
-            .map(|thread| Partition::new(thread, self.all_threads(), self.load.connections()).connections())
+            .map(|thread| self.partition_of(thread).connections())
             .sum()
     }
 
@@ -230,6 +232,9 @@ pub enum Protocol {
     Http2,
     /// gRPC over HTTP/2.
     Grpc,
+    /// WebSocket over HTTP/1.1.
+    #[serde(rename = "websocket")]
+    WebSocket,
 }
 
 /// How long each phase lasts.
@@ -244,7 +249,7 @@ pub struct Phases {
     pub drain_ns: u64,
 }
 
-/// Ends that are set by numbers instead of times.
+/// Bounds that are numbers instead of times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -255,6 +260,9 @@ pub struct Limits {
     /// A connection is closed after so many requests, and made again; 1: no connection is kept alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// The longest message of a WebSocket, bytes; absent: as long as an event, [`LONGEST_EVENT`](crate::events::LONGEST_EVENT).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_message: Option<u64>,
 }
 
 /// When the warm-up ends.

@@ -22,17 +22,19 @@ pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
 pub use expectation::events;
 pub use expectation::{
-    Bag, BodyRule, CompiledExpectation, Decoded, Expectation, ExpectationError, HeaderRule, HeaderValue,
-    HtmlTable, LONGEST_TAKEN, List, Memory, MessageCount, Mismatch, Origin, Reply, Series, Take, excerpt,
+    Bag, BodyRule, CompiledExpectation, Decoded, ExactBody, Expectation, ExpectationError, HeaderRule,
+    HeaderValue, HtmlTable, LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, Take, excerpt,
+    work_out,
 };
 pub use job::{
     Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
     TlsVersion, TransportChoice, WarmUp,
 };
 pub use load::{Growth, Load};
-pub use objective::{Condition, Objective, ObjectiveError, Search};
+pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
+pub use request::grpc;
 pub use request::{Body, Generated, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
 pub use written::{LoadError, WrittenDuration, WrittenLoad};

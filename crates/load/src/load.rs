@@ -19,6 +19,9 @@ pub enum Load {
         /// Where not all connections are there from the begin.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         growth: Option<Growth>,
+        /// Where connections are members of rooms: how many each room has. What one says comes to all of its room.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        members: Option<u32>,
     },
     /// Requests are due at times that do not depend on replies; response time counts from the due time.
     Open {
@@ -30,6 +33,9 @@ pub enum Load {
         in_flight: u32,
         /// Requests that may wait for a free place; a request that is due beyond it is `not_sent`.
         backlog: u64,
+        /// Where connections are members of rooms: how many each room has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        members: Option<u32>,
     },
     /// Users arrive; each opens a connection, sends its requests one after the other, and leaves.
     Users {
@@ -67,6 +73,7 @@ impl Load {
             in_flight,
             think_ns: 0,
             growth: None,
+            members: None,
         }
     }
 
@@ -79,11 +86,52 @@ impl Load {
         }
     }
 
+    /// Whether requests or users come at times of the load's own. Then it decides how many replies there are, as long as the
+    /// service keeps up.
+    pub const fn is_paced(&self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Users { .. })
+    }
+
     /// Connections that the load may hold at once.
     pub const fn connections(&self) -> u32 {
         match self {
             Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
             Self::Users { max_users, .. } => *max_users,
+        }
+    }
+
+    /// The same load with its connections in rooms of `members`; of so many `rooms`, where they are given.
+    #[must_use]
+    pub fn in_rooms(mut self, of: u32, rooms: Option<u32>) -> Self {
+        if let Self::Closed {
+            connections, members, ..
+        }
+        | Self::Open {
+            connections, members, ..
+        } = &mut self
+        {
+            *members = Some(of);
+            if let Some(rooms) = rooms {
+                *connections = rooms.saturating_mul(of);
+            }
+        }
+        self
+    }
+
+    /// Members of a room, where the connections are divided into rooms.
+    pub const fn members(&self) -> Option<u32> {
+        match self {
+            Self::Closed { members, .. } | Self::Open { members, .. } => *members,
+            Self::Users { .. } => None,
+        }
+    }
+
+    /// What threads and workers can share: connections, or rooms where there are any. One clock must see a message leave and
+    /// come, so a room is held by one thread.
+    pub const fn shareable(&self) -> u32 {
+        match self.members() {
+            Some(members) if members > 0 => self.connections() / members,
+            _ => self.connections(),
         }
     }
 }

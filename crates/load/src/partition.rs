@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 /// A thread's part of things that are numbered over all threads: connections, arrivals, requests.
 ///
-/// Thing `k` belongs to the connection `k % connections`, and connection `j` to the thread `j % threads`. So each connection
-/// has as many things as any other one, however many of them a thread has, and no thing belongs to two threads.
+/// Thing `k` belongs to the connection `k % connections`, and connection `j` to the thread `j % threads`; of rooms of `members`
+/// connections each, room `j / members` to the thread `j / members % threads`. So each connection has as many things as any other
+/// one, however many of them a thread has, and no thing belongs to two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
     thread: u32,
     threads: u32,
     connections: u32,
+    members: u32,
 }
 
 impl Partition {
@@ -19,14 +21,23 @@ impl Partition {
     /// # Panics
     /// Where a thread would have no connection.
     pub fn new(thread: u32, threads: u32, connections: u32) -> Self {
+        Self::in_rooms(thread, threads, (connections, 1))
+    }
+
+    /// The same where the connections stand in rooms of `members`, and no room belongs to two threads.
+    ///
+    /// # Panics
+    /// Where a thread would have no room, or a room is not full.
+    pub fn in_rooms(thread: u32, threads: u32, (connections, members): (u32, u32)) -> Self {
         assert!(
-            thread < threads && threads <= connections,
-            "thread {thread} of {threads} with {connections} connections"
+            thread < threads && threads <= connections / members && connections.is_multiple_of(members),
+            "thread {thread} of {threads} with {connections} connections in rooms of {members}"
         );
         Self {
             thread,
             threads,
             connections,
+            members,
         }
     }
 
@@ -42,12 +53,17 @@ impl Partition {
 
     /// Connections of this thread.
     pub const fn connections(self) -> u32 {
-        self.share(self.connections as u64) as u32
+        self.share((self.connections / self.members) as u64) as u32 * self.members
     }
 
     /// The number over all threads of this thread's connection `own`.
     pub const fn connection(self, own: u32) -> u32 {
-        self.thread + own * self.threads
+        (self.thread + own / self.members * self.threads) * self.members + own % self.members
+    }
+
+    /// The number over all threads of the room of this thread's connection `own`.
+    pub const fn room(self, own: u32) -> u32 {
+        self.thread + own / self.members * self.threads
     }
 
     /// The number over all threads of the `own`-th thing of this thread, from 0.
@@ -58,14 +74,17 @@ impl Partition {
             return own;
         }
         let (connections, mine) = (self.connections as u64, self.connections() as u64);
-        own / mine * connections + self.thread as u64 + own % mine * self.threads as u64
+        own / mine * connections + self.connection((own % mine) as u32) as u64
     }
 
     /// How many of the things below `number` belong to this thread.
     pub const fn below(self, number: u64) -> u64 {
         let (rounds, rest) = (number / self.connections as u64, number % self.connections as u64);
-        let (thread, threads) = (self.thread as u64, self.threads as u64);
-        rounds * self.connections() as u64 + (rest + threads - 1 - thread) / threads
+        let (thread, threads, members) = (self.thread as u64, self.threads as u64, self.members as u64);
+        let (rooms, within) = (rest / members, rest % members);
+        let whole = (rooms + threads - 1 - thread) / threads * members;
+        let part = if rooms % threads == thread { within } else { 0 };
+        rounds * self.connections() as u64 + whole + part
     }
 }
 
@@ -115,9 +134,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_belongs_to_one_thread_and_to_connections_evenly(threads in 1..9u32, more in 0..9u32) {
-            let connections = threads + more;
-            let parts: Vec<Partition> = (0..threads).map(|thread| Partition::new(thread, threads, connections)).collect();
+        fn everything_belongs_to_one_thread_and_to_connections_evenly(
+            threads in 1..9u32,
+            more in 0..9u32,
+            members in 1..5u32,
+        ) {
+            let connections = (threads + more) * members;
+            let part = |thread| Partition::in_rooms(thread, threads, (connections, members));
+            let parts: Vec<Partition> = (0..threads).map(part).collect();
+            for part in &parts {
+                for own in 0..part.connections() {
+                    prop_assert_eq!(part.connection(own) / members, part.room(own));
+                    prop_assert_eq!(part.room(own) % threads, part.thread());
+                }
+            }
             let rounds = 3 * u64::from(connections);
             let mut all: Vec<u64> = parts
                 .iter()

@@ -58,6 +58,9 @@ pub enum WrittenLoad {
         /// Requests under way on one connection, 1 unless told.
         #[serde(default = "one")]
         in_flight: u32,
+        /// Connections of a room of a WebSocket, where what one says comes to all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        members: Option<u32>,
     },
     /// `{ kind = "open", rate = 2000, connections = 64 }`, with `to` and `over` a ramp, with `step` and `every` a staircase.
     Open {
@@ -86,6 +89,9 @@ pub enum WrittenLoad {
         /// Requests that may wait for a free place, a million unless told.
         #[serde(default = "million")]
         backlog: u64,
+        /// Connections of a room of a WebSocket, where what one says comes to all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        members: Option<u32>,
     },
     /// `{ kind = "users", rate = 4, to = 40, over = "30s", requests_per_user = 100 }`
     Users {
@@ -137,6 +143,14 @@ pub enum LoadError {
         /// The key that is not.
         missing: &'static str,
     },
+    /// A room that is not full.
+    #[error("{connections} connections in rooms of {members}: give whole rooms")]
+    HalfRoom {
+        /// Connections of the load.
+        connections: u32,
+        /// Members of a room.
+        members: u32,
+    },
     /// A ramp and a staircase at once.
     #[error("`to` and `step` at once: a load is a ramp or a staircase, not both")]
     RampAndStaircase,
@@ -150,10 +164,14 @@ impl TryFrom<WrittenLoad> for Load {
             WrittenLoad::Closed {
                 connections,
                 in_flight,
-            } => Self::closed(
-                above_zero("connections", connections)?,
-                above_zero("in_flight", in_flight)?,
-            ),
+                members,
+            } => Self::Closed {
+                connections: above_zero("connections", connections)?,
+                in_flight: above_zero("in_flight", in_flight)?,
+                think_ns: 0,
+                growth: None,
+                members: whole_rooms(connections, members)?,
+            },
             WrittenLoad::Open {
                 rate,
                 to,
@@ -164,6 +182,7 @@ impl TryFrom<WrittenLoad> for Load {
                 connections,
                 in_flight,
                 backlog,
+                members,
             } => Self::Open {
                 arrival: Arrival {
                     profile: profile(
@@ -176,6 +195,7 @@ impl TryFrom<WrittenLoad> for Load {
                 connections: above_zero("connections", connections)?,
                 in_flight: above_zero("in_flight", in_flight)?,
                 backlog,
+                members: whole_rooms(connections, members)?,
             },
             WrittenLoad::Users {
                 rate,
@@ -236,6 +256,15 @@ fn pair(
     }
 }
 
+/// Rooms are whole.
+fn whole_rooms(connections: u32, members: Option<u32>) -> Result<Option<u32>, LoadError> {
+    let Some(members) = members else { return Ok(None) };
+    match connections % above_zero("members", members)? {
+        0 => Ok(Some(members)),
+        _ => Err(LoadError::HalfRoom { connections, members }),
+    }
+}
+
 fn above_zero<T: PartialEq + Default>(name: &'static str, count: T) -> Result<T, LoadError> {
     if count == T::default() {
         Err(LoadError::Zero(name))
@@ -278,6 +307,14 @@ mod tests {
                 "`to` without `over`",
             ),
             (r#"{"kind":"open","rate":-1,"connections":1}"#, "above 0"),
+            (
+                r#"{"kind":"closed","connections":6,"members":0}"#,
+                "`members` is 0",
+            ),
+            (
+                r#"{"kind":"open","rate":5,"connections":6,"members":4}"#,
+                "6 connections in rooms of 4",
+            ),
             (
                 r#"{"kind":"closed","connections":1,"rate":5}"#,
                 "unknown field `rate`",

@@ -20,7 +20,7 @@ pub struct ServiceCheck {
     pub variant: String,
     /// The contract.
     pub contract: String,
-    /// What was spoken: `http`, `http2`, `grpc`.
+    /// What was spoken: `http`, `http2`, `grpc`, `websocket`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Whether every case passed.

@@ -21,6 +21,9 @@ pub struct Environment {
     pub cpu: Cpu,
     /// Memory of the machine, bytes.
     pub memory_bytes: Option<u64>,
+    /// Memory that the control group of prony may have, bytes, where that is less than the machine has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
     /// Memory free when the run began, bytes.
     pub memory_available_bytes: Option<u64>,
     /// `kvm`, `firecracker`, `docker`, …; `none` on bare metal.
@@ -72,6 +75,16 @@ pub struct LabHost {
     pub cpus: Vec<usize>,
     /// Where and with what it runs.
     pub environment: Environment,
+}
+
+impl LabHost {
+    /// What the node of a pod is called among its runtimes.
+    pub const NODE: &str = "kubernetes node";
+
+    /// Whether it is a pod of a cluster, which gives another address and other CPUs to each.
+    pub fn is_pod(&self) -> bool {
+        self.environment.runtimes.contains_key(Self::NODE)
+    }
 }
 
 /// The CPUs of a machine.

@@ -1,6 +1,6 @@
 //! What a generator and its caller say to each other while it runs: one JSON object a line.
 
-use crate::{Fault, Interval, IntervalPart, Recording, WorkerNow};
+use crate::{CompactHistogram, Fault, Interval, IntervalPart, Recording, WorkerNow};
 use serde::{Deserialize, Serialize};
 
 /// A line of a generator's standard output in streaming mode.
@@ -20,9 +20,12 @@ pub enum Event {
         phase: Phase,
         /// What happened in it.
         interval: Interval,
+        /// Its response times.
+        #[serde(default, skip_serializing_if = "CompactHistogram::is_empty")]
+        times: CompactHistogram,
     },
-    /// The same of a worker whose job is a share of a larger load, instead of [`Event::Interval`]: with its distribution, so
-    /// that the intervals of all workers can be merged.
+    /// The same of a worker whose job is a share of a larger load, instead of [`Event::Interval`]: with all that is needed to
+    /// merge the intervals of several workers.
     IntervalPart {
         /// Which phase it belongs to.
         phase: Phase,

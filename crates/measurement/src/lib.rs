@@ -26,9 +26,9 @@ pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use recording::{
     Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
-    Generator, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Log, MessageIds,
-    Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests, SCHEMA, Streams,
-    WorkerNow, WorkerRow, WorkerState, WrongReply,
+    Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Llm, Log,
+    MessageIds, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests, Rooms, SCHEMA,
+    StreamRate, Streams, Usage, WorkerNow, WorkerRow, WorkerState, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{

@@ -1,8 +1,8 @@
 //! What services do that take turns: many short windows of one start, and the recording of all of them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, OperationRecording,
-    Outcomes, Recording, Requests, WrongReply,
+    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, Messages,
+    OperationRecording, Outcomes, Recording, Requests, WrongReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ impl Recording {
             sequences_per_s: first
                 .sequences_per_s
                 .map(|_| weighted(|window| window.sequences_per_s.unwrap_or(0.0))),
-            messages: None,
+            messages: messages(windows, duration_s),
             operations: operations(windows)?,
             connections: connections(windows),
             generator: generator(windows),
@@ -130,6 +130,28 @@ impl Recording {
             ..first.clone()
         }))
     }
+}
+
+/// Messages of streams, where there are any. Of their times windows keep no histograms that could be merged.
+fn messages(windows: &[Recording], duration_s: f64) -> Option<Messages> {
+    let each = windows.iter().map(|window| window.messages);
+    let received = each.map(|messages| messages.map(|messages| messages.received));
+    let received: u64 = received.sum::<Option<u64>>()?;
+    Some(Messages {
+        received,
+        per_s: if duration_s > 0.0 {
+            received as f64 / duration_s
+        } else {
+            0.0
+        },
+        first_ns: None,
+        last_ns: None,
+        gap_ns: None,
+        ids: None,
+        streams: None,
+        llm: None,
+        rooms: None,
+    })
 }
 
 fn counts(parts: impl Iterator<Item = (Requests, Outcomes)>) -> (Requests, Outcomes) {

@@ -9,10 +9,23 @@ pub struct Machine {
     pub cpus: u32,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
+    /// What prony and all that it starts may have of it, bytes; `None`: all.
+    pub memory_limit_bytes: Option<u64>,
     /// Files that a process may have open.
     pub open_files: Option<u64>,
     /// Ports that connections to one address can come from.
     pub local_ports: Option<u32>,
+}
+
+impl Machine {
+    /// The memory that there is for services, bytes, and whose it is, in words.
+    pub(crate) fn memory(&self) -> Option<(u64, &'static str)> {
+        let granted = self.memory_limit_bytes.map(|bytes| {
+            let whose = "prony may have here (the limit of its container or control group)";
+            (bytes, whose)
+        });
+        granted.or(self.memory_bytes.map(|bytes| (bytes, "this machine has")))
+    }
 }
 
 /// Where services listen; what is absent is chosen anew for each start.

@@ -96,12 +96,12 @@ impl<'a> Maker<'a> {
             );
             return Err(self.at(lines.cpus, &message));
         }
-        let memory = limits.memory_bytes.zip(machine.memory_bytes);
-        if let Some((wanted, there)) = memory.filter(|(wanted, there)| wanted > there) {
+        let memory = limits.memory_bytes.zip(machine.memory());
+        if let Some((wanted, (bytes, whose))) = memory.filter(|(wanted, (there, _))| wanted > there) {
             let message = format!(
-                "`memory` is {} MiB, and this machine has {} MiB: ask for that at most",
+                "`memory` is {} MiB, and {whose} {} MiB: ask for that at most",
                 wanted >> 20,
-                there >> 20
+                bytes >> 20
             );
             return Err(self.at(lines.memory, &message));
         }
@@ -358,6 +358,7 @@ fn words(protocols: &[Protocol]) -> String {
         Protocol::Http1 => "http1",
         Protocol::Http2 => "http2",
         Protocol::Grpc => "grpc",
+        Protocol::WebSocket => "websocket",
     };
     protocols.iter().map(word).collect::<Vec<_>>().join(", ")
 }

@@ -15,12 +15,14 @@ pub enum TargetError {
         reason: String,
     },
     /// Something else is spoken there.
-    #[error("`{url}`: prony speaks http and https, not {scheme}")]
+    #[error("`{url}`: prony speaks {spoken} here, not {scheme}")]
     Scheme {
         /// As it was written.
         url: String,
         /// What is spoken there.
         scheme: String,
+        /// What can be spoken.
+        spoken: &'static str,
     },
     /// It has a fragment.
     #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: leave it out")]
@@ -38,20 +40,48 @@ pub enum TargetError {
     },
 }
 
-/// Takes a URL apart: where to connect, and the path with its query, as written.
+/// What is spoken at a URL, by its scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Http,
+    WebSocket,
+}
+
+/// Takes the URL of a server of HTTP apart: where to connect, and the path with its query, as written.
 pub fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
+    take_apart(url, insecure, Spoken::Http)
+}
+
+/// The same for the URL of a WebSocket.
+pub fn parse_web_socket(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
+    take_apart(url, insecure, Spoken::WebSocket)
+}
+
+/// Whether a URL is that of a WebSocket.
+pub fn is_web_socket(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["ws", "wss"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
+fn take_apart(url: &str, insecure: bool, spoken: Spoken) -> Result<(Target, String), TargetError> {
     let owned = || url.to_owned();
     let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
     // Places of templates are no part of a URL; what stands before the path has none.
     let (authority, path) = split(url).ok_or_else(|| no_url("there is no `://`".to_owned()))?;
     let parsed = Url::parse(authority).map_err(|error| no_url(error.to_string()))?;
-    let tls = match parsed.scheme() {
-        "http" => false,
-        "https" => true,
-        scheme => {
+    let tls = match (spoken, parsed.scheme()) {
+        (Spoken::Http, "http") | (Spoken::WebSocket, "ws") => false,
+        (Spoken::Http, "https") | (Spoken::WebSocket, "wss") => true,
+        (_, scheme) => {
             return Err(TargetError::Scheme {
                 url: owned(),
                 scheme: scheme.to_owned(),
+                spoken: match spoken {
+                    Spoken::Http => "http and https",
+                    Spoken::WebSocket => "ws and wss",
+                },
             });
         }
     };
@@ -138,6 +168,26 @@ mod tests {
             ("::1", "[::1]:9000", "/?x")
         );
         assert_eq!(target("http://h/{n:range(1,9)}").1, "/{n:range(1,9)}");
+    }
+
+    #[test]
+    fn the_url_of_a_web_socket_has_a_scheme_of_its_own() {
+        let (plain, path) = parse_web_socket("ws://h/chat?a=b", false).expect("a good URL");
+        assert_eq!((plain.port, plain.tls, path.as_str()), (80, None, "/chat?a=b"));
+        let (sealed, path) = parse_web_socket("WSS://h", true).expect("a good URL");
+        assert_eq!((sealed.port, path.as_str()), (443, "/"));
+        assert!(sealed.tls.expect("TLS").insecure);
+        for (url, is) in [
+            ("ws://h", true),
+            ("WSS://h", true),
+            ("http://ws://", false),
+            ("ws:h", false),
+        ] {
+            assert_eq!(is_web_socket(url), is, "{url}");
+        }
+        assert!(parse_web_socket("http://h/", false).is_err());
+        let told = parse("ws://h/", false).expect_err("no HTTP").to_string();
+        assert!(told.contains("http and https here, not ws"), "{told}");
     }
 
     #[test]

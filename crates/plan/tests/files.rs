@@ -1,6 +1,6 @@
 //! Files with every kind of fault, and the message that the user gets.
 
-use prony_load::Protocol;
+use prony_load::{Load, Protocol};
 use prony_plan::{Catalogue, Plan, PlanError, Suite, Wishes};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -335,6 +335,31 @@ fn faults_of_a_suite_are_told_with_their_line() {
             "suites/a.toml:6: `load`: `connections` is 0",
         ),
         (
+            "connections = 8",
+            "connections = []",
+            "suites/a.toml:6: `load`: `connections` is empty: give at least one number",
+        ),
+        (
+            "connections = 8",
+            "connections = [8, 0]",
+            "suites/a.toml:6: `load`: `connections` is 0",
+        ),
+        (
+            "connections = 8",
+            "connections = [8, 16, 8]",
+            "suites/a.toml:6: `load`: `connections` holds 8 twice",
+        ),
+        (
+            "connections = 8",
+            "connections = [8, \"many\"]",
+            "suites/a.toml:6: invalid type: string \"many\", expected u32",
+        ),
+        (
+            "\"closed\", connections = 8",
+            "\"open\", rate = 5, connections = [8, 16]",
+            "suites/a.toml:6: `load`: `connections` is a list, which a closed load alone may have",
+        ),
+        (
             "kind = \"closed\"",
             "kind = \"shut\"",
             "suites/a.toml:6: unknown variant `shut`, expected one of `closed`, `open`, `users`",
@@ -405,6 +430,39 @@ fn a_group_says_what_it_is_ranked_by() {
     );
     let plan = checkout.plan(&turns).expect("a plan");
     assert_eq!(plan.groups[0].rank_by, None);
+}
+
+#[test]
+fn several_numbers_of_connections_are_a_group_each() {
+    let checkout = Checkout::new();
+    let several = SUITE.replace("connections = 8", "connections = [64, 8, 256], in_flight = 2");
+    checkout.write("suites/a.toml", &several);
+    let plan = checkout.plan(&Wishes::default()).expect("a plan");
+    let loads: Vec<Load> = plan.groups.iter().map(|group| group.load.clone()).collect();
+    assert_eq!(
+        loads,
+        [64, 8, 256].map(|connections| Load::closed(connections, 2))
+    );
+    for group in 0..3 {
+        let services = plan.entries.iter().filter(|entry| entry.group == group);
+        assert_eq!(services.count(), 3, "each is of every service");
+    }
+    // Another group of one of them would be the same.
+    let again = several.clone()
+        + "\n[[group]]\ncontract = \"hello\"\nload = { kind = \"closed\", connections = 8, in_flight = 2 }\nservices = [\"go-one\"]\n";
+    checkout.write("suites/a.toml", &again);
+    let error = checkout.error();
+    assert!(error.contains("as the group in line 4"), "{error}");
+    // A profile may name others.
+    let quick = several
+        + "\n[group.profile.quick]\nload = { kind = \"closed\", connections = [1, 2] }\n[profile.quick]\n";
+    checkout.write("suites/a.toml", &quick);
+    let suite = Suite::read(&checkout.path("suites/a.toml"), Some("quick")).expect("a suite");
+    let loads: Vec<Option<Load>> = suite.groups.into_iter().map(|group| group.load).collect();
+    assert_eq!(
+        loads,
+        [1, 2].map(|connections| Some(Load::closed(connections, 1)))
+    );
 }
 
 #[test]

@@ -75,13 +75,15 @@ fn quick_seconds() -> BTreeMap<String, u64> {
 
 /// Suites whose services have a database beside them.
 const DATABASE: [&str; 3] = ["account", "fortunes", "orders"];
+/// Suites of messages.
+const MESSAGES: [&str; 3] = ["events", "websocket", "grpc-streams"];
 
 #[test]
 fn the_studies_of_the_documents_in_quick_fit_into_two_and_a_half_hours() {
     let seconds = quick_seconds();
     let all: u64 = seconds
         .iter()
-        .filter(|(name, _)| !DATABASE.contains(&name.as_str()))
+        .filter(|(name, _)| ![&DATABASE[..], &MESSAGES].concat().contains(&name.as_str()))
         .map(|(_, seconds)| seconds)
         .sum();
     assert!(all <= 150 * 60, "{all} s: {seconds:?}");
@@ -92,6 +94,14 @@ fn the_studies_with_a_database_in_quick_fit_into_an_hour() {
     let seconds = quick_seconds();
     let all: u64 = DATABASE.iter().map(|name| seconds[*name]).sum();
     assert!(all <= 60 * 60, "{all} s: {seconds:?}");
+}
+
+#[test]
+fn each_study_of_messages_in_quick_fits_into_twenty_minutes() {
+    let seconds = quick_seconds();
+    for name in MESSAGES {
+        assert!(seconds[name] <= 20 * 60, "{name}: {} s", seconds[name]);
+    }
 }
 
 #[test]
@@ -219,6 +229,7 @@ fn what_the_machine_lacks_is_refused() {
     let machine = Machine {
         cpus: 2,
         memory_bytes: Some(8 << 30),
+        memory_limit_bytes: None,
         open_files: Some(65_536),
         local_ports: Some(28_000),
     };
@@ -231,6 +242,16 @@ fn what_the_machine_lacks_is_refused() {
         ..machine
     };
     assert!(told("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
+    // A container with a limit is asked for no more than that, whatever the machine has.
+    let contained = Machine {
+        memory_limit_bytes: Some(1_536 << 20),
+        ..machine
+    };
+    let error = told("003-snoop", contained);
+    assert!(
+        error.contains("`memory` is 2048 MiB, and prony may have here") && error.contains(") 1536 MiB: ask"),
+        "{error}"
+    );
     let narrow = Machine {
         open_files: Some(1_024),
         ..machine

@@ -22,6 +22,6 @@ pub use part::{
     WorkerPart, WrongSample,
 };
 pub use tally::{
-    GRPC_STATUSES, IdCounts, MessageTally, OpenTimes, OperationTally, ReplyTimes, STATUSES, Shape, Tally,
-    Window,
+    Answer, GRPC_STATUSES, IdCounts, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
+    ReplyTimes, RoomTally, STATUSES, Shape, Tally, Window,
 };

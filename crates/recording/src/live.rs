@@ -24,7 +24,7 @@ impl Live {
     }
 
     /// Takes an interval of one worker. Gives the events of those that are complete by it, as one generator would tell them:
-    /// in order, without distribution.
+    /// in order.
     ///
     /// The warm-ups of workers do not begin together: what is merged there are the pieces with the same number. Those that
     /// not all workers have told when their measurement begins are left out.
@@ -43,10 +43,9 @@ impl Live {
             .or_insert((1, part));
         let mut done = Vec::new();
         if *told >= self.workers {
-            let interval = sum.interval();
+            done.push(event(phase, sum.clone()));
             // Those before it were told by every worker that still tells any.
             self.open.retain(|&other, _| other > key);
-            done.push(Event::Interval { phase, interval });
         }
         while self.open.len() > WAITING {
             if let Some(((is_measured, _), (_, sum))) = self.open.pop_first() {
@@ -55,13 +54,19 @@ impl Live {
                 } else {
                     Phase::WarmUp
                 };
-                done.push(Event::Interval {
-                    phase,
-                    interval: sum.interval(),
-                });
+                done.push(event(phase, sum));
             }
         }
         done
+    }
+}
+
+/// The interval as one generator tells it.
+fn event(phase: Phase, part: IntervalPart) -> Event {
+    Event::Interval {
+        phase,
+        interval: part.interval(),
+        times: part.times,
     }
 }
 
@@ -97,7 +102,7 @@ mod tests {
 
     fn intervals(events: Vec<Event>) -> Vec<(Phase, Interval)> {
         let of = |event| match event {
-            Event::Interval { phase, interval } => (phase, interval),
+            Event::Interval { phase, interval, .. } => (phase, interval),
             other => panic!("{other:?}"),
         };
         events.into_iter().map(of).collect()

@@ -1,15 +1,16 @@
-//! The end of a long load of 64 workers: their parts are read and merged within bounds of memory, without loss. Alone in its
+//! The end of a long load of 64 workers, or of as many as `PRONY_WORKERS` says: their parts are read and merged within bounds of memory, without loss. Alone in its
 //! process, since it counts what is allocated.
 
 mod common;
 
 use common::{INTERVAL_NS, job, shared};
-use prony_measurement::{CompactHistogram, Histogram, IntervalPart};
-use prony_recording::{Begun, Merger, Part, ThreadPart, assemble};
+use prony_measurement::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
+use prony_recording::{Begun, Live, Merger, Part, ThreadPart, assemble};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+/// Unless it is said otherwise.
 const WORKERS: usize = 64;
 /// 600 s of 100 ms; a few where nothing is optimised.
 const INTERVALS: u64 = if cfg!(debug_assertions) { 60 } else { 6_000 };
@@ -53,30 +54,66 @@ fn times(middle: f64, seed: u64) -> CompactHistogram {
     CompactHistogram::of(&histogram)
 }
 
+/// The interval of a worker.
+fn interval(index: u64, times: &CompactHistogram) -> IntervalPart {
+    IntervalPart {
+        index,
+        begin_ns: index * INTERVAL_NS,
+        end_ns: (index + 1) * INTERVAL_NS,
+        completed: 5_000,
+        valid: 5_000,
+        errors: 0,
+        messages: None,
+        times: times.clone(),
+    }
+}
+
+/// A second of a load as its workers tell it while it goes on: how long reading and merging that takes.
+fn live(workers: usize, times: &CompactHistogram) -> Duration {
+    const SECOND: u64 = 1_000_000_000 / INTERVAL_NS;
+    let told: Vec<String> = (0..SECOND)
+        .map(|index| {
+            let event = Event::IntervalPart {
+                phase: Phase::Measurement,
+                part: interval(index, times),
+            };
+            serde_json::to_string(&event).expect("plain data")
+        })
+        .collect();
+    let mut live = Live::new(workers);
+    let mut merged = Vec::new();
+    let begin = Instant::now();
+    for text in &told {
+        for _ in 0..workers {
+            let Event::IntervalPart { phase, part } = serde_json::from_str(text).expect("own text") else {
+                panic!("{text}")
+            };
+            merged.extend(live.take(phase, part));
+        }
+    }
+    let took = begin.elapsed();
+    assert_eq!(merged.len() as u64, SECOND);
+    took
+}
+
 #[test]
-fn sixty_four_parts_are_merged_in_bounds() {
+fn parts_of_many_workers_are_merged_in_bounds() {
     let job = job(false);
-    let jobs = shared(&job, &[1; WORKERS]);
+    let workers =
+        std::env::var("PRONY_WORKERS").map_or(WORKERS, |written| written.parse().expect("a number"));
+    let jobs = shared(&job, &vec![1; workers]);
     let kinds: Vec<CompactHistogram> = (0..97).map(|kind| times(1e6 + kind as f64 * 1e4, kind)).collect();
     let kind = |worker: usize, index: u64| (worker * 31 + index as usize * 7) % kinds.len();
+    println!(
+        "{workers} workers × a second of the load, read and merged while it goes on in {:.0} ms",
+        live(workers, &kinds[0]).as_secs_f64() * 1e3
+    );
     let (mut merging, mut reading, mut read) = (Duration::ZERO, Duration::ZERO, 0);
     let mut merger = Merger::new(&job);
     for (worker, own) in jobs.iter().enumerate() {
         let mut part = Part::new(own);
         part.intervals = (0..INTERVALS)
-            .map(|index| {
-                let one = IntervalPart {
-                    index,
-                    begin_ns: index * INTERVAL_NS,
-                    end_ns: (index + 1) * INTERVAL_NS,
-                    completed: 5_000,
-                    valid: 5_000,
-                    errors: 0,
-                    messages: None,
-                    times: kinds[kind(worker, index)].clone(),
-                };
-                (index, one)
-            })
+            .map(|index| (index, interval(index, &kinds[kind(worker, index)])))
             .collect();
         let noted = ThreadPart {
             length_ns: INTERVALS * INTERVAL_NS,
@@ -101,7 +138,7 @@ fn sixty_four_parts_are_merged_in_bounds() {
     merging += begin.elapsed();
     let peak = PEAK.load(Ordering::Relaxed);
     println!(
-        "{WORKERS} workers × {INTERVALS} intervals ({} MiB as text) read in {:.2} s and merged in {:.2} s, {} MiB at most",
+        "{workers} workers × {INTERVALS} intervals ({} MiB as text) read in {:.2} s and merged in {:.2} s, {} MiB at most",
         read >> 20,
         reading.as_secs_f64(),
         merging.as_secs_f64(),
@@ -109,13 +146,13 @@ fn sixty_four_parts_are_merged_in_bounds() {
     );
     assert!(peak < MOST_BYTES, "{peak} bytes");
     assert_eq!(recording.intervals.len() as u64, INTERVALS);
-    assert_eq!(recording.workers.len(), WORKERS);
+    assert_eq!(recording.workers.len(), workers);
     for index in [0, 1, INTERVALS / 2, INTERVALS - 1] {
         let mut all = Histogram::new();
-        (0..WORKERS).for_each(|worker| kinds[kind(worker, index)].add_to(&mut all));
+        (0..workers).for_each(|worker| kinds[kind(worker, index)].add_to(&mut all));
         assert_eq!(sum.intervals[&index].times, CompactHistogram::of(&all));
         let interval = &recording.intervals[index as usize];
-        assert_eq!(interval.completed, 5_000 * WORKERS as u64);
+        assert_eq!(interval.completed, 5_000 * workers as u64);
         assert_eq!(interval.response_time_ns_p99, all.quantile(0.99));
     }
 }

@@ -175,13 +175,22 @@ proptest! {
     }
 }
 
-/// Sixty-four workers in one network, a hundred starts.
 #[test]
 fn sixty_four_workers_begin_together() {
+    in_one_network(64);
+}
+
+#[test]
+fn five_hundred_workers_begin_together() {
+    in_one_network(500);
+}
+
+/// So many workers in one network, a hundred starts.
+fn in_one_network(workers: usize) {
     let mut random = SmallRng::seed_from_u64(1);
     let (mut spreads, mut bounds, mut late) = (Vec::new(), Vec::new(), 0);
     for _ in 0..100 {
-        let machines: Vec<Machine> = (0..64)
+        let machines: Vec<Machine> = (0..workers)
             .map(|_| Machine {
                 there_ns: random.random_range(30_000..200_000),
                 back_ns: random.random_range(30_000..200_000),
@@ -203,13 +212,14 @@ fn sixty_four_workers_begin_together() {
     bounds.sort_unstable();
     let ms = |ns: u64| ns as f64 / 1e6;
     println!(
-        "start of 64 workers, {} of 100 with all told in time: spread {:.3} ms (median) {:.3} ms (largest), bound {:.3} ms \
-         (median) {:.3} ms (largest); {late} of 6400 began late",
+        "start of {workers} workers, {} of 100 with all told in time: spread {:.3} ms (median) {:.3} ms (largest), bound {:.3} ms \
+         (median) {:.3} ms (largest); {late} of {} began late",
         spreads.len(),
         ms(spreads[spreads.len() / 2]),
         ms(spreads[spreads.len() - 1]),
         ms(bounds[bounds.len() / 2]),
         ms(bounds[bounds.len() - 1]),
+        100 * workers,
     );
     assert!(spreads.len() > 50, "{}", spreads.len());
     assert!(bounds[bounds.len() / 2] < 5 * MS, "{bounds:?}");

@@ -1,6 +1,7 @@
 //! What can fail.
 
 use prony_measurement::HistogramError;
+use prony_statistics::StatisticsError;
 use std::path::PathBuf;
 
 /// Why a report could not be made.
@@ -30,6 +31,20 @@ pub enum ReportError {
         /// What is wrong with it.
         source: humantime::TimestampError,
     },
+    /// An exported report that cannot be read.
+    #[error("this is no report of prony: {0}; write one with `prony report --json`")]
+    NoReport(serde_json::Error),
+    /// An exported report of another version.
+    #[error("this report has version {found} of the JSON, and this prony reads version {read}")]
+    Version {
+        /// What it says.
+        found: String,
+        /// What is read.
+        read: u32,
+    },
+    /// Runs that cannot be held against each other.
+    #[error("runs cannot be compared: {0}; the record of one is damaged")]
+    Compare(#[from] StatisticsError),
     /// Output that cannot be built.
     #[error("cannot write the report as {format}: {reason}")]
     Write {

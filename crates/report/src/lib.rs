@@ -2,7 +2,8 @@
 //!
 //! A report is built once, from a run, its trials and their summary; every format shows the same numbers. This crate must
 //! never estimate anything (that is the statistics crate's), and never let a name, a reason or a log line become markup.
-//! Start at [`Report::new`]; `formats/` has one file per format, and the page comes from the folder `web/`.
+//! Start at [`Report::new`]; `formats/` has one file per format, the page comes from the folder `web/`, and [`site()`] makes
+//! static pages of many runs.
 
 mod error;
 mod formats;
@@ -10,12 +11,17 @@ mod input;
 mod model;
 mod names;
 mod number;
+mod site;
 
 pub use error::ReportError;
-pub use formats::{Format, Look, charts, junit, page, page_data, render, served_page, standings};
+pub use formats::{
+    Format, Look, RunProgress, charts, exposition, junit, page, page_data, progress, render, served_page,
+    standings,
+};
 pub use input::{Input, PublishedFigure, References};
 pub use model::{
     Agreement, CompanionPoint, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow,
     Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
 };
 pub use prony_measurement::ServiceInfo;
+pub use site::{SiteFile, SiteRun, site};

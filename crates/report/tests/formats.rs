@@ -3,7 +3,7 @@
 mod kinds;
 mod sample;
 
-use prony_measurement::{AfterLoad, Resources};
+use prony_measurement::{AfterLoad, Messages, Resources};
 use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};
@@ -14,13 +14,26 @@ fn text(format: Format) -> String {
     render(&report(), format, Look::default()).expect("renders")
 }
 
+fn fits(shown: &str, columns: usize) {
+    let wide = shown.lines().find(|line| line.chars().count() > columns);
+    assert_eq!(wide, None, "wider than {columns} columns:\n{shown}");
+}
+
+#[test]
+fn terminal_of_eighty_columns() {
+    let look = Look {
+        columns: 80,
+        ..Look::default()
+    };
+    let shown = render(&report(), Format::Terminal, look).expect("renders");
+    fits(&shown, 80);
+    assert!(shown.contains("class") && shown.contains(" micro "), "{shown}");
+}
+
 #[test]
 fn terminal() {
     let shown = text(Format::Terminal);
-    assert!(
-        shown.lines().all(|line| line.chars().count() <= 100),
-        "wider than 100 columns:\n{shown}"
-    );
+    fits(&shown, 100);
     assert!(
         !shown.contains('\u{1b}'),
         "an escape sequence without being asked for colour"
@@ -43,6 +56,12 @@ fn markdown() {
     // Inside a fence all is text; outside of it a tag would be one.
     let outside: String = shown.split("```").step_by(2).collect();
     assert!(!outside.contains("<script"), "a tag:\n{outside}");
+    let bars: String = shown.split("```").skip(1).step_by(2).collect();
+    fits(&bars, 80);
+    assert!(
+        shown.contains("| version | class |") && shown.contains("| 1.2.3 | micro |"),
+        "{shown}"
+    );
     insta::assert_snapshot!(shown);
 }
 
@@ -134,6 +153,17 @@ fn companions() {
         assert!(shown.contains("PostgreSQL + Redis CPU/request, µs"), "{shown}");
         assert!(shown.contains("80.0"), "{shown}");
     }
+    let of_columns = |columns| {
+        let look = Look {
+            columns,
+            ..Look::default()
+        };
+        render(&report, Format::Terminal, look).expect("renders")
+    };
+    fits(&of_columns(80), 80);
+    // Where not even the head has room, it is the short one.
+    let shown = of_columns(64);
+    assert!(shown.contains("companions' CPU/request, µs"), "{shown}");
     let shown: Value =
         serde_json::from_str(&render(&report, Format::Json, wide).expect("renders")).expect("JSON");
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
@@ -150,6 +180,65 @@ fn companions() {
         Some(80_000.0)
     );
     assert_eq!(row["details"]["points"][0]["after"][0]["found"], 31);
+}
+
+/// Of streams, messages per second and the time to the first one stand behind the rate.
+#[test]
+fn messages_of_streams() {
+    let mut trials = sample::trials();
+    for trial in &mut trials {
+        let Ok(measured) = &mut trial.result else { continue };
+        let recording = &mut measured.recording;
+        let warm_up = measured.steadiness.iter_mut().flat_map(|one| &mut one.intervals);
+        for interval in recording.intervals.iter_mut().chain(warm_up) {
+            interval.messages = Some(100 * interval.completed);
+        }
+        recording.messages = Some(Messages {
+            received: 100 * recording.requests.completed,
+            per_s: 100.0 * recording.goodput_per_s,
+            first_ns: recording.response_time_ns,
+            last_ns: None,
+            gap_ns: recording.response_time_ns,
+            ids: None,
+            streams: None,
+            llm: None,
+            rooms: None,
+        });
+    }
+    let report = sample::report_of(&trials);
+    let wide = Look {
+        columns: 200,
+        ..Look::default()
+    };
+    for format in [Format::Terminal, Format::Markdown] {
+        let shown = render(&report, format, wide).expect("renders");
+        for head in ["messages, /s", "first message, p50", "first message, p99"] {
+            assert!(shown.contains(head), "{head}: {shown}");
+        }
+    }
+    let shown: Value =
+        serde_json::from_str(&render(&report, Format::Json, wide).expect("renders")).expect("JSON");
+    let row = &shown["groups"][0]["services"][0];
+    let point = |key: &str| row[key]["point"].as_f64().expect("an estimate");
+    let ratio = point("messages_per_s") / point("goodput_per_s");
+    assert!((99.0..101.0).contains(&ratio), "{ratio}");
+    assert!(point("first_message_ns_p50") > 0.0);
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
+    assert_eq!(Schema::compile(&schema).expect("a schema").judge(&shown), Ok(()));
+    // What each trial says of them, and how many came over time, is drawn by the page.
+    let data = page_data(&report).expect("plain data");
+    let details = &data["groups"][0]["services"][0]["details"];
+    assert!(
+        details["points"][0]["messages"]["gap_ns"]["p99"].is_u64(),
+        "{details}"
+    );
+    let series = details["series"]["intervals"].as_array().expect("intervals");
+    assert!(series[0]["at_s"].as_f64() < Some(0.0), "{details}");
+    for interval in series {
+        let of = |key: &str| interval[key].as_f64().expect("a rate");
+        let ratio = of("messages_per_s") / of("throughput_per_s");
+        assert!((99.0..101.0).contains(&ratio), "{interval}");
+    }
 }
 
 #[test]

@@ -152,6 +152,29 @@ pub fn stalled_quantile(stall_s: f64, period_s: f64, quantile: f64) -> f64 {
     (stall_s - (1.0 - quantile) * period_s).max(0.0)
 }
 
+/// The quantile (0 to 1) of the gap, s, between events of streams that are due every `gap_s`, of a server that freezes `stall_s` in every
+/// `period_s` and then sends at once what was due meanwhile.
+///
+/// Streams lie evenly to the freezes, so an event comes u before a freeze, where u is uniform between 0 and the gap. Of the
+/// period/gap gaps of a period one is then stall + u; stall/gap − 1 are 0; one is what is left of a gap, uniform between 0 and it; all
+/// others are the gap.
+///
+/// ```
+/// let quantile = |share| prony_statistics::stalled_gap_quantile(0.05, 0.2, 1.0, share);
+/// assert!((quantile(0.5) - 0.05).abs() < 1e-12);
+/// assert!((quantile(0.99) - 0.24).abs() < 1e-12);
+/// assert_eq!(quantile(0.1), 0.0);
+/// ```
+pub fn stalled_gap_quantile(gap_s: f64, stall_s: f64, period_s: f64, quantile: f64) -> f64 {
+    let left = (quantile * period_s - (stall_s - gap_s)).clamp(0.0, gap_s);
+    let beyond = (1.0 - quantile) * period_s;
+    if beyond < gap_s {
+        stall_s + gap_s - beyond
+    } else {
+        left
+    }
+}
+
 /// What trials of one service entered twice say of the machine: the tie, and the noise floor of throughput.
 pub fn same_twice(
     trials: &[TrialRecord],
@@ -202,4 +225,39 @@ pub fn same_twice(
         rounds: rounds as u32,
     };
     Ok((same, noise))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times in units that come out even: periods of 1,000, freezes at their begin.
+    const PERIOD: u64 = 1_000;
+
+    /// When something that is due at this time is sent.
+    fn sent(due: u64, stall: u64) -> u64 {
+        let begun = due / PERIOD * PERIOD;
+        due.max(if due - begun < stall { begun + stall } else { due })
+    }
+
+    #[test]
+    fn gaps_under_a_freeze_are_as_in_a_simulation() {
+        for (gap, stall) in [(50, 200), (20, 200), (100, 300)] {
+            let mut gaps: Vec<u64> = (0..gap)
+                .flat_map(|phase| {
+                    let sent = move |n| sent(phase + n * gap, stall);
+                    (0..PERIOD / gap * 7).map(move |n| sent(n + 1) - sent(n))
+                })
+                .collect();
+            gaps.sort_unstable();
+            for quantile in [0.05, 0.3, 0.5, 0.75, 0.94, 0.97, 0.99, 0.999] {
+                let simulated = gaps[(quantile * gaps.len() as f64) as usize] as f64;
+                let known = stalled_gap_quantile(gap as f64, stall as f64, PERIOD as f64, quantile);
+                assert!(
+                    (simulated - known).abs() <= 2.0,
+                    "gap {gap}, freeze {stall}, {quantile}: {simulated} and {known}"
+                );
+            }
+        }
+    }
 }

@@ -21,7 +21,7 @@ mod summary;
 
 pub use calibration::{
     Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, machine_name, same_twice,
-    stalled_quantile,
+    stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
     Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,

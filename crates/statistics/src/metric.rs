@@ -121,6 +121,12 @@ metrics! {
     ListeningMs listening_ms "ms" Lower "start-up, listening";
     /// Length of the warm-up, s.
     WarmUpS warm_up_s "s" Lower "warm-up";
+    /// Messages of streams per second.
+    MessagesPerS messages_per_s "1/s" Higher "messages";
+    /// Median time from the send of a request to the end of the first message of its stream, ns.
+    FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50";
+    /// 99th percentile of the time to the first message, ns.
+    FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99";
 }
 
 impl Metrics {
@@ -163,6 +169,9 @@ impl Metric {
             Self::ServiceTimeNsP99 => recording.service_time_ns.map(|times| times.p99 as f64),
             Self::SequenceTimeNsP50 => recording.sequence_time_ns.map(|times| times.p50 as f64),
             Self::SequenceTimeNsP99 => recording.sequence_time_ns.map(|times| times.p99 as f64),
+            Self::MessagesPerS => recording.messages.map(|messages| messages.per_s),
+            Self::FirstMessageNsP50 => Some(recording.messages?.first_ns?.p50 as f64),
+            Self::FirstMessageNsP99 => Some(recording.messages?.first_ns?.p99 as f64),
             _ => recording
                 .response_time_ns
                 .and_then(|times| self.of_response_time(&times)),

@@ -70,6 +70,37 @@ fn what_companions_cost_is_known_of_all_or_not_at_all() {
 }
 
 #[test]
+fn messages_of_streams_are_known_where_there_are_any() {
+    let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
+    let measured = run[0].result.as_mut().expect("a measurement");
+    let all = [
+        Metric::MessagesPerS,
+        Metric::FirstMessageNsP50,
+        Metric::FirstMessageNsP99,
+    ];
+    assert_eq!(all.map(|metric| metric.of(measured)), [None; 3]);
+    let mut messages = prony_measurement::Messages {
+        received: 5_000,
+        per_s: 5_000.0,
+        first_ns: measured.recording.response_time_ns,
+        last_ns: None,
+        gap_ns: None,
+        ids: None,
+        streams: None,
+        llm: None,
+        rooms: None,
+    };
+    measured.recording.messages = Some(messages);
+    let first = messages.first_ns.map(|times| times.p99 as f64);
+    assert_eq!(Metric::MessagesPerS.of(measured), Some(5_000.0));
+    assert_eq!(Metric::FirstMessageNsP99.of(measured), first);
+    // A board in turns knows how many there were, and no more.
+    messages.first_ns = None;
+    measured.recording.messages = Some(messages);
+    assert_eq!(all.map(|metric| metric.of(measured)), [Some(5_000.0), None, None]);
+}
+
+#[test]
 fn a_failed_repeat_replaces_no_valid_trial() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
     let failing = trials(&[TrialSpec::failing("a", Stage::Measure)]);

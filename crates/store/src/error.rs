@@ -123,7 +123,7 @@ pub enum StoreError {
     },
     /// Somebody else measures the run.
     #[error(
-        "the run `{run}` is being measured{}: let that end, or end it, before you continue the run",
+        "the run `{run}` is being measured{}: let that end, or end it, before you continue or delete the run",
         .holder.map_or_else(String::new, |process| format!(" by process {process}"))
     )]
     RunBusy {
@@ -139,6 +139,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A label that no list can show in a line.
+    #[error("a label is a line of at most {longest} letters, without control characters: give a shorter one")]
+    Label {
+        /// Letters that it may have.
+        longest: usize,
     },
     /// A run of that name is there already.
     #[error("the run `{0}` is in the store already: give the new one another name")]

@@ -1,11 +1,12 @@
 //! Keeps every run, and every trial of it as it ends, in one SQLite file; finds them again at any time.
 //!
 //! The raw record is stored, histograms included, so that a later analysis loses nothing; it is packed to a fifth. The file is in WAL mode: readers
-//! never wait for a writer, and what was appended survives a kill. This crate must never delete a trial, and never compute
-//! a number: estimates are made anew from the records. Start at [`Store`].
+//! never wait for a writer, and what was appended survives a kill. This crate must never take a trial from a run that stays, and
+//! never compute a number: estimates are made anew from the records. Start at [`Store`].
 
 mod checks;
 mod error;
+mod labels;
 mod lock;
 mod packed;
 mod progress;

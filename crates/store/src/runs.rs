@@ -1,6 +1,6 @@
 //! Runs: begun, finished, found again.
 
-use crate::{Store, StoreError, from_json, to_json};
+use crate::{RunLock, Store, StoreError, from_json, to_json};
 use prony_measurement::{RunRecord, Warning};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub struct RunEntry {
     pub trials: u32,
     /// Those of them that gave no measurement, in the end.
     pub excluded_trials: u32,
+    /// What people call it, where somebody said.
+    pub label: Option<String>,
 }
 
 impl Store {
@@ -52,6 +54,36 @@ impl Store {
         Ok(())
     }
 
+    /// Stores a new run by its name, or by the next one like it that no run has: two runs of one second, or a clock that was
+    /// set back, would give the same. Nobody else may add to it as long as its lock lives. Each name is taken by its lock before
+    /// it is written, so that of those who begin at once no two have the same.
+    pub fn begin_new_run(&self, mut run: RunRecord) -> Result<(RunRecord, RunLock), StoreError> {
+        let wanted = run.id.clone();
+        let mut number = 1_u32;
+        loop {
+            if !self.has_run(&run.id)? {
+                let begun = self.lock_run(&run.id).and_then(|lock| {
+                    self.begin_run(&run)?;
+                    Ok(lock)
+                });
+                match begun {
+                    Ok(lock) => return Ok((run, lock)),
+                    Err(StoreError::RunBusy { .. } | StoreError::RunExists(_)) => {}
+                    Err(other) => return Err(other),
+                }
+            }
+            number += 1;
+            run.id = format!("{wanted}-{number}");
+        }
+    }
+
+    fn has_run(&self, run: &str) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .query_row("SELECT 1 FROM run WHERE id = ?1", [run], |_| Ok(()));
+        Ok(found.optional().map_err(self.failed("look for a run"))?.is_some())
+    }
+
     /// Marks a run as ended at `ended_at` (RFC 3339 in UTC) and adds the warnings that came up on the way. A run that is
     /// continued later may be finished again.
     pub fn finish_run(&self, run: &str, ended_at: &str, warnings: &[Warning]) -> Result<(), StoreError> {
@@ -71,6 +103,21 @@ impl Store {
         record.planned_trials = trials;
         record.ended_at = Some(ended_at.to_owned());
         self.replace_run(record, &[])
+    }
+
+    /// Takes a run out of the store, with its trials, checks and label. One that is being measured stays.
+    pub fn remove_run(&self, run: &str) -> Result<(), StoreError> {
+        self.run(run)?;
+        let _lock = self.lock_run(run)?;
+        let remove = || -> rusqlite::Result<()> {
+            let transaction = self.connection.unchecked_transaction()?;
+            for table in ["trial", "progress", "check_matrix", "label"] {
+                transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
+            }
+            transaction.execute("DELETE FROM run WHERE id = ?1", [run])?;
+            transaction.commit()
+        };
+        remove().map_err(self.failed("delete a run"))
     }
 
     fn replace_run(&self, mut record: RunRecord, warnings: &[Warning]) -> Result<(), StoreError> {
@@ -100,14 +147,6 @@ impl Store {
             Some(text) => from_json("run", run, &text),
             None => Err(self.no_such_run(run)?),
         }
-    }
-
-    /// A name like `wanted` that no run has yet: two runs of one second, or a clock that was set back, would give the same.
-    pub fn free_name(&self, wanted: &str) -> Result<String, StoreError> {
-        let taken: Vec<String> = self.runs()?.into_iter().map(|run| run.id).collect();
-        let others = (2_u32..).map(|number| format!("{wanted}-{number}"));
-        let mut names = std::iter::once(wanted.to_owned()).chain(others);
-        Ok(names.find(|name| !taken.contains(name)).unwrap_or_default())
     }
 
     /// The name of the run that a user means: `latest`, a whole name, or the start or end of exactly one.
@@ -153,7 +192,8 @@ impl Store {
                         (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id),
                         (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id AND NOT EXISTS (
                             SELECT 1 FROM trial AS valid WHERE valid.run = trial.run
-                                AND valid.place = trial.place AND NOT valid.excluded))
+                                AND valid.place = trial.place AND NOT valid.excluded)),
+                        (SELECT text FROM label WHERE label.run = run.id)
                  FROM run ORDER BY started_at DESC, rowid DESC",
             )?;
             statement
@@ -166,6 +206,7 @@ impl Store {
                         planned_trials: row.get(4)?,
                         trials: row.get(5)?,
                         excluded_trials: row.get(6)?,
+                        label: row.get(7)?,
                     })
                 })?
                 .collect()

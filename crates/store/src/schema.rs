@@ -18,7 +18,11 @@ enum Step {
 }
 
 /// What brings schema N to N + 1, in order. Add a step; never change one that was released.
-const STEPS: [Step; 2] = [Step::Sql(FIRST), Step::Rows(PACKED, pack_trials, PACKED_ALL)];
+const STEPS: [Step; 3] = [
+    Step::Sql(FIRST),
+    Step::Rows(PACKED, pack_trials, PACKED_ALL),
+    Step::Sql(LABELS),
+];
 
 const FIRST: &str = "
     CREATE TABLE run (
@@ -94,6 +98,14 @@ const PACKED_ALL: &str = "
     CREATE INDEX trial_by_service ON trial (service, variant, contract, sequence);
 ";
 
+/// What people call runs.
+const LABELS: &str = "
+    CREATE TABLE label (
+        run TEXT PRIMARY KEY REFERENCES run (id),
+        text TEXT NOT NULL
+    ) STRICT;
+";
+
 fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut read = transaction.prepare("SELECT sequence, record FROM trial ORDER BY sequence")?;
     let mut write = transaction.prepare(
@@ -145,7 +157,8 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         .map_err(failed)?;
     let found = version(&transaction).map_err(failed)?;
     refuse_newer(found, path)?;
-    for step in &STEPS[found as usize..] {
+    let steps = &STEPS[found as usize..];
+    for step in steps {
         take(step, &transaction).map_err(failed)?;
     }
     transaction
@@ -155,7 +168,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         .pragma_update(None, "user_version", KNOWN)
         .map_err(failed)?;
     transaction.commit().map_err(failed)?;
-    if found > 0 {
+    if found > 0 && steps.iter().any(|step| matches!(step, Step::Rows(..))) {
         // What the old tables took is given back, unless another process uses the store: then the next rows take it.
         let _ = connection.execute_batch("VACUUM");
     }

@@ -72,8 +72,20 @@ impl Store {
         .collect()
     }
 
-    /// Every trial of a service under a contract, over all runs, the oldest first: its history. Without intervals, samples and
-    /// histograms, which no history shows and which take most of the time to read.
+    /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most of the
+    /// time to read, and only pictures show them.
+    pub fn heads(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
+        self.read_trials(
+            "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
+            params![run],
+            |row| packed::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+        )?
+        .into_iter()
+        .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
+        .collect()
+    }
+
+    /// Every trial of a service under a contract, over all runs, the oldest first: its history. As [`Store::heads`] gives them.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head FROM trial

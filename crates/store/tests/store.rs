@@ -4,10 +4,12 @@ use prony_measurement::{
     CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage,
     TrialRecord, Warning, WarningKind,
 };
-use prony_store::{Progress, Store, StoreError};
+use prony_store::{Progress, RunLock, Store, StoreError};
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 
 fn run(id: &str, started_at: &str) -> RunRecord {
     RunRecord {
@@ -69,6 +71,31 @@ fn what_was_appended_is_read_back() {
     assert_eq!(store.run(&record.id).expect("reads"), record);
     assert_eq!(store.trials(&record.id).expect("reads"), trials);
     assert_eq!(store.latest_run().expect("reads"), Some(record));
+}
+
+/// An export that comes back must be the same run, so no figure may lose its last digit.
+#[test]
+fn figures_come_back_to_the_last_digit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let figures = |count: u32| (1..=count).map(|number| f64::from(number).sqrt() / 3e7);
+    let record = RunRecord {
+        plan: serde_json::json!({ "figures": figures(5_000).collect::<Vec<_>>() }),
+        ..run("r", "2026-11-21T08:30:00Z")
+    };
+    store.begin_run(&record).expect("begins");
+    assert_eq!(store.run("r").expect("reads"), record);
+    let trials: Vec<TrialRecord> = (0..)
+        .zip(figures(200))
+        .map(|(place, took_s)| TrialRecord {
+            took_s,
+            ..trial(place, "a")
+        })
+        .collect();
+    for trial in &trials {
+        store.append_trial("r", trial).expect("appends");
+    }
+    assert_eq!(store.trials("r").expect("reads"), trials);
 }
 
 #[test]
@@ -385,12 +412,59 @@ fn a_clock_that_was_set_back_gives_no_name_twice() {
         "2026-11-21T08-30-00-quick-2",
         "2026-11-21T08-30-00-quick-3",
     ] {
-        let name = store.free_name(wanted).expect("a name");
-        assert_eq!(name, expected);
-        store
-            .begin_run(&run(&name, "2026-11-21T08:30:00Z"))
+        // It ends at once: a name stays taken.
+        let (begun, _lock) = store
+            .begin_new_run(run(wanted, "2026-11-21T08:30:00Z"))
             .expect("begins");
+        assert_eq!(begun.id, expected);
+        assert_eq!(store.run(expected).expect("it is kept").id, expected);
     }
+}
+
+#[test]
+fn runs_that_begin_at_once_have_names_of_their_own() {
+    const AT_ONCE: usize = 8;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let together = Barrier::new(AT_ONCE);
+    drop(Store::open(&path).expect("opens"));
+    let start = || {
+        let store = Store::open(&path).expect("opens");
+        together.wait();
+        store.begin_new_run(run("r", "2026-11-21T08:30:00Z"))
+    };
+    // All locks are held until the last one has its own.
+    let begun: Vec<(RunRecord, RunLock)> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(start)).collect();
+        all.into_iter()
+            .map(|one| one.join().expect("no panic").expect("begins"))
+            .collect()
+    });
+    let names: BTreeSet<String> = begun.iter().map(|(run, _)| run.id.clone()).collect();
+    let expected: BTreeSet<String> = std::iter::once("r".to_owned())
+        .chain((2..=AT_ONCE).map(|number| format!("r-{number}")))
+        .collect();
+    assert_eq!(names, expected);
+    let store = Store::open(&path).expect("opens");
+    for name in &names {
+        assert!(
+            matches!(store.lock_run(name), Err(StoreError::RunBusy { .. })),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_name_that_somebody_has_taken_and_not_yet_written_is_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let open = || Store::open(&path).expect("opens");
+    let (one, other) = (open(), open());
+    let _taken = one.lock_run("r").expect("free");
+    let (begun, _lock) = other
+        .begin_new_run(run("r", "2026-11-21T08:30:00Z"))
+        .expect("begins");
+    assert_eq!(begun.id, "r-2");
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl TlsConfig {
             Resumption::in_memory_sessions(REMEMBERED_SERVICES)
         };
         let (offered, wanted) = match protocol {
-            Protocol::Http1 => (&b"http/1.1"[..], None),
+            Protocol::Http1 | Protocol::WebSocket => (&b"http/1.1"[..], None),
             Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
         };
         client.alpn_protocols = vec![offered.to_vec()];

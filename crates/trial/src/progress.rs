@@ -1,6 +1,8 @@
 //! What happens, for whoever shows it.
 
-use prony_measurement::{Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow};
+use prony_measurement::{
+    CompactHistogram, Interval, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
+};
 use std::time::Duration;
 
 /// Something that happened in a run.
@@ -71,18 +73,21 @@ pub enum Progress {
         /// How many there are.
         of: u32,
     },
+    /// The trial of this place has its turn: what follows is of its load.
+    Turn {
+        /// Its place.
+        place: u32,
+    },
     /// A phase of the load begins.
     Phase(Phase),
     /// An interval of the load ended.
     Interval {
         /// In which phase.
         phase: Phase,
-        /// Replies per second.
-        throughput_per_s: f64,
-        /// Its 99th percentile, ns.
-        response_time_ns_p99: Option<u64>,
-        /// Requests that failed.
-        errors: u64,
+        /// What happened in it.
+        interval: Interval,
+        /// Its response times.
+        times: CompactHistogram,
     },
     /// What the workers of a lab do now.
     Workers(Vec<WorkerNow>),
@@ -102,12 +107,12 @@ pub enum Progress {
         /// Which, from 0.
         round: u32,
     },
-    /// The rounds from here on hold only some of the services.
+    /// The rounds from here on hold only some of the entries of the plan.
     LeavesOut {
         /// The first of these rounds, from 0.
         round: u32,
-        /// Who is left out, with the workload.
-        services: Vec<(ServiceId, String)>,
+        /// The entries of the plan that are left out, by their index.
+        entries: Vec<usize>,
     },
     /// Something about the whole run is worth knowing.
     Warning(Warning),

@@ -1,6 +1,6 @@
 //! Checks a service that has to be started first.
 
-use crate::check::{CheckReport, CheckRequest, check_beside};
+use crate::check::{self, CheckReport, CheckRequest, check_beside};
 use crate::trial::{Companions, prepare, start_service, wait_until_ready};
 use crate::{Bench, Built, Failure, Seat, Start, Subject};
 use prony_contract::Contract;
@@ -39,7 +39,11 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
                 if bench.cancel.is_asked() {
                     return Err(Failure::interrupted(Stage::Check));
                 }
-                check_beside(request, Some(&mut subject.companions))
+                let seen = check::Subject {
+                    beside: &mut subject.companions,
+                    service: &mut *subject.service,
+                };
+                check_beside(request, Some(seen))
             })
             .collect()
     })

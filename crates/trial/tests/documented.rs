@@ -1,6 +1,9 @@
 //! The worked example of `docs/CONTRACTS.md` does what the page says.
 
 #[allow(dead_code, reason = "shared with the mutants, which need more of it")]
+#[path = "mutations/listening.rs"]
+mod listening;
+#[allow(dead_code, reason = "shared with the mutants, which need more of it")]
 #[path = "mutations/toy.rs"]
 mod toy;
 
@@ -9,7 +12,7 @@ use prony_load::{Order, Protocol, Target};
 use prony_trial::check::{CheckReport, CheckRequest, check};
 use std::path::Path;
 use std::sync::Arc;
-use toy::{Answer, Call, Habit, Handler, Toy};
+use toy::{Answer, Call, Habit, Handler};
 
 /// The example, taken out of the page.
 fn example() -> Contract {
@@ -39,7 +42,7 @@ fn right(call: &Call) -> Answer {
 }
 
 fn checked(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
-    let toy = Toy::start(Habit::Right, handler);
+    let toy = toy::serve(Habit::Right, handler);
     let target = Target {
         url: format!("http://{}", toy.address),
         host: toy.address.ip().to_string(),

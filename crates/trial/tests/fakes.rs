@@ -6,13 +6,13 @@ mod common;
 mod service;
 
 use common::{Heard, Lab};
-use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage};
+use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
 use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
-    BytesMoved, Classification, Command, Connections, Event, Fault, Generator as GeneratorRecord, Histogram,
-    Interval, Measurement, Outcomes, Phase, Recording, Requests, ResourceSample, Resources, SCHEMA, Stage,
-    WarningKind, that_count,
+    BytesMoved, Classification, Command, CompactHistogram, Connections, Event, Fault,
+    Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
+    ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
 };
 use prony_plan::{Design, WarmUpChoice};
 use prony_trial::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
@@ -23,6 +23,10 @@ use std::time::Duration;
 
 /// A service within this process, on a port of its own: the checks need somebody who answers.
 fn served() -> u16 {
+    served_with(service::Fault::None)
+}
+
+fn served_with(fault: service::Fault) -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("set");
     let port = listener.local_addr().expect("an address").port();
@@ -33,7 +37,7 @@ fn served() -> u16 {
             .expect("a runtime");
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-            service::serve_on(listener, service::Fault::None).await;
+            service::serve_on(listener, fault).await;
         });
     });
     port
@@ -117,6 +121,7 @@ impl Generator for FakeGenerator {
         events.extend(warm_up.map(|interval| Event::Interval {
             phase: Phase::WarmUp,
             interval,
+            times: CompactHistogram::default(),
         }));
         if matches!(job.phases.warm_up, WarmUp::FixedNs(_)) {
             events.extend(self.rest());
@@ -414,6 +419,30 @@ fn a_service_that_cannot_start_is_a_row_with_the_reason() {
         .expect_err("excluded");
     assert_eq!(excluded.stage, Stage::Start);
     assert_eq!(excluded.reason, "cannot start `ok/current`: no such program");
+}
+
+/// The connections of a process that the kernel kills are gone before the process is: a check may fail first.
+#[test]
+fn needing_too_much_memory_is_told_although_the_check_failed_first() {
+    let host = FakeHost::new(2, served_with(service::Fault::OneByteShort));
+    let stops = Ending {
+        signal: Some(9),
+        why: Some(Why::OutOfMemory {
+            limit_bytes: Some(64 << 20),
+        }),
+        ..Ending::default()
+    };
+    host.set(FakeProcess { stops, ..process() });
+    let mut heard = run(&Lab::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
+    let excluded = heard.records.remove(0).result.expect_err("excluded");
+    assert_eq!(excluded.stage, Stage::Check);
+    assert!(
+        excluded
+            .reason
+            .starts_with("the service was killed because it needed more than its 64 MiB of memory (OOM); it breaks its contract"),
+        "{}",
+        excluded.reason
+    );
 }
 
 #[test]

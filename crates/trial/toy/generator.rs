@@ -2,8 +2,8 @@
 
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
-    BytesMoved, Command, Connections, Event, Generator, Histogram, Interval, Outcome, Outcomes, Phase,
-    Recording, Requests, SCHEMA,
+    BytesMoved, Command, CompactHistogram, Connections, Event, Generator, Histogram, Interval, Outcome,
+    Outcomes, Phase, Recording, Requests, SCHEMA,
 };
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
@@ -117,7 +117,11 @@ impl Load {
                 response_time_ns_p99: Some(200_000),
             };
             self.intervals.push(interval);
-            say(&Event::Interval { phase, interval });
+            say(&Event::Interval {
+                phase,
+                interval,
+                times: CompactHistogram::default(),
+            });
             number += 1;
         }
     }

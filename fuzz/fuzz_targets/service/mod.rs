@@ -76,7 +76,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
     let mut shared = P::shared();
     let mut connection = P::new(&mut shared, REQUESTS);
     let (mut out, mut watch, mut next) = (Vec::new(), Watch::default(), 0);
-    connection.open(&mut shared, &mut out);
+    connection.open(&mut shared, &prepared, &mut out);
     for piece in data.chunks(usize::from(cut).max(1)) {
         while next < REQUESTS && connection.places() > 0 {
             let call = Call {

@@ -1,6 +1,8 @@
 //! A server with actix-web.
 
 mod catalog;
+mod echo;
+mod events;
 mod items;
 mod sequence;
 mod snoop;
@@ -26,6 +28,8 @@ async fn main() -> std::io::Result<()> {
             .service(snoop::snoop)
             .service(catalog::catalog)
             .service(upload::upload)
+            .service(events::events)
+            .service(echo::echo)
     })
     .workers(workers)
     // Requests in flight get two seconds to end, not thirty.

@@ -1,9 +1,12 @@
 //! A server with axum on tokio.
 
 mod catalog;
+mod echo;
+mod events;
 mod items;
 mod person;
 mod plain_path;
+mod room;
 mod sequence;
 mod snoop;
 mod upload;
@@ -47,7 +50,10 @@ async fn serve() -> io::Result<()> {
         .route("/person/{id}", get(person::get))
         .route("/person/{id}/links", get(person::links))
         .route("/catalog", get(catalog::catalog).layer(CompressionLayer::new()))
-        .route("/upload", post(upload::upload));
+        .route("/upload", post(upload::upload))
+        .route("/events", get(events::events))
+        .route("/ws/echo", get(echo::echo))
+        .route("/ws/room/{name}", get(room::room));
     // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 

@@ -1,6 +1,7 @@
-//! The person contract over gRPC with tonic.
+//! The contracts person and stream over gRPC with tonic.
 
 mod person;
+mod stream;
 
 use std::env;
 use std::io;
@@ -13,6 +14,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use person::messages::person_service_server::PersonServiceServer;
+use stream::messages::stream_service_server::StreamServiceServer;
 
 /// What calls in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -33,6 +35,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let incoming = TcpIncoming::from(listen(&address)?).with_nodelay(Some(true));
     let server = Server::builder()
         .add_service(PersonServiceServer::new(person::People::read()))
+        .add_service(StreamServiceServer::new(stream::Streams))
         .serve_with_incoming_shutdown(incoming, terminated());
     tokio::select! {
         ended = server => Ok(ended?),

@@ -1,9 +1,9 @@
-// Charts over several groups: how a service does in each workload (radar), and as the offered load rises (capacity).
+// Charts beyond one group: how a service does in each workload (radar), and in what others published.
 
 import { idOf, positionOf, type Group, type Row, type Services } from "../data.ts";
-import { human, inUnit, percent, unitFor } from "../format.ts";
+import { human, percent } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** Fewer axes are a bar chart. */
 const LEAST_AXES = 3;
@@ -100,70 +100,6 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
           })),
         },
       ],
-      };
-    },
-  };
-}
-
-export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
-  const steps = groups
-    .filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null)
-    .sort((left, right) => left.offered_per_s! - right.offered_per_s!);
-  if (steps.length < 2) return null;
-  const shown = rows.slice(0, MOST_LINES).map((row) => ({
-    name: services.name(idOf(row)),
-    points: steps.flatMap((step) => {
-      const found = step.services.find((other) => idOf(other) === idOf(row));
-      const p99 = positionOf(found?.response_time_ns_p99);
-      return p99 === null ? [] : [{ offered: step.offered_per_s!, p99, goodput: positionOf(found?.goodput_per_s) }];
-    }),
-  })).filter((line) => line.points.length > 0);
-  if (shown.length === 0) return null;
-  const unit = unitFor("time", shown.flatMap((line) => line.points.map((point) => point.p99)));
-  return {
-    id: "capacity",
-    title: `Response time p99, ${unit.symbol}, against offered load, /s`,
-    reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
-    height: 350 + legendHeight(shown.map((line) => line.name), 2 * half()),
-    table: {
-      head: ["Service", ...steps.map((step) => `p99 at ${human(step.offered_per_s!, "rate")}, ${unit.symbol}`)],
-      rows: shown.map((line) => [
-        line.name,
-        ...steps.map((step) => {
-          const point = line.points.find((one) => one.offered === step.offered_per_s);
-          return point ? inUnit(point.p99, unit) : "not measured";
-        }),
-      ]),
-    },
-    option: (theme, width) => {
-      const key = legend(theme, shown.map((line) => line.name), width);
-      return {
-      ...base(theme),
-      color: theme.lines,
-      grid: { left: 64, right: 28, top: key.height + 16, bottom: 48 },
-      legend: key.legend,
-      tooltip: {
-        ...tooltip(theme),
-        trigger: "item",
-        formatter: (hovered: Hovered) => {
-          const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
-          if (!point) return "";
-          const lines: [string, string][] = [["offered", human(point.offered, "rate")], ["p99", human(point.p99, "time")]];
-          if (point.goodput !== null) lines.push(["goodput", human(point.goodput, "rate")]);
-          return tip(hovered.seriesName ?? "", lines);
-        },
-      },
-      xAxis: { ...axis(theme, "offered load, /s"), type: "value", min: 0, nameGap: 30 },
-      yAxis: { ...axis(theme, `p99, ${unit.symbol}`), type: "log", nameGap: 46 },
-      series: shown.map((line, index) => ({
-        type: "line",
-        name: line.name,
-        symbol: SYMBOLS[index],
-        symbolSize: 8,
-        lineStyle: { width: 2, type: DASHES[index] },
-        emphasis: { focus: "series" },
-        data: line.points.map((point) => [point.offered, point.p99 / unit.factor]),
-      })),
       };
     },
   };

@@ -1,4 +1,4 @@
-// One workload at several numbers of connections: a line per service.
+// One workload under several loads, from the least to the most: a line per service.
 
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { human, inUnit, unitFor } from "../format.ts";
@@ -6,53 +6,105 @@ import { METRIC, metricName } from "../metrics.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
+/** The loads of a chart and how they are told. */
+interface Steps {
+  id: string;
+  groups: Group[];
+  /** Where a group stands on the axis. */
+  at: (group: Group) => number;
+  /** Name of the axis. */
+  axis: string;
+  /** A place on the axis in words. */
+  named: (at: number) => string;
+  /** Whether the axis has a place for each load alone, at equal distances. */
+  even: boolean;
+  reading: string;
+  /** Metrics that are told beside the one that is drawn. */
+  beside: Metric[];
+  /** Width of the figure, px. */
+  width: number;
+}
+
 /** What a closed load is but for its connections; null for other loads. */
 function rest(group: Group): string | null {
   if (group.load["kind"] !== "closed" || typeof group.load["connections"] !== "number") return null;
   return JSON.stringify([group.contract, group.workload, { ...group.load, connections: 0 }]);
 }
 
-const connectionsOf = (group: Group): number => group.load["connections"] as number;
-
 /** `metric` against connections; null where the workload was loaded at one number of them. */
 export function levels(groups: Group[], group: Group, rows: Row[], services: Services, metric: Metric): Chart | null {
   const alike = rest(group);
-  const steps = alike === null ? [] : groups.filter((other) => rest(other) === alike).sort((left, right) => connectionsOf(left) - connectionsOf(right));
-  if (new Set(steps.map(connectionsOf)).size < 2) return null;
-  const lines = rows
+  const steps: Steps = {
+    id: `levels-${metric}`,
+    groups: alike === null ? [] : groups.filter((other) => rest(other) === alike),
+    at: (step) => step.load["connections"] as number,
+    axis: "connections",
+    named: (at) => `${at} connections`,
+    even: true,
+    reading:
+      METRIC[metric].dimension === "rate"
+        ? "Higher is better. Where a line stops rising, more connections bring no more replies; where it falls, they cost some."
+        : "Lower is better. Under more connections than a service can answer at once, requests queue and the line rises.",
+    beside: [],
+    width: half(),
+  };
+  return lines(steps, rows, services, metric);
+}
+
+/** p99 against the offered load; null where the workload was loaded at one rate. */
+export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
+  const steps: Steps = {
+    id: "capacity",
+    groups: groups.filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null),
+    at: (step) => step.offered_per_s!,
+    axis: "offered load, /s",
+    named: (at) => `${human(at, "rate")} offered`,
+    even: false,
+    reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
+    beside: ["goodput_per_s"],
+    width: 2 * half(),
+  };
+  return lines(steps, rows, services, "response_time_ns_p99");
+}
+
+function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): Chart | null {
+  const groups = [...steps.groups].sort((left, right) => steps.at(left) - steps.at(right));
+  const places = [...new Set(groups.map(steps.at))];
+  if (places.length < 2) return null;
+  const shown = rows
     .slice(0, MOST_LINES)
     .map((row) => ({
       name: services.name(idOf(row)),
-      points: steps.flatMap((step) => {
-        const value = positionOf(step.services.find((other) => idOf(other) === idOf(row))?.[metric]);
-        return value === null ? [] : [{ connections: connectionsOf(step), value }];
+      points: groups.flatMap((group) => {
+        const found = group.services.find((other) => idOf(other) === idOf(row));
+        const value = positionOf(found?.[metric]);
+        const beside = steps.beside.map((one) => ({ metric: one, value: positionOf(found?.[one]) }));
+        return value === null ? [] : [{ at: steps.at(group), value, beside }];
       }),
     }))
     .filter((line) => line.points.length > 0);
-  if (lines.length === 0) return null;
+  if (shown.length === 0) return null;
   const { dimension } = METRIC[metric];
-  const unit = unitFor(dimension, lines.flatMap((line) => line.points.map((point) => point.value)));
+  const unit = unitFor(dimension, shown.flatMap((line) => line.points.map((point) => point.value)));
   const title = `${metricName(metric)}, ${unit.symbol}`;
-  const rising = dimension === "rate";
+  const names = shown.map((line) => line.name);
   return {
-    id: `levels-${metric}`,
-    title: `${title}, against connections`,
-    reading: rising
-      ? "Higher is better. Where a line stops rising, more connections bring no more replies; where it falls, they cost some."
-      : "Lower is better. Under more connections than a service can answer at once, requests queue and the line rises.",
-    height: 340 + legendHeight(lines.map((line) => line.name), half()),
+    id: steps.id,
+    title: `${title}, against ${steps.axis}`,
+    reading: steps.reading,
+    height: 340 + legendHeight(names, steps.width),
     table: {
-      head: ["Service", ...steps.map((step) => `${title}, ${connectionsOf(step)} connections`)],
-      rows: lines.map((line) => [
+      head: ["Service", ...places.map((at) => `${title}, ${steps.named(at)}`)],
+      rows: shown.map((line) => [
         line.name,
-        ...steps.map((step) => {
-          const point = line.points.find((one) => one.connections === connectionsOf(step));
+        ...places.map((at) => {
+          const point = line.points.find((one) => one.at === at);
           return point ? inUnit(point.value, unit) : "not measured";
         }),
       ]),
     },
     option: (theme, width) => {
-      const key = legend(theme, lines.map((line) => line.name), width);
+      const key = legend(theme, names, width);
       return {
         ...base(theme),
         color: theme.lines,
@@ -62,20 +114,23 @@ export function levels(groups: Group[], group: Group, rows: Row[], services: Ser
           ...tooltip(theme),
           trigger: "item",
           formatter: (hovered: Hovered) => {
-            const point = lines[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
-            return point ? tip(hovered.seriesName ?? "", [["connections", String(point.connections)], [metricName(metric), human(point.value, dimension)]]) : "";
+            const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
+            if (!point) return "";
+            const known = [{ metric, value: point.value }, ...point.beside];
+            const told = known.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), human(one.value, METRIC[one.metric].dimension)]]));
+            return tip(hovered.seriesName ?? "", [["load", steps.named(point.at)], ...told]);
           },
         },
-        xAxis: { ...axis(theme, "connections"), type: "category", data: steps.map((step) => String(connectionsOf(step))), nameGap: 30 },
-        yAxis: { ...axis(theme, title), ...(rising ? { type: "value", min: 0 } : { type: "log" }), nameGap: 56 },
-        series: lines.map((line, index) => ({
+        xAxis: { ...axis(theme, steps.axis), ...(steps.even ? { type: "category", data: places.map(String) } : { type: "value", min: 0 }), nameGap: 30 },
+        yAxis: { ...axis(theme, title), ...(dimension === "rate" ? { type: "value", min: 0 } : { type: "log" }), nameGap: 56 },
+        series: shown.map((line, index) => ({
           type: "line",
           name: line.name,
           symbol: SYMBOLS[index],
           symbolSize: 8,
           lineStyle: { width: 2, type: DASHES[index] },
           emphasis: { focus: "series" },
-          data: line.points.map((point) => [String(point.connections), point.value / unit.factor]),
+          data: line.points.map((point) => [steps.even ? String(point.at) : point.at, point.value / unit.factor]),
         })),
       };
     },

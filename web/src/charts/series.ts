@@ -1,4 +1,5 @@
-// A trial over time, or two over each other: throughput, p99, CPU and memory under each other, with the warm-up shaded.
+// A trial over time, or two over each other: throughput, messages of streams, p99, CPU and memory under each other, with the
+// warm-up shaded.
 
 import { type Row } from "../data.ts";
 import { howLong, human, inUnit, unitFor, words, type Dimension, type Unit } from "../format.ts";
@@ -24,6 +25,7 @@ function tracksOf(row: Row): Track[] {
     });
   const tracks: Track[] = [
     { title: "Throughput", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.throughput_per_s) },
+    { title: "Messages", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.messages_per_s ?? null) },
     { title: "p99", dimension: "time", points: keep(series.intervals, (one) => one.at_s, (one) => one.response_time_ns_p99) },
     { title: "CPU", dimension: "cpus", points: keep(series.resources, (one) => one.at_s, (one) => one.cpus_busy) },
     { title: "Memory", dimension: "bytes", points: keep(series.resources, (one) => one.at_s, (one) => one.memory_bytes) },

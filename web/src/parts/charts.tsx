@@ -1,11 +1,11 @@
 // Every chart of a group, of the services that the table shows, in the table's order.
 
 import { useMemo, useState } from "preact/hooks";
-import { capacity, radar } from "../charts/across.ts";
+import { radar } from "../charts/across.ts";
 import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
-import { levels } from "../charts/levels.ts";
+import { capacity, levels } from "../charts/levels.ts";
 import { ratios } from "../charts/ratios.ts";
 import { overTime } from "../charts/series.ts";
 import { turns } from "../charts/turns.ts";
@@ -18,6 +18,8 @@ const BAR_METRICS: Metric[] = [
   "goodput_per_s",
   "throughput_per_s",
   "sequences_per_s",
+  "messages_per_s",
+  "first_message_ns_p50",
   "response_time_ns_p50",
   "response_time_ns_p75",
   "response_time_ns_p95",
@@ -93,7 +95,7 @@ export function Charts(props: Props) {
       percentiles: percentiles(rows, services),
       density: density(rows, services),
       capacity: capacity(report.groups, group, rows, services),
-      levels: [group.ranked_by, "response_time_ns_p99" as const].flatMap((metric) => levels(report.groups, group, rows, services, metric) ?? []),
+      levels: [...new Set<Metric>([group.ranked_by, "response_time_ns_p99"])].flatMap((metric) => levels(report.groups, group, rows, services, metric) ?? []),
       cost: cost(rows, services),
       radar: radar(report.groups, group, rows, services),
       turns: turns(rows, services, report.environment.cpu.online),
@@ -102,6 +104,7 @@ export function Charts(props: Props) {
     [report, group, rows, services],
   );
   const inner = { ...props, rows };
+  if (rows.length === 0) return null;
   return (
     <section aria-labelledby="charts">
       <h2 id="charts">Charts</h2>

@@ -4,11 +4,13 @@ import type { ComponentChildren } from "preact";
 import { comparisonsOf } from "../comparisons.ts";
 import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { doubtsOf } from "../doubts.ts";
-import { human, percent, plural, withUnit, unitFor, words } from "../format.ts";
+import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
+import { Companions } from "./companions.tsx";
 import { Heads } from "./heads.tsx";
 import { Warnings } from "./masthead.tsx";
 import { Source, type Repository } from "./source.tsx";
+import { Streams } from "./streams.tsx";
 
 type Fact = [string, ComponentChildren];
 
@@ -52,7 +54,8 @@ function rankOf(group: Group, row: Row, services: Services): Fact[] {
 
 function aboutService(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
   const info = services.info(idOf(row));
-  const facts: Fact[] = [...rankOf(group, row, services), ["Service", idOf(row)]];
+  const page = services.page(idOf(row));
+  const facts: Fact[] = [...rankOf(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} on all boards</a> : idOf(row)]];
   if (info?.source) facts.push(["Source", <Source info={info} repository={repository} />]);
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
   if (info?.workers) facts.push(["CPUs used through", info.workers]);
@@ -70,7 +73,7 @@ function outcomes(row: Row): Fact[] {
   const total = all.reduce((sum, [, count]) => sum + count, 0);
   return all
     .filter(([name, count]) => count > 0 || name === "valid")
-    .map(([name, count]): Fact => [`Requests ${words(name)}`, `${human(count, "count")} (${percent(total ? count / total : 0)})`]);
+    .map(([name, count]): Fact => [`Requests ${words(name)}`, `${whole(count)} (${percent(total ? count / total : 0)})`]);
 }
 
 export function RowDetails(props: { group: Group; row: Row; services: Services; repository: Repository }) {
@@ -87,6 +90,8 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
+      <Streams row={row} />
+      <Companions row={row} />
       <Workers row={row} />
       {row.excluded?.log_tail && row.excluded.log_tail.length > 0 && (
         <figure class="log">

@@ -47,7 +47,7 @@ export function Masthead(props: { report: Report }) {
   return (
     <header class="masthead">
       <h1>
-        <span class="kicker">Suite</span> {report.suite}
+        <span class="kicker">Suite</span> {report.label ? `${report.suite}: ${report.label}` : report.suite}
       </h1>
       <p class="facts">
         {facts.map((fact) => (

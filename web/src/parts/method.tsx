@@ -6,6 +6,8 @@ import { human, plural, when } from "../format.ts";
 function facts(environment: Environment): [string, string][] {
   const { cpu } = environment;
   const yes = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
+  const size = (count: number | null | undefined) => (count == null ? null : human(count, "bytes"));
+  const limit = size(environment.memory_limit_bytes);
   const found: [string, string | null | undefined][] = [
     ["prony", [environment.prony, environment.commit].filter(Boolean).join(", commit ")],
     ["System", environment.os],
@@ -13,7 +15,7 @@ function facts(environment: Environment): [string, string][] {
     ["CPU", cpu.model],
     ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (yes(cpu.smt, ", two threads a core", "") ?? "")],
     ["Frequency", [cpu.governor && `governor ${cpu.governor}`, yes(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
-    ["Memory", environment.memory_bytes == null ? null : human(environment.memory_bytes, "bytes")],
+    ["Memory", [size(environment.memory_bytes), limit && `of which prony may have ${limit}`].filter(Boolean).join(", ")],
     ["Virtualisation", environment.virtualisation],
     ["Control groups", environment.cgroup],
     ["Load average before", environment.load_average?.toFixed(2)],

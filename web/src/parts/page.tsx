@@ -122,7 +122,7 @@ function useAfterPaint<T>(value: T): T {
 
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
-  const services = useMemo(() => new Services(report.services), [report.services]);
+  const services = useMemo(() => new Services(report.services, report.site?.services), [report.services, report.site]);
   const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
   const [view, change] = useView();
   const { filter, sort } = view;

@@ -52,6 +52,12 @@ const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
     ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, COMPANIONS] : [metric]))
     : columns;
 
+/** Of streams, what their messages did tells more than when the last of them was there. */
+const MESSAGES: Metric[] = ["messages_per_s", "first_message_ns_p50", "first_message_ns_p99"];
+
+const messagesOf = (group: Group, on: Screen): Metric[] =>
+  MESSAGES.slice(0, on === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
+
 const labelOf = (group: Group, metric: Metric): string =>
   metric === COMPANIONS && group.companions ? `${group.companions.join(" + ")} CPU / request` : METRIC[metric].title;
 
@@ -62,19 +68,28 @@ type Screen = Column["from"];
 
 const screen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
 
+/** Columns of a board of streams that a screen has room for. */
+const MOST: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
+
 function columnsOf(group: Group, on: Screen): Metric[] {
   const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
   const fits = ({ from }: Column) => from === "phone" || on === "wide" || from === on;
-  const columns = withCompanions(
-    group,
-    COLUMNS[kind].filter(fits).map(({ metric }) => metric),
-  );
+  const own = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
+  const messages = messagesOf(group, on);
+  const columns = firstOf(group, on, kind, [...messages, ...withCompanions(group, own)]);
+  return messages.length > 0 ? columns.slice(0, MOST[on]) : columns;
+}
+
+/** The columns with what the services are compared by before them. */
+function firstOf(group: Group, on: Screen, kind: string, columns: Metric[]): Metric[] {
   // A board in turns is ranked by what a request costs: that comes first, what the clock says stands behind it.
   if (group.ranked_by === "cpu_ns_per_request") {
     const second: Metric[] = on === "phone" ? [] : ["goodput_per_s"];
     return [group.ranked_by, ...second, ...columns.filter((metric) => metric !== group.ranked_by)];
   }
-  return kind === "closed" ? [METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s", ...columns] : columns;
+  if (kind !== "closed") return columns;
+  const first = METRIC[group.ranked_by]?.dimension === "rate" ? group.ranked_by : "goodput_per_s";
+  return [first, ...columns.filter((metric) => metric !== first)];
 }
 
 /** The columns that fit the screen. */

@@ -11,6 +11,8 @@ export interface ListedRun {
   trials: number;
   excluded_trials: number;
   running: boolean;
+  /** What people call it. */
+  label: string | null;
   /** Services and workloads in a line. */
   compared?: string | null;
 }
@@ -120,12 +122,33 @@ export interface Compared {
   services: ServiceInfo[];
 }
 
+/** What this page may do. */
+export interface Rights {
+  change: boolean;
+}
+
+/** Why the server refused, in its own words. */
+async function reasonOf(reply: Response): Promise<string> {
+  const text = await reply.text();
+  try {
+    return (JSON.parse(text) as { error?: string }).error ?? text;
+  } catch {
+    return text.trim() || `the server answered ${reply.status}`;
+  }
+}
+
 /** Asks for JSON; a refusal becomes an error with the server's own words. */
 export async function ask<T>(path: string): Promise<T> {
   const reply = await fetch(path);
-  const body = (await reply.json()) as T & { error?: string };
-  if (!reply.ok) throw new Error(body.error ?? `the server answered ${reply.status}`);
-  return body;
+  if (!reply.ok) throw new Error(await reasonOf(reply));
+  return (await reply.json()) as T;
+}
+
+/** Asks the server to change something. It wants to see the origin of this page, which the browser names in the mode that is usual. */
+export async function change(method: "PUT" | "DELETE", path: string, body?: unknown): Promise<void> {
+  const told = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const reply = await fetch(path, { method, ...told });
+  if (!reply.ok) throw new Error(await reasonOf(reply));
 }
 
 export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}`;

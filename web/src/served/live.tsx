@@ -50,7 +50,7 @@ function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | nul
     return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
   };
   return (
-    <div class="hosts">
+    <div class="hosts" tabIndex={0} role="region" aria-label="Hosts of the lab">
       {progress?.lost && <p role="alert">{progress.lost}</p>}
       <table class="plain">
         <caption>Each host</caption>

@@ -1,9 +1,10 @@
-// All runs, and the way to compare two of them or to follow one service.
+// All runs, and the way to label and delete them, to compare two of them or to follow one service.
 
 import { useEffect, useState } from "preact/hooks";
 import { plural, unbroken, when } from "../format.ts";
-import { ask, runPath, servicePath, type Known, type ListedRun, type RunAnswer } from "./api.ts";
+import { ask, runPath, servicePath, type Known, type ListedRun, type Rights, type RunAnswer } from "./api.ts";
 import { Heads } from "../parts/heads.tsx";
+import { Manage } from "./manage.tsx";
 import { Shown, useAnswer } from "./served.tsx";
 
 function stateOf(run: ListedRun): string {
@@ -30,11 +31,11 @@ function useAnswers(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
   return answers;
 }
 
-function RunTable(props: { runs: ListedRun[] }) {
+function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => void }) {
   const answers = useAnswers(props.runs);
   const [text, setText] = useState("");
   const wanted = text.toLowerCase().trim();
-  const shown = props.runs.filter((run) => [run.id, run.suite, run.compared, answers.get(run.id)?.answer].join(" ").toLowerCase().includes(wanted));
+  const shown = props.runs.filter((run) => [run.id, run.label, run.suite, run.compared, answers.get(run.id)?.answer].join(" ").toLowerCase().includes(wanted));
   const [marked, setMarked] = useState<string[]>([]);
   // The last two marked count: a third takes the place of the first.
   const mark = (id: string) => setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
@@ -44,7 +45,7 @@ function RunTable(props: { runs: ListedRun[] }) {
       <div class="filters" role="search" aria-label="Filter the runs">
         <label class="field">
           <span>Find</span>
-          <input type="search" placeholder="suite, service, answer …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input type="search" placeholder="label, suite, service, answer …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="quiet" role="status">
           {shown.length === props.runs.length ? plural(shown.length, "run") : `${shown.length} of ${plural(props.runs.length, "run")}`}
@@ -56,9 +57,10 @@ function RunTable(props: { runs: ListedRun[] }) {
           {shown.map((run) => (
             <tr key={run.id}>
               <th scope="row">
-                <a href={runPath(run.id)}>{run.id}</a>
-                <span class="about">{[run.suite, run.compared].filter(Boolean).join(" · ")}</span>
+                <a href={runPath(run.id)}>{run.label ?? run.id}</a>
+                <span class="about">{[run.label && run.id, run.suite, run.compared].filter(Boolean).join(" · ")}</span>
                 <Told answer={answers.get(run.id)} />
+                {props.rights.change && <Manage run={run} changed={props.changed} />}
               </th>
               <td>{when(run.started_at)}</td>
               <td>
@@ -119,13 +121,14 @@ function ServiceList(props: { services: Known[] }) {
 }
 
 export function Runs() {
-  const answer = useAnswer(() => Promise.all([ask<ListedRun[]>("/api/runs"), ask<Known[]>("/api/services")]), 0);
+  const [changes, setChanges] = useState(0);
+  const answer = useAnswer(() => Promise.all([ask<ListedRun[]>("/api/runs"), ask<Known[]>("/api/services"), ask<Rights>("/api/rights")]), changes);
   return (
     <Shown answer={answer}>
-      {([runs, services]) => (
+      {([runs, services, rights]) => (
         <>
           <h1>Runs</h1>
-          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} />}
+          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} rights={rights} changed={() => setChanges((before) => before + 1)} />}
           {services.length > 0 && <ServiceList services={services} />}
         </>
       )}

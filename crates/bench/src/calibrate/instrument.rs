@@ -2,10 +2,10 @@
 
 use crate::error::Told as _;
 use crate::{BenchError, Workbench};
-use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio, Wants};
+use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio};
 use prony_lab::{Generator as _, Heard};
 use prony_load::{
-    Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp,
+    Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp, Workload,
 };
 use prony_measurement::{Event, Recording};
 use prony_plan::Catalogue;
@@ -17,8 +17,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The freeze of the known truth: 200 ms in every second.
-const STALL_S: f64 = 0.2;
-const PERIOD_S: f64 = 1.0;
+pub(super) const STALL_S: f64 = 0.2;
+pub(super) const PERIOD_S: f64 = 1.0;
+/// What makes the toy server freeze so.
+pub(super) const STALLED: [&str; 4] = ["--stall-ms", "200", "--period-ms", "1000"];
 const STALL_RATE_PER_S: f64 = 500.0;
 /// Requests that are due in a freeze, and then some.
 const STALL_CONNECTIONS: u32 = 512;
@@ -34,7 +36,7 @@ const SHORT_STALL_LENGTH: Duration = Duration::from_secs(3);
 const RATE_LENGTH: Duration = Duration::from_secs(4);
 const SHORT_RATE_LENGTH: Duration = Duration::from_secs(1);
 const WARM_UP: Duration = Duration::from_millis(500);
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// A server of ours listens at once, or never.
 const READY: Duration = Duration::from_secs(10);
 /// A generator reports ten times a second; one that says nothing for this long is stuck.
@@ -57,41 +59,59 @@ pub(super) struct Truth {
     pub(super) watching_cpu_share: Option<f64>,
 }
 
-/// An open load against a toy server.
-struct Wish {
-    port: u16,
-    rate_per_s: f64,
-    connections: u32,
-    length: Duration,
+/// A load of a toy server.
+pub(super) struct Wish {
+    pub(super) port: u16,
+    pub(super) load: Load,
+    pub(super) workload: Workload,
+    pub(super) length: Duration,
+    /// What is under way at the end has so long.
+    pub(super) drain: Duration,
 }
 
 /// A toy server that runs.
-struct Toy {
+pub(super) struct Toy {
     process: Box<dyn Process>,
-    port: u16,
+    pub(super) port: u16,
+}
+
+/// Requests at equal distances.
+pub(super) fn evenly(rate_per_s: f64, connections: u32) -> Result<Load, BenchError> {
+    let rate = Rate::per_second(rate_per_s).input()?;
+    Ok(Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant { rate },
+            spacing: Spacing::Even,
+        },
+        connections,
+        in_flight: 1,
+        backlog: 1_000_000,
+        members: None,
+    })
 }
 
 impl Instrument<'_> {
-    pub(super) fn truth(&self, catalogue: &Catalogue) -> Result<Truth, BenchError> {
-        let placement = self.workbench.lab.place(Wants::default());
+    pub(super) fn truth(&self, catalogue: &Catalogue, placement: &Placement) -> Result<Truth, BenchError> {
+        let hello = catalogue.contract("hello")?;
+        let hello = hello.workload("hello", Protocol::Http1).input()?;
         (self.tell)(&format!(
             "a server that freezes {:.0} ms in every second …",
             1000.0 * STALL_S
         ));
-        let mut checks = self.stalled(catalogue, &placement)?;
-        let mut toy = self.toy(&placement, &[])?;
+        let mut checks = self.stalled(&hello, placement)?;
+        let mut toy = self.toy(placement, &[])?;
         let mut cpu = (0.0, 0);
         toy.process.begin_window()?;
         for rate in RATES_PER_S {
             (self.tell)(&format!("{rate} requests per second …"));
             let recording = self.load(
-                catalogue,
-                &placement,
-                &Wish {
+                placement,
+                Wish {
                     port: toy.port,
-                    rate_per_s: rate,
-                    connections: RATE_CONNECTIONS,
+                    load: evenly(rate, RATE_CONNECTIONS)?,
+                    workload: hello.clone(),
                     length: self.rate_length(rate),
+                    drain: TIMEOUT,
                 },
             )?;
             let held = recording.requests.sent as f64 / recording.duration_s;
@@ -124,20 +144,20 @@ impl Instrument<'_> {
         RATE_LENGTH.max(Duration::from_secs_f64(RATE_REQUESTS / rate_per_s))
     }
 
-    fn stalled(&self, catalogue: &Catalogue, placement: &Placement) -> Result<Vec<TruthCheck>, BenchError> {
-        let toy = self.toy(placement, &["--stall-ms", "200", "--period-ms", "1000"])?;
+    fn stalled(&self, hello: &Workload, placement: &Placement) -> Result<Vec<TruthCheck>, BenchError> {
+        let toy = self.toy(placement, &STALLED)?;
         let recording = self.load(
-            catalogue,
             placement,
-            &Wish {
+            Wish {
                 port: toy.port,
-                rate_per_s: STALL_RATE_PER_S,
-                connections: STALL_CONNECTIONS,
+                load: evenly(STALL_RATE_PER_S, STALL_CONNECTIONS)?,
+                workload: hello.clone(),
                 length: if self.short {
                     SHORT_STALL_LENGTH
                 } else {
                     STALL_LENGTH
                 },
+                drain: TIMEOUT,
             },
         )?;
         let times = recording
@@ -161,7 +181,7 @@ impl Instrument<'_> {
         Ok(quantiles.into_iter().map(check).collect())
     }
 
-    fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
+    pub(super) fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
         let port = self.workbench.host().free_port()?;
         let there = self.workbench.lab.service();
         let command = there.prony(&[&["toy"], arguments].concat());
@@ -205,32 +225,17 @@ impl Instrument<'_> {
         Ok(Toy { process, port })
     }
 
-    fn load(
-        &self,
-        catalogue: &Catalogue,
-        placement: &Placement,
-        wish: &Wish,
-    ) -> Result<Recording, BenchError> {
-        let Wish { port, length, .. } = *wish;
-        let contract = catalogue.contract("hello")?;
-        let rate = Rate::per_second(wish.rate_per_s).input()?;
+    pub(super) fn load(&self, placement: &Placement, wish: Wish) -> Result<Recording, BenchError> {
+        let Wish { port, length, .. } = wish;
         let job = Job {
             target: target_of(self.workbench.host().address(), port),
             protocol: Protocol::Http1,
-            load: Load::Open {
-                arrival: Arrival {
-                    profile: Profile::Constant { rate },
-                    spacing: Spacing::Even,
-                },
-                connections: wish.connections,
-                in_flight: 1,
-                backlog: 1_000_000,
-            },
-            workload: contract.workload("hello", Protocol::Http1).input()?,
+            load: wish.load,
+            workload: wish.workload,
             phases: Phases {
                 warm_up: WarmUp::FixedNs(WARM_UP.as_nanos() as u64),
                 measurement_ns: length.as_nanos() as u64,
-                drain_ns: TIMEOUT.as_nanos() as u64,
+                drain_ns: wish.drain.as_nanos() as u64,
             },
             timeout_ns: TIMEOUT.as_nanos() as u64,
             check: Check { share: 1.0, keep: 5 },

@@ -1,6 +1,8 @@
 //! Proves the instrument on this machine: the generator against known truths, one service entered twice, the noise floor.
 
+mod feed;
 mod instrument;
+mod streams;
 pub mod toy;
 mod twice;
 
@@ -9,6 +11,7 @@ pub use crate::place::environment as here;
 use crate::clock::now;
 use crate::{BenchError, Checkout, Shows, Workbench};
 use instrument::Instrument;
+use prony_host::Wants;
 use prony_measurement::Environment;
 use prony_plan::Plan;
 use prony_statistics::{Calibration, Options, machine_name, same_twice};
@@ -56,15 +59,17 @@ pub fn calibrate(
     let catalogue = checkout.catalogue()?;
     workbench.hold(tell)?;
     workbench.links()?;
-    let truth = Instrument {
+    let instrument = Instrument {
         workbench,
         short: wish.short,
         tell,
-    }
-    .truth(&catalogue)?;
+    };
+    let placement = workbench.lab.place(Wants::default());
+    let truth = instrument.truth(&catalogue, &placement)?;
+    let checks = [truth.checks, streams::truths(&instrument, &placement)?].concat();
     let trials = twice::measure(&checkout, (store, workbench), wish.rounds, shows)?;
     let (same_twice, noise) = same_twice(&trials, &Options::default())?;
-    let passed = same_twice.ties && truth.checks.iter().all(|check| check.passed);
+    let passed = same_twice.ties && checks.iter().all(|check| check.passed);
     let calibration = Calibration {
         schema: SCHEMA,
         prony: env!("CARGO_PKG_VERSION").to_owned(),
@@ -73,7 +78,7 @@ pub fn calibrate(
         took_s: began.elapsed().as_secs_f64(),
         short: wish.short,
         hosts: environment.hosts.into_keys().collect(),
-        checks: truth.checks,
+        checks,
         same_twice,
         noise,
         generator_cpu_ns_per_request: truth.generator_cpu_ns_per_request,

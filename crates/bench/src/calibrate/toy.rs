@@ -1,9 +1,12 @@
-//! A server whose truth is known. It answers at once and, where it is told to, freezes as a whole for a known
-//! part of every period, as a garbage collector does.
+//! A server whose truth is known. It answers at once and sends streams of events at known times. Where it is told to, it freezes
+//! as a whole for a known part of every period, as a garbage collector does, and loses a known part of the events.
 
+use super::feed::Asked;
 use crate::BenchError;
 use crate::error::Told as _;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -19,40 +22,42 @@ const NOT_FOUND: &[u8] =
 const NOT_ALLOWED: &[u8] =
     b"HTTP/1.1 405 Method Not Allowed\r\nContent-Type: text/plain\r\nContent-Length: 11\r\nAllow: GET\r\n\r\nnot allowed";
 
-/// How it freezes: this long in each period.
+const BAD_REQUEST: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\nno count=N and gap_us=G";
+
+/// What is wrong with it: it freezes this long in each period, and loses one event in so many.
 #[derive(Debug, Clone, Copy)]
-pub struct Freezes {
-    /// How long.
+pub struct Faults {
+    /// How long it freezes.
     pub stall: Duration,
     /// Length of a period.
     pub period: Duration,
+    /// One event of a stream in so many is lost; 0: none.
+    pub lose_every: u64,
 }
 
-/// Serves the contract hello on this address until TERM; `listening` hears where.
-pub fn serve(
-    address: SocketAddr,
-    freezes: Freezes,
-    listening: &dyn Fn(SocketAddr),
-) -> Result<(), BenchError> {
+/// Serves the contract hello, and streams on `/events?count=N&gap_us=G`, on this address until TERM; `listening` hears where.
+pub fn serve(address: SocketAddr, faults: Faults, listening: &dyn Fn(SocketAddr)) -> Result<(), BenchError> {
     // One thread: while it sleeps, nothing of the server moves.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .failed(|| "no runtime".to_owned())?;
-    runtime.block_on(accept(address, freezes, listening))
+    runtime.block_on(accept(address, faults, listening))
 }
 
 async fn accept(
     address: SocketAddr,
-    freezes: Freezes,
+    faults: Faults,
     listening: &dyn Fn(SocketAddr),
 ) -> Result<(), BenchError> {
     let cannot = || format!("cannot listen on {address}");
     let listener = TcpListener::bind(address).await.failed(cannot)?;
     listening(listener.local_addr().failed(cannot)?);
-    if !freezes.stall.is_zero() {
-        tokio::spawn(freeze(freezes.stall, freezes.period));
+    if !faults.stall.is_zero() {
+        tokio::spawn(freeze(faults.stall, faults.period));
     }
+    let streams = Arc::new(AtomicU64::new(0));
     let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
         .failed(|| "cannot listen for signals".to_owned())?;
     loop {
@@ -61,7 +66,7 @@ async fn accept(
                 // A connection that broke before it was accepted is the client's business.
                 if let Ok((stream, _)) = accepted {
                     let _ = stream.set_nodelay(true);
-                    tokio::spawn(talk(stream));
+                    tokio::spawn(talk(stream, faults.lose_every, Arc::clone(&streams)));
                 }
             }
             _ = term.recv() => return Ok(()),
@@ -79,26 +84,42 @@ async fn freeze(stall: Duration, period: Duration) {
     }
 }
 
-async fn talk(mut stream: TcpStream) {
+/// What answers a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    Bytes(&'static [u8]),
+    Events(Asked),
+}
+
+async fn talk(mut connection: TcpStream, lose_every: u64, streams: Arc<AtomicU64>) {
     let mut buffer = Vec::with_capacity(1 << 12);
     loop {
-        match stream.read_buf(&mut buffer).await {
+        match connection.read_buf(&mut buffer).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
         let mut replies = Vec::new();
         while let Some((length, reply)) = next_request(&buffer) {
-            replies.extend_from_slice(reply);
             buffer.drain(..length);
+            match reply {
+                Reply::Bytes(bytes) => replies.extend_from_slice(bytes),
+                Reply::Events(asked) => {
+                    let stream = streams.fetch_add(1, Ordering::Relaxed);
+                    let before = connection.write_all(&std::mem::take(&mut replies)).await;
+                    if before.is_err() || asked.send(&mut connection, stream, lose_every).await.is_err() {
+                        return;
+                    }
+                }
+            }
         }
-        if buffer.len() > LONGEST_HEAD || stream.write_all(&replies).await.is_err() {
+        if buffer.len() > LONGEST_HEAD || connection.write_all(&replies).await.is_err() {
             return;
         }
     }
 }
 
 /// The first whole request: its length and what answers it.
-fn next_request(buffer: &[u8]) -> Option<(usize, &'static [u8])> {
+fn next_request(buffer: &[u8]) -> Option<(usize, Reply)> {
     let head = buffer.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&buffer[..head]).unwrap_or_default();
     let mut lines = text.split("\r\n");
@@ -110,12 +131,13 @@ fn next_request(buffer: &[u8]) -> Option<(usize, &'static [u8])> {
             .then(|| value.trim().parse::<usize>().ok())?
     };
     let length = head + lines.find_map(header).unwrap_or(0);
-    let path = decoded(target.split('?').next().unwrap_or_default());
-    let reply = match (path.as_slice(), method) {
-        (b"/api/test", "HEAD") => &GREETING[..GREETING.len() - GREETING_BODY],
-        (b"/api/test", "GET") => GREETING,
-        (b"/api/test", _) => NOT_ALLOWED,
-        _ => NOT_FOUND,
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let reply = match (decoded(path).as_slice(), method) {
+        (b"/api/test", "HEAD") => Reply::Bytes(&GREETING[..GREETING.len() - GREETING_BODY]),
+        (b"/api/test", "GET") => Reply::Bytes(GREETING),
+        (b"/events", "GET") => Asked::read(query).map_or(Reply::Bytes(BAD_REQUEST), Reply::Events),
+        (b"/api/test" | b"/events", _) => Reply::Bytes(NOT_ALLOWED),
+        _ => Reply::Bytes(NOT_FOUND),
     };
     (buffer.len() >= length).then_some((length, reply))
 }
@@ -146,13 +168,14 @@ mod tests {
     fn requests_are_taken_one_by_one() {
         let two = b"GET /api/test HTTP/1.1\r\n\r\nPOST /api/test HTTP/1.1\r\nContent-Length: 2\r\n\r\nab";
         let (length, reply) = next_request(two).expect("whole");
-        assert_eq!((length, reply), (26, GREETING));
+        assert_eq!((length, reply), (26, Reply::Bytes(GREETING)));
         let (rest, reply) = next_request(&two[length..]).expect("whole");
-        assert_eq!((length + rest, reply), (two.len(), NOT_ALLOWED));
+        assert_eq!((length + rest, reply), (two.len(), Reply::Bytes(NOT_ALLOWED)));
         assert!(next_request(&two[..20]).is_none() && next_request(&two[length..two.len() - 1]).is_none());
-        assert_eq!(
-            next_request(b"GET /x HTTP/1.1\r\n\r\n").expect("whole").1,
-            NOT_FOUND
-        );
+        let reply = |request: &[u8]| next_request(request).expect("whole").1;
+        assert_eq!(reply(b"GET /x HTTP/1.1\r\n\r\n"), Reply::Bytes(NOT_FOUND));
+        assert_eq!(reply(b"GET /events HTTP/1.1\r\n\r\n"), Reply::Bytes(BAD_REQUEST));
+        let streamed = reply(b"GET /events?count=2&gap_us=5 HTTP/1.1\r\n\r\n");
+        assert_eq!(Asked::read("count=2&gap_us=5").map(Reply::Events), Some(streamed));
     }
 }

@@ -191,8 +191,12 @@ impl<E: From<BenchError>> Stage<'_, E> {
         let (mut settled, mut now) = (0.0_f64, begin);
         let on_event = &mut *self.on_event;
         let mut show = |event: Event| {
-            let (phase, interval) = match event {
-                Event::Interval { phase, interval } => (phase, interval),
+            let (phase, interval, times) = match event {
+                Event::Interval {
+                    phase,
+                    interval,
+                    times,
+                } => (phase, interval, times),
                 workers @ Event::Workers { .. } => return on_event(workers),
                 _ => return,
             };
@@ -212,6 +216,7 @@ impl<E: From<BenchError>> Stage<'_, E> {
                         start_s: offset + interval.start_s,
                         ..interval
                     },
+                    times,
                 });
             }
         };
@@ -234,12 +239,14 @@ impl<E: From<BenchError>> Stage<'_, E> {
             Event::Interval {
                 phase: Phase::WarmUp,
                 interval,
+                times,
             } => on_event(Event::Interval {
                 phase: Phase::WarmUp,
                 interval: Interval {
                     start_s: begin + interval.start_s,
                     ..interval
                 },
+                times,
             }),
             other => on_event(other),
         };

@@ -143,7 +143,12 @@ pub fn common(
         .contracts
         .iter()
         .filter(|contract| wished.is_none_or(|wished| wished == *contract));
-    let protocols = [Protocol::Http1, Protocol::Http2, Protocol::Grpc];
+    let protocols = [
+        Protocol::Http1,
+        Protocol::Http2,
+        Protocol::Grpc,
+        Protocol::WebSocket,
+    ];
     let mut both = contracts.flat_map(|contract| protocols.map(|protocol| (contract.clone(), protocol)));
     both.find(|(contract, protocol)| first.offers(contract, *protocol) && second.offers(contract, *protocol))
         .ok_or_else(|| {

@@ -50,6 +50,7 @@ impl Player {
             Heard::Event(Event::Interval {
                 phase: Phase::WarmUp,
                 interval,
+                ..
             }) => self.warm_up.push(interval),
             Heard::Event(Event::Phase {
                 phase: Phase::Measurement,

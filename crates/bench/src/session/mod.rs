@@ -3,6 +3,7 @@
 mod checks;
 mod hint;
 mod kept;
+mod left_out;
 mod resumed;
 mod saved;
 mod watch;
@@ -54,6 +55,9 @@ pub trait Shows: Sync {
     /// All builds are done.
     fn built(&self, built: &AllBuilt);
 
+    /// The run has its name, or goes on.
+    fn begins(&mut self, _run: &RunRecord) {}
+
     /// Trials that ended before the run was continued.
     fn knows(&mut self, trials: &[TrialRecord]);
 
@@ -104,6 +108,7 @@ impl Session<'_> {
                 .chain(tokens);
             self.begin_with(plan, &built[0], warnings.collect())?
         };
+        shows.begins(&record);
         let trials = self.store.trials(&record.id)?;
         shows.knows(&trials);
         let run = Run {
@@ -191,9 +196,8 @@ impl Session<'_> {
         let services = with_built_versions(services, built);
         let plan_json = serde_json::to_value(plan).failed(|| "the plan cannot be stored".to_owned())?;
         let time = started_at.trim_end_matches('Z').replace(':', "-");
-        let name = format!("{time}-{}", plan.suite);
         let record = RunRecord {
-            id: self.store.free_name(&name)?,
+            id: format!("{time}-{}", plan.suite),
             suite: plan.suite.clone(),
             started_at,
             ended_at: None,
@@ -203,9 +207,7 @@ impl Session<'_> {
             seed: plan.seed,
             warnings,
         };
-        let lock = self.store.lock_run(&record.id)?;
-        self.store.begin_run(&record)?;
-        Ok((record, lock))
+        Ok(self.store.begin_new_run(record)?)
     }
 
     fn finish(&self, record: &RunRecord, end: &RunEnd, mut warnings: Vec<Warning>) -> Result<(), BenchError> {

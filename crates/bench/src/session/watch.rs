@@ -1,10 +1,10 @@
 //! What a run does with what happens: keeps each trial, shows it, decides after each round whether another one is wanted.
 
 use super::checks::Checks;
-use super::{Shows, hint, summary};
+use super::{Shows, hint, left_out, summary};
 use crate::BenchError;
 use prony_lab::network_bound;
-use prony_measurement::{RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
+use prony_measurement::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_plan::Plan;
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store};
@@ -26,8 +26,8 @@ pub(super) struct Watch<'a> {
     noted: Option<Instant>,
     now: StoredProgress,
     checks: Checks<'a>,
-    /// Who was left out of rounds, with the workload.
-    left_out: BTreeSet<(ServiceId, String)>,
+    /// The entries of the plan that were left out of rounds, by their index.
+    left_out: BTreeSet<usize>,
     /// CPUs of the machine.
     cpus: usize,
     /// What the first round said of the machine.
@@ -100,13 +100,9 @@ impl<'a> Watch<'a> {
                 self.now.lost = None;
                 self.noted = None;
             }
-            Progress::Interval {
-                throughput_per_s,
-                response_time_ns_p99,
-                ..
-            } => {
-                self.now.throughput_per_s = Some(*throughput_per_s);
-                self.now.response_time_ns_p99 = *response_time_ns_p99;
+            Progress::Interval { interval, .. } => {
+                self.now.throughput_per_s = Some(interval.throughput_per_s());
+                self.now.response_time_ns_p99 = interval.response_time_ns_p99;
             }
             Progress::Workers(workers) => self.now.workers.clone_from(workers),
             Progress::HostLost(reason) => {
@@ -141,7 +137,8 @@ impl<'a> Watch<'a> {
 
     /// What a reader must know of the run as a whole.
     pub(super) fn warnings(&self) -> Result<Vec<Warning>, BenchError> {
-        let mut warnings = self.left_out()?;
+        let trials = self.store.trials(&self.record.id)?;
+        let mut warnings = left_out::notes(self.plan, &self.left_out, &trials);
         warnings.extend(self.hint.clone());
         Ok(warnings)
     }
@@ -156,29 +153,6 @@ impl<'a> Watch<'a> {
             .and_then(|noise| hint::of(noise, self.plan, "in the first round"));
         self.hint.iter().for_each(|hint| self.shows.says(&hint.text));
         Ok(())
-    }
-
-    /// What a reader must know of services that have fewer trials than others.
-    fn left_out(&self) -> Result<Vec<Warning>, BenchError> {
-        let trials = self.store.trials(&self.record.id)?;
-        let rounds = |wanted: &dyn Fn(&TrialRecord) -> bool| -> usize {
-            let held = trials.iter().filter(|trial| wanted(trial));
-            held.map(|trial| trial.round).collect::<BTreeSet<u32>>().len()
-        };
-        let all = rounds(&|_| true);
-        let told = self.left_out.iter().filter_map(|(service, workload)| {
-            let own = rounds(&|trial| &trial.service == service && &trial.workload == workload);
-            (own < all).then(|| {
-                Warning::new(
-                    WarningKind::Note,
-                    format!(
-                        "{service} took part in {own} of {all} rounds of {workload}: its interval was as tight as wished and \
-                         every comparison with it decided, so that the other rounds went to those whose rank was open"
-                    ),
-                )
-            })
-        });
-        Ok(told.collect())
     }
 
     fn decide(&self, round: u32) -> Result<NextRound, BenchError> {
@@ -235,7 +209,7 @@ impl Watcher for Watch<'_> {
         self.note(&progress);
         match &progress {
             Progress::Checked(check) => self.checks.add(check),
-            Progress::LeavesOut { services, .. } => self.left_out.extend(services.iter().cloned()),
+            Progress::LeavesOut { entries, .. } => self.left_out.extend(entries),
             _ => {}
         }
         self.shows.saw(&progress);

@@ -7,7 +7,7 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout};
 pub use claim::{Claim, who_measures};
-use prony_host::{Held, Host, Isolation, Local, writable};
+use prony_host::{Held, Host, HostError, Isolation, Local, lacks_proc, writable};
 use prony_lab::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
 use prony_measurement::Environment;
 use prony_plan::Catalogue;
@@ -39,8 +39,14 @@ pub struct Workbench {
 }
 
 impl Workbench {
-    /// Sets it up with its logs in this folder, which is made.
+    /// Sets it up with its logs in this folder, which is made. Refuses where no other process can be seen.
     pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, BenchError> {
+        if lacks_proc() {
+            return Err(BenchError::Failed(
+                "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
+                    .to_owned(),
+            ));
+        }
         std::fs::create_dir_all(&logs).failed(|| format!("cannot make {}", logs.display()))?;
         let executable =
             std::env::current_exe().failed(|| "cannot tell where this binary lies".to_owned())?;
@@ -96,8 +102,15 @@ impl Workbench {
             program: self.program.clone(),
             logs: self.lab.service().logs.clone(),
             what: self.claim.what.clone(),
+            goes_on: {
+                let cancel = self.cancel.clone();
+                Box::new(move || !cancel.is_asked())
+            },
         };
-        self.lab = Lab::connect(file, &controller, tell)?;
+        self.lab = Lab::connect(file, &controller, tell).map_err(|error| match error {
+            HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
+            error => error.into(),
+        })?;
         self.generator = LabGenerator::new(&self.lab);
         Ok(self)
     }

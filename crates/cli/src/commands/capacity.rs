@@ -1,14 +1,18 @@
 //! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
 
-use super::load::{JobError, LoadArgs, RequestArgs, Shape, carry_out, fleet, no_job, warn_of_others};
+use super::load::{
+    JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_job, warn_of_others,
+};
 use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shares::share;
 use crate::shown::duration;
+use crate::telemetry::{self, Live};
 use prony_bench::capacity::{Next, Plan, Point, walk};
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
-use prony_measurement::WarningKind;
+use prony_measurement::{Event, Latency, WarningKind};
+use prony_telemetry::Collector;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::sync::mpsc;
@@ -16,14 +20,14 @@ use std::sync::mpsc;
 /// Find the highest offered load that meets an objective
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where the requests go: http://host:port/path
+    /// Where the requests go: http://host:port/path, or messages: ws://…
     url: String,
-    /// What must hold, as in 'p99<10ms,errors<0.1%'
+    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,itl<50ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
-    /// First rate to try, per second
-    #[arg(long, value_name = "PER_S", default_value_t = 1_000.0, value_parser = above_zero)]
-    start: f64,
+    /// First rate to try, per second; 1000 unless told, of language models 1
+    #[arg(long, value_name = "PER_S", value_parser = above_zero)]
+    start: Option<f64>,
     /// Highest rate to try, per second
     #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
     limit: f64,
@@ -33,6 +37,9 @@ pub(crate) struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL", hide_short_help = true)]
+    otlp: Option<Collector>,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -69,25 +76,40 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
              A:B:TIME, and use --start and --limit"
         )));
     }
-    let fleet = fleet(&args.lab, &job(args, args.start).map_err(no_job)?.target)?;
+    let first = job(args, start(args)).map_err(no_job)?;
+    let fleet = fleet(&args.lab, &first.target)?;
     if fleet.is_none() {
         warn_of_others();
     }
     let plan = Plan {
-        start: args.start,
+        start: start(args),
         limit: args.limit,
         precision: args.precision,
     };
     let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
     let (_commands, never) = mpsc::channel();
+    let live = Live::to(args.otlp.as_ref())?;
+    let mut loads = 0;
     let mut load = |rate: f64| {
-        let job = job(args, rate).map_err(no_job)?;
+        let job = offering(&first, rate, loads);
+        loads += 1;
+        let labels = telemetry::labels(&job, None);
+        let mut on_event = |event: Event| {
+            if let Some(live) = &live {
+                live.take(&labels, &event);
+                live.warning().iter().for_each(|text| eprintln!("{text}"));
+            }
+        };
         match &fleet {
-            None => carry_out(&job, &mut |_| {}),
-            Some(fleet) => Ok(fleet.load(&job, &mut |_| {}, &never)?),
+            None => carry_out(&job, &mut on_event),
+            Some(fleet) => Ok(fleet.load(&job, &mut on_event, &never)?),
         }
     };
-    let (end, points) = walk(plan, (&args.objective, under_way), &mut load, &mut tell)?;
+    let walked = walk(plan, (&args.objective, under_way), &mut load, &mut tell);
+    if let Some(live) = &live {
+        live.finish();
+    }
+    let (end, points) = walked?;
     print(&if args.json {
         as_json(args, end, &points)
     } else {
@@ -100,6 +122,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
+/// Rates of language models are low.
+fn start(args: &Args) -> f64 {
+    let usual = if args.request.llm.llm { 1.0 } else { 1_000.0 };
+    args.start.unwrap_or(usual)
+}
+
+/// The same job at another rate, the next after so many loads. A language model hears other prompts each time: it may have kept
+/// what it worked out for those before.
+fn offering(first: &Job, rate: f64, loads: u64) -> Job {
+    let mut job = first.clone();
+    if let Load::Open { arrival, .. } = &mut job.load {
+        arrival.profile = constant(rate);
+    }
+    if is_asked(first) {
+        job.seed = job.seed.wrapping_add(loads);
+    }
+    job
+}
+
+fn constant(rate: f64) -> Profile {
+    Profile::Constant {
+        rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
+    }
+}
+
 fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
     let spacing = if args.load.poisson {
         Spacing::Poisson
@@ -108,16 +155,17 @@ fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
     };
     let load = Load::Open {
         arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
-            },
+            profile: constant(rate),
             spacing,
         },
         connections: args.load.connections.most,
         in_flight: args.load.in_flight,
         backlog: args.load.backlog,
+        members: None,
     };
-    Ok(Shape::new(&args.url, &args.request)?.job(load, &args.load))
+    let mut job = Shape::new(&args.url, &args.request)?.job(load, &args.load);
+    aim(&mut job, Some(&args.objective))?;
+    Ok(job)
 }
 
 /// The generator's own limit is told apart from the service's.
@@ -138,22 +186,37 @@ fn tell(point: &Point) {
     eprintln!("{:>12.1}/s offered  {verdict}", point.rate);
 }
 
+/// A rate as people read it: low ones have digits behind the point.
+fn shown(rate: f64) -> String {
+    let digits = if rate < 10.0 { 2 } else { 0 };
+    format!("{rate:.digits$}")
+}
+
 /// The end in words.
 fn verdict(args: &Args, end: Next, points: &[Point]) -> String {
+    let what = if args.request.llm.llm {
+        "prompts"
+    } else {
+        "requests"
+    };
     let last_miss = points.iter().rev().find(|point| !point.missed.is_empty());
     let limited = last_miss.filter(|point| generator_was_limit(point));
     let mut text = match end {
-        Next::Found(rate) => format!("capacity: {rate:.0} requests/s meet the objective, three times"),
+        Next::Found(rate) => format!(
+            "capacity: {} {what}/s meet the objective, three times",
+            shown(rate)
+        ),
         Next::Beyond(rate) => {
-            format!("capacity: above {rate:.0} requests/s, the highest rate that was to be tried (--limit)")
+            let rate = shown(rate);
+            format!("capacity: above {rate} {what}/s, the highest rate that was to be tried (--limit)")
         }
         Next::None | Next::Try(_) => {
             let reason = last_miss
                 .and_then(|point| point.missed.first())
                 .map_or("nothing came back", String::as_str);
             format!(
-                "capacity: none, because even at {:.0} requests/s {reason}",
-                last_miss.map_or(args.start, |point| point.rate)
+                "capacity: none, because even at {} {what}/s {reason}",
+                shown(last_miss.map_or(start(args), |point| point.rate))
             )
         }
     };
@@ -175,13 +238,56 @@ fn sorted(points: &[Point]) -> Vec<&Point> {
 }
 
 fn as_text(args: &Args, end: Next, points: &[Point]) -> String {
+    let table = if args.request.llm.llm {
+        tokens_table(points)
+    } else {
+        table(points)
+    };
+    table + "\n" + &verdict(args, end, points)
+}
+
+const fn met(point: &Point) -> &'static str {
+    if point.missed.is_empty() { "met" } else { "missed" }
+}
+
+/// The curve of a language model.
+fn tokens_table(points: &[Point]) -> String {
+    let mut text = format!(
+        "{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}  objective\n",
+        "offered/s", "good/s", "ttft p50", "ttft p99", "itl p50", "itl p99", "good"
+    );
+    for point in sorted(points) {
+        let recording = &point.recording;
+        let llm = recording.messages.and_then(|messages| messages.llm);
+        let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
+            times.map_or_else(|| "-".to_owned(), |times| duration(of(&times)))
+        };
+        let (ttft, itl) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.itl_ns));
+        let good = llm.and_then(|llm| llm.good);
+        let _ = writeln!(
+            text,
+            "{:>10.2}{:>10.2}{:>10}{:>10}{:>10}{:>10}{:>8}  {}",
+            point.rate,
+            good.map_or(recording.goodput_per_s, |good| good.per_s),
+            time(ttft, |times| times.p50),
+            time(ttft, |times| times.p99),
+            time(itl, |times| times.p50),
+            time(itl, |times| times.p99),
+            good.map_or_else(|| "-".to_owned(), |good| format!("{:.1} %", good.share() * 100.0)),
+            met(point)
+        );
+    }
+    text
+}
+
+fn table(points: &[Point]) -> String {
     let mut text = format!(
         "{:>14}{:>14}{:>10}{:>10}{:>10}{:>10}  objective\n",
         "offered/s", "goodput/s", "p50", "p99", "p99.9", "errors"
     );
     for point in sorted(points) {
         let times = point.recording.response_time_ns;
-        let time = |of: fn(&prony_measurement::Latency) -> u64| {
+        let time = |of: fn(&Latency) -> u64| {
             times
                 .as_ref()
                 .map_or_else(|| "-".to_owned(), |times| duration(of(times)))
@@ -195,17 +301,18 @@ fn as_text(args: &Args, end: Next, points: &[Point]) -> String {
             time(|times| times.p99),
             time(|times| times.p99_9),
             point.recording.outcomes.errors(),
-            if point.missed.is_empty() { "met" } else { "missed" }
+            met(point)
         );
     }
-    text + "\n" + &verdict(args, end, points)
+    text
 }
 
 fn as_json(args: &Args, end: Next, points: &[Point]) -> String {
     let curve: Vec<_> = sorted(points)
         .iter()
         .map(|point| {
-            json!({
+            let llm = point.recording.messages.and_then(|messages| messages.llm);
+            let mut row = json!({
                 "offered_per_s": point.rate,
                 "throughput_per_s": point.recording.throughput_per_s,
                 "goodput_per_s": point.recording.goodput_per_s,
@@ -215,7 +322,11 @@ fn as_json(args: &Args, end: Next, points: &[Point]) -> String {
                 "missed": point.missed,
                 "generator_saturated": generator_was_limit(point),
                 "network_bound": network_was_limit(point),
-            })
+            });
+            if let Some(llm) = llm {
+                row["llm"] = json!(llm);
+            }
+            row
         })
         .collect();
     let capacity = match end {

@@ -12,6 +12,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod duet;
+pub(crate) mod granted;
 pub(crate) mod init;
 pub(crate) mod lab;
 pub(crate) mod link;

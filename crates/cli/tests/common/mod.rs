@@ -1,9 +1,11 @@
 //! What tests of `prony load` share: starting prony, reading what it said, and servers to load.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use prony_schema::Schema;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +26,16 @@ pub(crate) fn told(output: &Output) -> String {
 /// The JSON that it wrote to standard output, where nothing else may stand.
 pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
+}
+
+/// The recording of a load that it wrote there, which must be as its schema says.
+pub(crate) fn recording_of(output: &Output) -> Value {
+    let recording = json_of(output);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
+    let schema = Schema::compile(&schema).expect("a schema");
+    assert_eq!(schema.judge(&recording), Ok(()), "{recording:#}");
+    recording
 }
 
 /// A request as a server read it.

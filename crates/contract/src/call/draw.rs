@@ -102,7 +102,7 @@ impl Call<'_> {
     fn mentions(&self, name: &str) -> bool {
         let in_text = |text: &str| names(text).any(|known| known == name);
         let written = &self.written;
-        let texts = [&written.http, &written.text];
+        let texts = [&written.http, &written.websocket, &written.text];
         texts.into_iter().flatten().any(|text| in_text(text.get_ref()))
             || written
                 .json

@@ -3,40 +3,12 @@
 use super::{Call, Filling};
 use crate::ContractError;
 use crate::digest;
-use crate::error::known;
 use crate::template::is_place;
 use crate::written::{HeaderText, OneOrMany, Received, WrittenExpect};
 use prony_load::{
     BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, Part, Request, Series, Source, Take, Template,
 };
-use prost_reflect::MethodDescriptor;
 use toml::Spanned;
-
-/// Names of the status codes of gRPC, by number.
-const GRPC_CODES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
-
-/// The name of a status code of gRPC.
-pub fn grpc_code_name(code: u32) -> Option<&'static str> {
-    GRPC_CODES.get(code as usize).copied()
-}
 
 /// A table of the bodies of a series is built up to this size; beyond, each body is worked out when it comes.
 const LARGEST_TABLE: usize = 256 * 1024;
@@ -63,11 +35,16 @@ impl WrittenExpect {
             || self.integers.is_some()
             || self.fibonacci.is_some()
             || self.received.is_some()
+            || self.events.is_some()
             || !self.take.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
-        self.grpc.is_some() || self.json.is_some() || self.message.is_some()
+        let events = self.events.as_ref().map(Spanned::get_ref);
+        self.grpc.is_some()
+            || self.json.is_some()
+            || self.message.is_some()
+            || events.is_some_and(|events| events.each.message.is_some())
     }
 }
 
@@ -106,8 +83,10 @@ impl Call<'_> {
             headers: self.header_rules(expect, filling)?,
             body: self.body_rules(expect, filling)?,
             take: self.takes(expect, filling)?,
-            messages: None,
-            events: None,
+            events: match &expect.events {
+                None => None,
+                Some(events) => Some(self.events(events, filling)?),
+            },
         };
         if expect.uploaded {
             expectation.body.push(BodyRule::Uploaded(request.body.clone()));
@@ -129,9 +108,13 @@ impl Call<'_> {
                     .push(BodyRule::Json(Template::literal(json.as_str())));
             }
         }
-        expectation
+        let compiled = expectation
             .compile()
             .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
+        if expectation.events.is_some() && compiled.judges_body() {
+            let message = "`expect.events` says all of the body: no other key of `expect` speaks of it";
+            return Err(self.invalid(self.expect().span(), message));
+        }
         Ok(expectation)
     }
 
@@ -257,52 +240,6 @@ impl Call<'_> {
             rules.push(rule);
         }
         Ok(rules)
-    }
-
-    pub(super) fn grpc_expectation(
-        &self,
-        method: &MethodDescriptor,
-        filling: &Filling<'_>,
-    ) -> Result<Expectation, ContractError> {
-        let expect = self.expect().get_ref();
-        let status = match &expect.grpc {
-            None => 0,
-            Some(name) => GRPC_CODES
-                .iter()
-                .position(|known| known == name.get_ref())
-                .ok_or_else(|| {
-                    let message = format!("`expect.grpc` is `{}`: {}", name.get_ref(), known(GRPC_CODES));
-                    self.invalid(name.span(), message)
-                })?,
-        };
-        let mut body = Vec::new();
-        let message = expect.message.as_ref().map(|value| ("expect.message", value));
-        let json = expect.json.as_ref().map(|value| ("expect.json", value));
-        // An error has no message.
-        if let Some((key, value)) = message.or(json).filter(|_| status == 0) {
-            let schema = self
-                .contract
-                .schema
-                .as_ref()
-                .expect("invariant: the method comes from it");
-            let equals = super::value::message(&method.output(), &self.value(key, value, filling)?, filling)
-                .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))?;
-            body.push(BodyRule::Protobuf {
-                schema: schema.encoded().clone(),
-                message: method.output().full_name().to_owned(),
-                equals,
-            });
-        }
-        Ok(Expectation {
-            decode: false,
-            status: vec![200],
-            grpc_status: Some(status as u32),
-            headers: Vec::new(),
-            body,
-            messages: None,
-            events: None,
-            take: Vec::new(),
-        })
     }
 }
 

@@ -237,7 +237,7 @@ fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The text of an item, in which `"#{= i}"` alone is a number.
-fn item_text(json: &str) -> String {
+pub(super) fn item_text(json: &str) -> String {
     let mut out = String::new();
     let mut rest = json;
     while let Some((before, after)) = rest.split_once("\"#{=") {

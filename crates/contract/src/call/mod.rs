@@ -1,24 +1,28 @@
 //! A call as a contract writes it becomes a request and the expectation of its reply.
 
 mod draw;
+mod events;
 mod expect;
 mod filling;
+mod grpc;
+mod head;
 mod json_schema;
 mod made;
 mod value;
+mod websocket;
 
 pub(crate) use draw::BODY_END;
-pub use expect::grpc_code_name;
 pub(crate) use filling::Filling;
+pub use grpc::grpc_code_name;
 pub(crate) use value::as_json;
+pub use websocket::{Frame, FrameKind, Heard, Member, Turn};
 
 use crate::error::known;
 use crate::source::WrittenSource;
-use crate::template::{Bound, constant};
-use crate::written::{HeaderText, WrittenCall, WrittenExpect};
+use crate::template::Bound;
+use crate::written::{WrittenCall, WrittenExpect};
 use crate::{Contract, ContractError};
-use prony_load::{Body, Expectation, Header, Part, Protocol, Request, Template};
-use prost_reflect::MethodDescriptor;
+use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
@@ -47,7 +51,8 @@ impl Contract {
             || own.json.is_some()
             || own.generated.is_some()
             || !own.headers.is_empty();
-        let changes_grpc = own.grpc.is_some() || own.message.is_some();
+        let changes_grpc =
+            own.grpc.is_some() || own.message.is_some() || own.messages.is_some() || own.deadline.is_some();
         let operation = own.operation.take();
         if let Some(name) = &operation {
             let base = self.written.operation.get(name.get_ref()).ok_or_else(|| {
@@ -63,18 +68,20 @@ impl Contract {
             let source = || Spanned::new(call.span(), WrittenSource::One(token.clone()));
             own.with.entry(name.clone()).or_insert_with(source);
         }
-        if own.http.is_none() && own.grpc.is_none() {
-            let message = "a call without `operation`, `http` or `grpc`: say what is called";
+        if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
+            let message = "a call without `operation`, `http`, `grpc` or `websocket`: say what is called";
             return Err(self.invalid(call.span(), message));
         }
         let Some(expect) = &own.expect else {
             let message = "no expectation: give `expect`, or call an operation that has one";
             return Err(self.invalid(call.span(), message));
         };
-        if !expect.get_ref().speaks_of_http() && !expect.get_ref().speaks_of_grpc() {
+        let says = expect.get_ref();
+        if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
             let message = "`expect` says nothing: give at least `status`, or `grpc`";
             return Err(self.invalid(expect.span(), message));
         }
+        self.verify_web_socket(call.span(), &own)?;
         Ok(Call {
             contract: self,
             http_only: changes_http && !changes_grpc,
@@ -86,10 +93,17 @@ impl Contract {
 
 /// Takes from the operation what the call does not say itself.
 fn complete(own: &mut WrittenCall, base: WrittenCall) {
-    let own_body = own.json.is_some() || own.text.is_some() || own.file.is_some() || own.generated.is_some();
+    let own_body = own.json.is_some()
+        || own.text.is_some()
+        || own.file.is_some()
+        || own.generated.is_some()
+        || own.talk.is_some();
     own.http = own.http.take().or(base.http);
     own.grpc = own.grpc.take().or(base.grpc);
+    own.websocket = own.websocket.take().or(base.websocket);
     own.message = own.message.take().or(base.message);
+    own.messages = own.messages.take().or(base.messages);
+    own.deadline = own.deadline.or(base.deadline);
     own.expect = own.expect.take().or(base.expect);
     if !own_body {
         (own.json, own.text, own.file) = (base.json, base.text, base.file);
@@ -121,12 +135,18 @@ impl Call<'_> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => self.written.http.is_some() && expect.speaks_of_http(),
             Protocol::Grpc => self.written.grpc.is_some() && !self.http_only && expect.speaks_of_grpc(),
+            Protocol::WebSocket => self.written.websocket.is_some(),
         }
     }
 
     /// The values of the call's places, by name.
     pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
         &self.written.with
+    }
+
+    /// Whether the reply is a stream.
+    pub(crate) fn expects_events(&self) -> bool {
+        self.expect().get_ref().events.is_some()
     }
 
     /// The names of the values that are taken from the reply.
@@ -151,7 +171,8 @@ impl Call<'_> {
         }
         let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
-            self.build(protocol, &filling)?;
+            let (request, _) = self.build(protocol, &filling)?;
+            self.talk(&request, &filling)?;
         }
         let used = filling.used();
         match own.iter().find(|(name, _)| !used.contains(*name)) {
@@ -176,6 +197,7 @@ impl Call<'_> {
                 Ok((request, expectation))
             }
             Protocol::Grpc => self.grpc(filling),
+            Protocol::WebSocket => self.web_socket(filling),
         }
     }
 
@@ -188,6 +210,7 @@ impl Call<'_> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => self.http_request(filling),
             Protocol::Grpc => self.grpc_request(filling).map(|(_, request)| request),
+            Protocol::WebSocket => self.web_socket_request(filling),
         }
     }
 
@@ -197,41 +220,17 @@ impl Call<'_> {
             .http
             .as_ref()
             .expect("invariant: the call speaks HTTP");
-        let at = |reason: String| self.invalid(http.span(), format!("`http`: {reason}"));
         let (method, path) = http
             .get_ref()
             .split_once(' ')
             .filter(|(method, path)| !method.is_empty() && path.starts_with(['/', '{']))
-            .ok_or_else(|| at("give method and path, like `GET /api/test`".into()))?;
-        let path = filling.fill(path, str::to_owned).map_err(at)?;
-        let sent = constant(&path);
-        if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
-            return Err(at(format!(
-                "`{}` is no path: it begins with `/`",
-                sent.escape_ascii()
-            )));
-        }
-        if let Some(byte) = sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
-            return Err(at(format!(
-                "`{}` in the path: percent-encode it",
-                byte.escape_ascii()
-            )));
-        }
+            .ok_or_else(|| {
+                let message = "`http`: give method and path, like `GET /api/test`";
+                self.invalid(http.span(), message)
+            })?;
+        let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
-        let mut headers = Vec::new();
-        for (name, value) in &self.written.headers {
-            if let HeaderText::Texts(texts) = value.get_ref() {
-                for text in texts {
-                    let value = filling.fill(text, str::to_owned).map_err(|reason| {
-                        self.invalid(value.span(), format!("`headers.{name}`: {reason}"))
-                    })?;
-                    headers.push(Header {
-                        name: name.clone(),
-                        value,
-                    });
-                }
-            }
-        }
+        let mut headers = self.headers(filling)?;
         if is_json
             && !self
                 .written
@@ -313,46 +312,5 @@ impl Call<'_> {
         as_json(value.get_ref())
             .and_then(|json| data.resolve(json, 0))
             .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
-    }
-
-    fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
-        let (method, request) = self.grpc_request(filling)?;
-        let expectation = self.grpc_expectation(&method, filling)?;
-        Ok((request, expectation))
-    }
-
-    fn grpc_request(&self, filling: &Filling<'_>) -> Result<(MethodDescriptor, Request), ContractError> {
-        let (method, path) = self.grpc_method()?;
-        let (value, span) = match &self.written.message {
-            Some(message) => (self.value("message", message, filling)?, message.span()),
-            None => (Value::Object(serde_json::Map::new()), self.span.clone()),
-        };
-        let body =
-            value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))?;
-        let request = Request {
-            method: "POST".into(),
-            path: Template::literal(path.as_str()),
-            headers: Vec::new(),
-            body: Body::Bytes(body),
-        };
-        Ok((method, request))
-    }
-
-    pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
-        let name = self
-            .written
-            .grpc
-            .as_ref()
-            .expect("invariant: the call speaks gRPC");
-        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
-        let schema = self
-            .contract
-            .schema
-            .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`".into()))?;
-        Ok((
-            schema.method(name.get_ref()).map_err(at)?,
-            format!("/{}", name.get_ref()),
-        ))
     }
 }

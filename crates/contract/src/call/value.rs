@@ -42,6 +42,32 @@ pub(super) fn message(
     })
 }
 
+/// The value with the formulas of its texts worked out for item `i`. What stands in their places must be known.
+pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(text) if text.contains("{=") => {
+            let template = filling.fill(text, str::to_owned)?;
+            if !template.is_constant() {
+                return Err(format!(
+                    "`{text}` would differ from request to request: fix its places in the workload"
+                ));
+            }
+            let text = String::from_utf8_lossy(&constant(&template)).into_owned();
+            Value::String(prony_load::work_out(&text, i)?)
+        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| worked_out(item, i, filling))
+            .collect::<Result<_, _>>()?,
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| Ok((name.clone(), worked_out(member, i, filling)?)))
+            .collect::<Result<serde_json::Map<_, _>, String>>()?
+            .into(),
+        other => other.clone(),
+    })
+}
+
 /// Calls `each` with every text of a value.
 fn strings(value: &Value, each: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
     match value {

@@ -1,5 +1,7 @@
 //! Cases that every contract has without writing them: how requests may be delivered, and what no service may do.
 
+mod websocket;
+
 use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
 use crate::call::Call;
 use crate::error::known;
@@ -79,8 +81,7 @@ impl Contract {
                 continue;
             }
             let (delivery, exchanges) = draw.common(name, &calls)?;
-            let of_http1 = !matches!(delivery, Delivery::InTurn | Delivery::ManyConnections(_));
-            if !exchanges.is_empty() && (protocol == Protocol::Http1 || !of_http1) {
+            if !exchanges.is_empty() && delivery.fits(protocol) {
                 cases.push(Case {
                     name: name.to_owned(),
                     exchanges,
@@ -88,6 +89,7 @@ impl Contract {
                     alone: false,
                     thorough: false,
                     restart: None,
+                    leave: None,
                 });
             }
         }
@@ -132,6 +134,9 @@ type Drawn = Result<Vec<Exchange>, ContractError>;
 
 impl Draw<'_> {
     fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
+        if self.protocol == Protocol::WebSocket {
+            return self.over_web_socket(name, calls);
+        }
         let on_http = self.protocol != Protocol::Grpc;
         Ok(match name {
             FIRST => (Delivery::InTurn, self.times(calls, IN_TURN)?),

@@ -1,13 +1,15 @@
 //! Cases: what a check sends, and what must come back.
 
 mod common;
+mod leave;
 mod restart;
 mod single;
 
+pub use leave::Leave;
 pub use restart::Restart;
 pub use single::SingleCall;
 
-use crate::call::{Call, Filling};
+use crate::call::{BODY_END, Call, Filling, Turn};
 use crate::source::{Draw, WrittenSource};
 use crate::template::{Bindings, Bound};
 use crate::written::{Deliver, WrittenCase};
@@ -34,6 +36,8 @@ pub struct Case {
     pub thorough: bool,
     /// The companion that goes away meanwhile. Such a case is tried after all others.
     pub restart: Option<Restart>,
+    /// The clients that leave in the middle of their streams. Such a case is tried after all others, too.
+    pub leave: Option<Leave>,
 }
 
 /// How the requests of a case reach the service.
@@ -51,6 +55,17 @@ pub enum Delivery {
     ManyConnections(usize),
 }
 
+impl Delivery {
+    /// Whether requests of a protocol can be delivered so.
+    const fn fits(self, protocol: Protocol) -> bool {
+        match self {
+            Self::InTurn | Self::ManyConnections(_) => true,
+            Self::SingleBytes => matches!(protocol, Protocol::Http1 | Protocol::WebSocket),
+            Self::Packets(_) | Self::Chunked(_) => matches!(protocol, Protocol::Http1),
+        }
+    }
+}
+
 /// A request without places, and what must come back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
@@ -60,6 +75,8 @@ pub struct Exchange {
     pub request: Request,
     /// What must come back.
     pub expect: Expectation,
+    /// What is said and heard over a WebSocket, on a connection of its own; elsewhere nothing.
+    pub talk: Vec<Turn>,
     /// The reply must be there after this long.
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, this long.
@@ -150,8 +167,7 @@ impl Contract {
             Deliver::Chunked => Delivery::Chunked(CHUNK),
             Deliver::ManyConnections => Delivery::ManyConnections(CONNECTIONS),
         };
-        let of_http1 = !matches!(delivery, Delivery::InTurn | Delivery::ManyConnections(_));
-        if !speaks || (of_http1 && protocol != Protocol::Http1) {
+        if !speaks || !delivery.fits(protocol) {
             return Ok(None);
         }
         let mut slots: Vec<String> = Vec::new();
@@ -182,13 +198,18 @@ impl Contract {
             }
         }
         let restart = self.restart(case)?;
+        let leave = self.leave(case, &calls)?;
+        if leave.is_some() && !matches!(protocol, Protocol::Http1 | Protocol::Grpc) {
+            return Ok(None);
+        }
         Ok(Some(Case {
             name: written.name.get_ref().clone(),
             exchanges,
             delivery,
-            alone: written.alone || restart.is_some(),
+            alone: written.alone || restart.is_some() || leave.is_some(),
             thorough: written.thorough,
             restart,
+            leave,
         }))
     }
 }
@@ -225,9 +246,11 @@ impl Call<'_> {
         bindings: &Bindings,
         slots: &[String],
     ) -> Result<Exchange, ContractError> {
-        let (request, expect) = self.build(protocol, &Filling::for_case(bindings).with_slots(slots))?;
+        let filling = Filling::for_case(bindings).with_slots(slots);
+        let (request, expect) = self.build(protocol, &filling)?;
         Ok(Exchange {
             label: label(protocol, &request, bindings, slots),
+            talk: self.talk(&request, &filling)?,
             request,
             expect,
             within: self.written.within.map(|time| time.0),
@@ -253,7 +276,9 @@ fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[St
         out.extend_from_slice(format!("{{{}}}", slots[slot]).as_bytes());
     });
     let path = String::from_utf8_lossy(&path).into_owned();
-    if let Body::Generated(generated) = &request.body {
+    if let Body::Generated(generated) = &request.body
+        && protocol != Protocol::WebSocket
+    {
         let how = if generated.chunk.is_some() {
             "in chunks"
         } else {
@@ -261,15 +286,21 @@ fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[St
         };
         return format!("{} {path} ({} bytes {how})", request.method, generated.bytes);
     }
-    if protocol != Protocol::Grpc {
+    if matches!(protocol, Protocol::Http1 | Protocol::Http2) {
         return format!("{} {path}", request.method);
     }
     let values: Vec<String> = bindings
         .iter()
+        .filter(|(name, _)| *name != BODY_END)
         .map(|(name, value)| match value {
+            Bound::Text(text) if protocol == Protocol::WebSocket => format!("{name}={}", text.escape_debug()),
             Bound::Text(text) => format!("{name}={text}"),
             Bound::Parameter(_) => name.clone(),
         })
         .collect();
-    format!("{}({})", path.trim_start_matches('/'), values.join(", "))
+    let values = values.join(", ");
+    match protocol {
+        Protocol::WebSocket => format!("WebSocket {path} ({values})"),
+        _ => format!("{}({values})", path.trim_start_matches('/')),
+    }
 }

@@ -72,6 +72,7 @@ impl Contract {
             label: operation.to_owned(),
             request,
             expect,
+            talk: Vec::new(),
             within: None,
             until: None,
         };
@@ -105,6 +106,7 @@ impl Contract {
         let speaks = operations.filter(|operation| match protocol {
             Protocol::Http1 | Protocol::Http2 => operation.http.is_some(),
             Protocol::Grpc => operation.grpc.is_some(),
+            Protocol::WebSocket => operation.websocket.is_some(),
         });
         speaks.map(|operation| operation.name).collect()
     }

@@ -29,11 +29,6 @@ pub enum ProtoError {
         /// What there is.
         allowed: String,
     },
-    /// A method whose requests are a stream.
-    #[error(
-        "`{0}` takes a stream of requests: only unary and server-streaming methods can be called under load"
-    )]
-    ClientStream(String),
     /// JSON that is no message of its type.
     #[error("no message `{message}`: {reason}")]
     Message {
@@ -78,9 +73,6 @@ impl ProtoMethod {
         let all = methods_of(&pool);
         let wanted = name.trim_start_matches('/');
         match all.iter().find(|(known, _)| known == wanted) {
-            Some((name, method)) if method.is_client_streaming() => {
-                Err(ProtoError::ClientStream(name.clone()))
-            }
             Some((_, method)) => Ok(Self {
                 method: method.clone(),
                 schema,
@@ -100,6 +92,11 @@ impl ProtoMethod {
             self.method.parent_service().full_name(),
             self.method.name()
         )
+    }
+
+    /// Whether the request is a stream of messages.
+    pub fn is_client_streaming(&self) -> bool {
+        self.method.is_client_streaming()
     }
 
     /// Whether the reply is a stream of messages.
@@ -160,18 +157,18 @@ mod tests {
         let bytes = method.encode_request(r#"{"n": 150, "text": "x"}"#);
         assert_eq!(bytes.as_deref(), Ok(&b"\x08\x96\x01\x12\x01x"[..]));
         assert_eq!(method.encode_reply("{}").as_deref(), Ok(&[][..]));
-        assert!(
-            find(SCHEMA, "/a.b.Echo/many")
-                .expect("a method")
-                .is_server_streaming()
-        );
+        let streams = |name| {
+            let method = find(SCHEMA, name).expect("a method");
+            (method.is_client_streaming(), method.is_server_streaming())
+        };
+        assert_eq!(streams("/a.b.Echo/many"), (false, true));
+        assert_eq!(streams("a.b.Echo/all"), (true, false));
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let told = |schema, name| find(schema, name).expect_err("wrong");
         assert!(told(SCHEMA, "a.b.Echo/two").contains("a.b.Echo/one"));
-        assert!(told(SCHEMA, "a.b.Echo/all").contains("stream of requests"));
         assert!(told("message", "a/b").contains("echo.proto"));
         let method = find(SCHEMA, "a.b.Echo/one").expect("a method");
         for json in ["{\"m\": 1}", "{\"n\": \"x\"}", "{} {}", ""] {

@@ -36,16 +36,11 @@ impl Schema {
     /// The method `package.Service/method`; the error says which there are.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
         let all = methods_of(&self.pool);
-        match all.iter().find(|(known, _)| known == name) {
-            Some((_, method)) if method.is_client_streaming() || method.is_server_streaming() => {
-                Err(format!("`{name}` streams: only unary methods can be called"))
-            }
-            Some((_, method)) => Ok(method.clone()),
-            None => {
-                let known = crate::error::known(all.iter().map(|(known, _)| known.as_str()));
-                Err(format!("the schema has no method `{name}`: {known}"))
-            }
-        }
+        let found = all.iter().find(|(known, _)| known == name);
+        found.map(|(_, method)| method.clone()).ok_or_else(|| {
+            let known = crate::error::known(all.iter().map(|(known, _)| known.as_str()));
+            format!("the schema has no method `{name}`: {known}")
+        })
     }
 }
 

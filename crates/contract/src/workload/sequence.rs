@@ -116,6 +116,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
     let load = WrittenLoad::Closed {
         connections: 1,
         in_flight: 1,
+        members: None,
     };
     let workload = WrittenWorkload {
         summary: String::new(),
@@ -144,6 +145,7 @@ fn completed(call: WrittenCall) -> WrittenOperation {
         summary: String::new(),
         common: true,
         http: call.http,
+        websocket: None,
         grpc: call.grpc,
         with: call.with,
         headers: call.headers,
@@ -152,6 +154,8 @@ fn completed(call: WrittenCall) -> WrittenOperation {
         file: call.file,
         generated: call.generated,
         message: call.message,
+        messages: call.messages,
+        deadline: call.deadline,
         expect: Some(expect),
     }
 }

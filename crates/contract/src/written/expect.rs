@@ -1,5 +1,6 @@
 //! What must come back, as it is written.
 
+use super::TextOrNumber;
 use super::values::{HeaderText, OneOrMany};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,6 +26,9 @@ pub(crate) struct WrittenExpect {
     /// Whether the reply tells length and digest of the body that was sent.
     #[serde(default)]
     pub(crate) uploaded: bool,
+    /// Whether the message that was sent on a WebSocket comes back.
+    #[serde(default)]
+    pub(crate) echoed: bool,
     /// The codings that the body may have; `identity`: none. It is judged when it is decoded.
     pub(crate) coding: Option<Spanned<OneOrMany<String>>>,
     /// Whether the body is judged when it is decoded.
@@ -39,6 +43,8 @@ pub(crate) struct WrittenExpect {
     pub(crate) integers: Option<Spanned<String>>,
     pub(crate) fibonacci: Option<Spanned<String>>,
     pub(crate) received: Option<Received>,
+    /// Where the reply is a stream: what its messages are.
+    pub(crate) events: Option<Spanned<WrittenEvents>>,
     /// What later steps of a sequence take from the reply, by name: `json:/id`.
     #[serde(default)]
     pub(crate) take: BTreeMap<String, Spanned<String>>,
@@ -72,6 +78,30 @@ pub(crate) struct WrittenHtmlTable {
 pub(crate) enum WrittenTableRows {
     Named(String),
     Written(Vec<Vec<String>>),
+}
+
+/// `{ count = "{n}", each = { id = "{= i}", event = "tick", json = { n = "#{= i}" } }, last = { event = "end" } }`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenEvents {
+    pub(crate) count: TextOrNumber,
+    pub(crate) each: WrittenEvent,
+    pub(crate) last: Option<WrittenEvent>,
+    pub(crate) gap_us: Option<TextOrNumber>,
+    #[serde(default)]
+    pub(crate) flushed: bool,
+}
+
+/// What one message must be.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenEvent {
+    pub(crate) id: Option<String>,
+    pub(crate) event: Option<String>,
+    pub(crate) json: Option<toml::Value>,
+    pub(crate) text: Option<String>,
+    /// Of gRPC: all of it.
+    pub(crate) message: Option<toml::Value>,
 }
 
 /// How the backend's reply tells what the backend received.

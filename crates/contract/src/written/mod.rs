@@ -2,12 +2,18 @@
 
 mod beside;
 mod expect;
+mod grpc;
+mod talk;
 mod values;
 
 pub(crate) use beside::{
     WrittenAfter, WrittenCompanion, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
 };
-pub(crate) use expect::{Received, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows};
+pub(crate) use expect::{
+    Received, WrittenEvent, WrittenEvents, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows,
+};
+pub(crate) use grpc::WrittenMessages;
+pub(crate) use talk::{WrittenHeard, WrittenPayload, WrittenTurn};
 pub(crate) use values::{HeaderText, OneOrMany};
 
 use crate::source::WrittenSource;
@@ -132,6 +138,8 @@ pub(crate) struct WrittenOperation {
     pub(crate) common: bool,
     pub(crate) http: Option<Spanned<String>>,
     pub(crate) grpc: Option<Spanned<String>>,
+    /// The path of a WebSocket.
+    pub(crate) websocket: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
     #[serde(default)]
@@ -141,6 +149,9 @@ pub(crate) struct WrittenOperation {
     pub(crate) file: Option<Spanned<String>>,
     pub(crate) generated: Option<Spanned<WrittenGenerated>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
+    pub(crate) messages: Option<Spanned<WrittenMessages>>,
+    /// How long the caller of gRPC waits.
+    pub(crate) deadline: Option<WrittenDuration>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
 }
 
@@ -167,6 +178,7 @@ pub(crate) struct WrittenCall {
     pub(crate) operation: Option<Spanned<String>>,
     pub(crate) http: Option<Spanned<String>>,
     pub(crate) grpc: Option<Spanned<String>>,
+    pub(crate) websocket: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
     #[serde(default)]
@@ -176,7 +188,11 @@ pub(crate) struct WrittenCall {
     pub(crate) file: Option<Spanned<String>>,
     pub(crate) generated: Option<Spanned<WrittenGenerated>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
+    pub(crate) messages: Option<Spanned<WrittenMessages>>,
+    pub(crate) deadline: Option<WrittenDuration>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
+    /// What is said on a WebSocket in place of one message, and what must come.
+    pub(crate) talk: Option<Spanned<Vec<WrittenTurn>>>,
     pub(crate) within: Option<WrittenDuration>,
     pub(crate) until: Option<WrittenDuration>,
 }
@@ -200,6 +216,16 @@ pub(crate) struct WrittenCase {
     pub(crate) restart: Option<Spanned<String>>,
     pub(crate) away: Option<Spanned<WrittenDuration>>,
     pub(crate) recovers: Option<Spanned<WrittenDuration>>,
+    /// How many clients leave in the middle of their streams.
+    pub(crate) leave: Option<Spanned<WrittenLeave>>,
+}
+
+/// `{ streams = 100, within = "5s" }`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenLeave {
+    pub(crate) streams: u32,
+    pub(crate) within: Option<WrittenDuration>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
@@ -290,6 +316,7 @@ impl From<&WrittenOperation> for WrittenCall {
             operation: None,
             http: operation.http.clone(),
             grpc: operation.grpc.clone(),
+            websocket: operation.websocket.clone(),
             with: operation.with.clone(),
             headers: operation.headers.clone(),
             json: operation.json.clone(),
@@ -297,7 +324,10 @@ impl From<&WrittenOperation> for WrittenCall {
             file: operation.file.clone(),
             generated: operation.generated.clone(),
             message: operation.message.clone(),
+            messages: operation.messages.clone(),
+            deadline: operation.deadline,
             expect: operation.expect.clone(),
+            talk: None,
             within: None,
             until: None,
         }

@@ -1,4 +1,4 @@
-//! gRPC over HTTP/2: unary calls and server streaming
+//! gRPC over HTTP/2: unary calls, and streams of messages both ways
 //! ([the protocol](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md)).
 //!
 //! A message travels behind five bytes, one that says whether it is compressed and four of length, and may be cut into
@@ -7,9 +7,7 @@
 
 use super::http2::{Block, Connection, Dialect, Rules, Semantics, pass_head};
 use super::{End, Failure, ReplySink, Token};
-
-/// Length of what stands before each message, bytes.
-const PREFIX: usize = 5;
+use prony_load::grpc::PREFIX;
 
 /// gRPC.
 pub type Grpc = Connection<GrpcSemantics>;
@@ -28,6 +26,8 @@ pub struct GrpcReply {
     prefix_filled: u8,
     /// Bytes of the current message still to come.
     missing: u32,
+    /// Messages that are complete.
+    messages: u32,
 }
 
 impl Semantics for GrpcSemantics {
@@ -100,6 +100,11 @@ impl Semantics for GrpcSemantics {
     }
 
     #[inline]
+    fn messages(reply: &GrpcReply) -> u32 {
+        reply.messages
+    }
+
+    #[inline]
     fn trailers<S: ReplySink>(
         reply: &mut GrpcReply,
         rules: Rules,
@@ -157,6 +162,7 @@ impl GrpcReply {
     #[inline]
     fn end_message<S: ReplySink>(&mut self, token: Token, sink: &mut S) {
         if self.missing == 0 {
+            self.messages = self.messages.saturating_add(1);
             sink.message(token);
         }
     }

@@ -14,9 +14,11 @@ pub mod grpc;
 pub mod http1;
 pub mod http2;
 pub(crate) mod rules;
+pub mod websocket;
 
 use crate::parameters::Values;
-use prony_load::{Request, Target};
+use prony_load::events::IdStep;
+use prony_load::{Limits, Request, Target};
 use smallvec::SmallVec;
 
 /// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
@@ -83,6 +85,10 @@ pub trait ReplySink {
     fn data(&mut self, token: Token, piece: &[u8]);
     /// One more message of a gRPC reply is complete.
     fn message(&mut self, _token: Token) {}
+    /// A member of a room heard a message, which is a request as long as somebody waits for it; how that is in order.
+    fn delivered(&mut self, _token: Option<Token>, _step: IdStep) {}
+    /// A message came to so many of the members to whom it should come. Before its end, where it has one.
+    fn reached(&mut self, _token: Token, _expected: u32, _reached: u32) {}
     /// What the service says about a `grpc-status` other than 0, percent-encoded as it came.
     fn grpc_message(&mut self, _token: Token, _text: &[u8]) {}
     /// The reply is complete, and the place is free again.
@@ -103,6 +109,9 @@ pub enum PrepareError {
     /// A method that is no token.
     #[error("`{0}` is no HTTP method: use letters, as in GET or POST")]
     Method(String),
+    /// A kind of message that WebSocket does not have.
+    #[error("`{0}` is no kind of message: a WebSocket carries TEXT and BINARY")]
+    Message(String),
     /// A header that cannot be sent.
     #[error("header `{name}` cannot be sent: {reason}")]
     Header {
@@ -126,6 +135,19 @@ pub(crate) fn expects_content(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
 
+/// The place of a connection in rooms of a load, where what one says comes to all of its room.
+#[derive(Debug, Clone, Copy)]
+pub struct SeatOf<'a, Prepared> {
+    /// The number of the connection among those of its worker.
+    pub connection: u32,
+    /// Members of a room: the first ones are those of the first room.
+    pub members: u32,
+    /// The first operation of the load.
+    pub first: &'a Prepared,
+    /// The values of the room, the same for all of its members.
+    pub values: Values<'a>,
+}
+
 /// One connection's state of a protocol.
 pub trait Protocol: Sized {
     /// A request serialised as far as can be done before the run.
@@ -133,20 +155,41 @@ pub trait Protocol: Sized {
     /// What the connections of one worker share: caches and scratch memory.
     type Shared;
 
+    /// What the peer says before any request, where it says something (see [`Protocol::is_ready`]): the end of the sentence
+    /// "the server closed the connection before …".
+    const GREETING: &'static str;
+
+    /// Whether the protocol itself tells where each message of a reply ends ([`ReplySink::message`]).
+    const TELLS_MESSAGES: bool = false;
+
     /// Serialises what does not change from request to request.
     fn prepare(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError>;
+
+    /// The same for a load with rooms: what opens a connection may have places.
+    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError> {
+        Self::prepare(request, target)
+    }
 
     /// The shared part for one worker.
     fn shared() -> Self::Shared;
 
+    /// The same under the limits of a job.
+    fn shared_within(_: &Limits) -> Self::Shared {
+        Self::shared()
+    }
+
     /// A connection that may have up to `depth` requests under way.
     fn new(shared: &mut Self::Shared, depth: u32) -> Self;
 
-    /// The connection is up: what is sent before any request (nothing in HTTP/1.1, the preface in HTTP/2).
-    fn open(&mut self, shared: &mut Self::Shared, out: &mut Vec<u8>);
+    /// The connection is a member of a room. Before [`Protocol::open`].
+    fn enter(&mut self, _: &mut Self::Shared, _: &SeatOf<'_, Self::Prepared>) {}
 
-    /// Whether the peer has said what it has to say before any request (its SETTINGS in HTTP/2). Until then the connection
-    /// counts as not established.
+    /// The connection is up: what is sent before any request (nothing in HTTP/1.1, the preface in HTTP/2, the handshake of
+    /// WebSocket). `first` is the first operation of the load.
+    fn open(&mut self, shared: &mut Self::Shared, first: &Self::Prepared, out: &mut Vec<u8>);
+
+    /// Whether the peer has said what it has to say before any request (its SETTINGS in HTTP/2, its part of the handshake of
+    /// WebSocket). Until then the connection counts as not established.
     fn is_ready(&self) -> bool {
         true
     }
@@ -175,9 +218,18 @@ pub trait Protocol: Sized {
     /// reply; the worker knows them.
     fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, sink: &mut S);
 
+    /// A request is about to be given up: what is known of it is told.
+    fn give_up<S: ReplySink>(&mut self, _: &mut Self::Shared, _: Token, _: &mut S) {}
+
+    /// The connection has ended, and its requests are about to: nothing more comes on it.
+    fn gone<S: ReplySink>(&mut self, _: &mut Self::Shared, _: &mut S) {}
+
     /// Gives a request up (it timed out). Returns whether the connection goes on; HTTP/1.1 cannot, since the late reply
     /// would be taken for the next one's.
     fn cancel(&mut self, token: Token, out: &mut Vec<u8>) -> bool;
+
+    /// We are about to close the connection, since the load needs it no more: what the peer is told, where the protocol can.
+    fn goodbye(&mut self, _: &mut Self::Shared, _: &mut Vec<u8>) {}
 
     /// Whether the connection is used up: the peer said that it will close, and no reply can come any more.
     fn is_spent(&self) -> bool;

@@ -8,9 +8,9 @@ pub(crate) use finished::{Ending, Epoch, Finished};
 use crate::log::{Line, Logbook};
 use answers::Answers;
 use prony_load::Job;
-use prony_load::events::IdStep;
+use prony_load::events::{Chat, IdStep};
 use prony_measurement::{Outcome, Phase};
-use prony_recording::{Answered, GRPC_STATUSES, STATUSES, Shape, Tally};
+use prony_recording::{Answer, Answered, GRPC_STATUSES, LlmTally, STATUSES, Shape, Tally};
 
 /// Counts for one worker.
 #[derive(Debug)]
@@ -139,16 +139,6 @@ impl Recorder {
         }
     }
 
-    /// A stream of so many messages is complete; the first and the last came so many ns after the request was sent.
-    pub(crate) fn messages(&mut self, epoch: Epoch, count: u32, first_ns: u64, last_ns: u64) {
-        if epoch == self.epoch {
-            let messages = self.tally.messages.get_or_insert_default();
-            messages.count += u64::from(count);
-            messages.first.record(first_ns);
-            messages.last.record(last_ns);
-        }
-    }
-
     /// A message of a stream came, `gap` ns after the one before it; of the first one, `first` ns after the request was sent.
     pub(crate) fn message(&mut self, epoch: Epoch, (first, gap): (Option<u64>, Option<u64>), id: IdStep) {
         let Some(messages) = &mut self.tally.messages else {
@@ -175,6 +165,29 @@ impl Recorder {
         ids.counted += 1;
     }
 
+    /// A message came to a member of a room, so many ns after it was sent.
+    pub(crate) fn delivered(&mut self, epoch: Epoch, ns: u64) {
+        if epoch == self.epoch
+            && let Some(messages) = &mut self.tally.messages
+        {
+            messages.rooms.get_or_insert_default().delivery.record(ns);
+        }
+    }
+
+    /// A message came to so many of the members to whom it should have; to the last one, where it came to all, so many ns after it
+    /// was sent.
+    pub(crate) fn reached(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
+        let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
+            return;
+        };
+        let rooms = messages.rooms.get_or_insert_default();
+        rooms.expected += u64::from(expected);
+        rooms.reached += u64::from(reached);
+        if let Some(ns) = last_ns {
+            messages.last.record(ns);
+        }
+    }
+
     /// A stream of events ended; where it ended well, its last message came so many ns after the request was sent.
     pub(crate) fn stream(&mut self, epoch: Epoch, ending: Ending, last_ns: Option<u64>) {
         let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
@@ -192,6 +205,38 @@ impl Recorder {
         }
         if let (Ending::ByItself | Ending::AtBound, Some(ns)) = (ending, last_ns) {
             messages.last.record(ns);
+        }
+    }
+
+    /// What is recorded of language models, where messages are.
+    fn llm(&mut self) -> Option<&mut LlmTally> {
+        let llm: &mut LlmTally = self.tally.messages.as_mut()?.llm.get_or_insert_default();
+        Some(llm)
+    }
+
+    /// The first token of an answer came, so many ns after its request was due.
+    pub(crate) fn first_token(&mut self, epoch: Epoch, ns: u64) {
+        if epoch == self.epoch
+            && let Some(llm) = self.llm()
+        {
+            llm.first_token(ns);
+        }
+    }
+
+    /// An answer of a language model ended well, or was cut.
+    pub(crate) fn answer(&mut self, epoch: Epoch, answer: &Answer, chat: &Chat) {
+        let place = (epoch == self.epoch, self.window_open);
+        if let Some(llm) = self.llm() {
+            llm.end(answer, chat, place);
+        }
+    }
+
+    /// An answer has an error in it.
+    pub(crate) fn error_in_answer(&mut self, epoch: Epoch) {
+        if epoch == self.epoch
+            && let Some(llm) = self.llm()
+        {
+            llm.errors += 1;
         }
     }
 

@@ -160,7 +160,7 @@ impl<L: Layer> Conversation<L> {
         loop {
             if self.layer.is_established() && !is_open {
                 is_open = true;
-                protocol.open(&mut shared, &mut self.out);
+                protocol.open(&mut shared, &prepared, &mut self.out);
             }
             if is_open && protocol.is_ready() && protocol.places() > 0 && !is_asked {
                 is_asked = true;

@@ -220,8 +220,11 @@ impl Keeper<'_> {
             (self.on_event)(if self.job.share.is_some() {
                 Event::IntervalPart { phase, part: done }
             } else {
-                let interval = done.interval();
-                Event::Interval { phase, interval }
+                Event::Interval {
+                    phase,
+                    interval: done.interval(),
+                    times: done.times,
+                }
             });
         }
         counted.tally.clear();

@@ -10,7 +10,7 @@ pub use exchange::{CallError, exchange};
 use crate::error::EngineError;
 use crate::layer::{Layer, Plain};
 use crate::log::LogWriter;
-use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2};
+use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2, websocket::WebSocket};
 use crate::reach::{Reached, reach};
 use crate::system;
 use crate::tls::TlsLayer;
@@ -103,6 +103,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
         return refuse("a load of no connections or no requests: give at least 1 of each");
     }
     let threads = job.all_threads();
+    check_rooms(job)?;
     if job.threads == 0 || threads > connections {
         return Err(EngineError::Job(format!(
             "{threads} threads for {connections} connections: each thread needs one of its own"
@@ -126,8 +127,43 @@ fn check(job: &Job) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Rooms are whole, of a WebSocket, and their members stay.
+fn check_rooms(job: &Job) -> Result<(), EngineError> {
+    let Some(members) = job.load.members() else {
+        return Ok(());
+    };
+    let refuse = |text: String| Err(EngineError::Job(text));
+    let (connections, threads) = (job.load.connections(), job.all_threads());
+    if members == 0 || !connections.is_multiple_of(members) {
+        return refuse(format!(
+            "{connections} connections in rooms of {members}: give whole rooms"
+        ));
+    }
+    let rooms = connections / members;
+    if job.threads > 0 && threads > rooms {
+        return refuse(format!(
+            "{threads} threads for {rooms} rooms: each thread needs one of its own"
+        ));
+    }
+    if job.protocol != prony_load::Protocol::WebSocket {
+        return refuse("rooms are of a WebSocket: give a URL with ws:// or wss://".to_owned());
+    }
+    if job.limits.requests_per_connection.is_some()
+        || matches!(job.load, Load::Closed { growth: Some(_), .. })
+    {
+        return refuse(
+            "members of rooms are there from the begin to the end: leave out what ends or delays connections"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 fn check_limits(job: &Job) -> Result<(), EngineError> {
     let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
+    if job.limits.longest_message == Some(0) {
+        return refuse("a longest message of no bytes: give at least 1");
+    }
     if job.limits.requests == Some(0) || job.limits.requests_per_connection == Some(0) {
         return refuse("a limit of no requests: give at least 1");
     }
@@ -186,6 +222,7 @@ where
         prony_load::Protocol::Http1 => start::<Http1, L, T>(job, reached, layer),
         prony_load::Protocol::Http2 => start::<Http2, L, T>(job, reached, layer),
         prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, reached, layer),
+        prony_load::Protocol::WebSocket => start::<WebSocket, L, T>(job, reached, layer),
     }
 }
 

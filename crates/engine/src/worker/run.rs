@@ -97,6 +97,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 break;
             }
             self.core.keep_timers(now);
+            self.core.use_woken(now);
             self.core.connect_some();
             self.send_due(now);
             self.wait()?;
@@ -224,6 +225,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 Event::ConnectFailed(number, error) => core.could_not_connect(number, &error, now),
                 Event::Ended(number, error) => core.ended(number, error.as_ref(), now),
             }
+            core.use_woken(now);
             core.connect_some();
             self.act();
             if !self.core.policy.is_closed() || self.core.policy.thinks() {

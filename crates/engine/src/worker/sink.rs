@@ -4,12 +4,20 @@ use super::sample::Sample;
 use super::slots::{BodyCheck, Kept, Ledger};
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
+use crate::recorder::{Ending, Epoch};
 use crate::workload::PreparedOperation;
+use prony_load::events::IdStep;
 use prony_load::{Bag, Memory, Mismatch, Reply};
 use prony_measurement::Outcome;
 
 /// How often a request is sent again that the peer leaves unprocessed.
 const MOST_REFUSALS: u8 = 8;
+
+/// The status of gRPC for a call whose deadline has passed.
+const DEADLINE_EXCEEDED: u32 = 4;
+
+/// How much sooner than its deadline a service may give up a call, ns: many timers count in milliseconds.
+const EARLY: u64 = 1_000_000;
 
 /// Bytes of a body that are kept to be shown where they are not needed for the verdict.
 const SHOWN: usize = 512;
@@ -46,9 +54,14 @@ impl<P: Protocol> Sink<'_, P> {
         let none = Kept::default();
         let kept = slot.kept.as_deref().unwrap_or(&none);
         let headers: HeaderList<'_> = kept.headers.iter().collect();
-        // A body that was compared to its end is the right one, and was not kept.
-        let body = match (&operation.constant_body, slot.check) {
-            (Some(constant), BodyCheck::Compare { equal }) => &constant[..equal],
+        // What was compared is right, and was not kept.
+        let whole;
+        let body = match (operation.expectation.exact_body(), slot.check) {
+            (Some(exact), BodyCheck::Compare { equal }) if kept.body.is_empty() => &exact.begin()[..equal],
+            (Some(exact), BodyCheck::Compare { equal }) => {
+                whole = [&exact.begin()[..equal], &kept.body].concat();
+                &whole
+            }
             _ => kept.body.as_slice(),
         };
         let reply = Reply {
@@ -90,17 +103,34 @@ impl<P: Protocol> Sink<'_, P> {
         true
     }
 
-    /// Whether a gRPC reply holds as many messages as it must; records when those of a stream came.
+    /// Whether the deadline of a call has passed.
+    fn is_late(&mut self, number: u32) -> bool {
+        let slot = self.ledger.slots.get(number);
+        let deadline = self.operations[usize::from(slot.operation)].deadline;
+        deadline.is_some_and(|ns| self.seen >= slot.sent.saturating_add(ns).saturating_sub(EARLY))
+    }
+
+    /// A service may give up a call whose deadline has passed without a word: clients of gRPC have it on their own clock.
+    fn late(&mut self, number: u32) -> Outcome {
+        if self.ledger.slots.get(number).messages > 0 && self.ledger.streams_well(number) {
+            self.ledger.note_ending(number, Ending::Early);
+        }
+        let index = self.ledger.slots.get(number).operation;
+        let expected = self.operations[usize::from(index)].expectation.grpc_status();
+        if expected == DEADLINE_EXCEEDED {
+            return Outcome::Valid;
+        }
+        self.show(index, || {
+            let got = format!("{DEADLINE_EXCEEDED} (the call was reset at its deadline)");
+            Mismatch::new("grpc-status", expected.to_string(), got)
+        });
+        Outcome::Status
+    }
+
+    /// Whether a gRPC reply holds as many messages as it must.
     fn check_messages(&mut self, number: u32) -> bool {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
-        if expectation.is_stream() && slot.messages > 0 {
-            let first = slot.first_message.saturating_sub(slot.sent);
-            let last = slot.last_message.saturating_sub(slot.sent);
-            self.ledger
-                .recorder
-                .messages(slot.epoch, slot.messages, first, last);
-        }
         match expectation.judge_messages(slot.messages) {
             Ok(()) => true,
             Err(mismatch) => {
@@ -109,6 +139,20 @@ impl<P: Protocol> Sink<'_, P> {
                 false
             }
         }
+    }
+
+    /// Whether a body whose begin was compared is the right one: all of its begin came, and what was kept behind it is right.
+    fn is_equal_to_the_end(&mut self, number: u32, equal: usize) -> bool {
+        let slot = self.ledger.slots.get(number);
+        let exact = self.operations[usize::from(slot.operation)].exact_body();
+        if equal < exact.begin().len() || exact.is_constant() {
+            return equal == exact.begin().len();
+        }
+        let end = slot.kept.as_deref().map_or(&[][..], |kept| kept.body.as_slice());
+        let values = self.parameters.values(slot.number).at_step(slot.step);
+        let values = values.with_taken(self.bags.get(number as usize));
+        let memory = &mut self.memories[usize::from(slot.operation)];
+        exact.ends_with(end, memory, |index, out| values.append(index, out))
     }
 
     fn verdict(&mut self, number: u32, end: End) -> Outcome {
@@ -120,6 +164,9 @@ impl<P: Protocol> Sink<'_, P> {
             .is_some_and(|code| code != operation.expectation.grpc_status());
         let wrong_status = !operation.expectation.accepts_status(slot.status);
         if wrong_grpc || wrong_status {
+            if slot.messages > 0 && self.ledger.streams_well(number) {
+                self.ledger.note_ending(number, Ending::Early);
+            }
             if let Some(key) = self.sample.draw()
                 && let Err(mut mismatch) = self.judge(number, end.grpc_status)
             {
@@ -133,12 +180,12 @@ impl<P: Protocol> Sink<'_, P> {
         if end.grpc_status == Some(0) && !self.check_messages(number) {
             return Outcome::WrongReply;
         }
-        let equal_to_the_end = match (check, &operation.constant_body) {
-            (BodyCheck::Ignore, _) => true,
-            (BodyCheck::Compare { equal }, Some(constant)) => equal == constant.len(),
+        let is_right = match check {
+            BodyCheck::Ignore => true,
+            BodyCheck::Compare { equal } => self.is_equal_to_the_end(number, equal),
             _ => false,
         };
-        if equal_to_the_end && !headers {
+        if is_right && !headers {
             return Outcome::Valid;
         }
         if operation.expectation.events().is_some() {
@@ -200,19 +247,25 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
             BodyCheck::Ignore | BodyCheck::AwaitsEvents => {}
             BodyCheck::Events => self.events(token.0, piece),
             BodyCheck::Compare { equal } => {
-                let constant = self.operations[usize::from(slot.operation)]
-                    .constant_body
-                    .as_deref();
-                let constant = constant.expect("invariant: a body is compared only with a constant one");
-                if constant[equal..].starts_with(piece) {
-                    slot.check = BodyCheck::Compare {
-                        equal: equal + piece.len(),
-                    };
-                } else {
+                let exact = self.operations[usize::from(slot.operation)].exact_body();
+                let begin = &exact.begin()[equal..];
+                let (front, end) = piece.split_at(piece.len().min(begin.len()));
+                if !begin.starts_with(front) || (exact.is_constant() && !end.is_empty()) {
                     slot.check = BodyCheck::Wrong;
                     let kept = slot.kept.get_or_insert_default();
-                    kept.body.extend_from_slice(&constant[..equal.min(SHOWN)]);
+                    kept.body.extend_from_slice(&exact.begin()[..equal.min(SHOWN)]);
                     keep(kept, SHOWN, piece);
+                    return;
+                }
+                slot.check = BodyCheck::Compare {
+                    equal: equal + front.len(),
+                };
+                if !end.is_empty() {
+                    let kept = slot.kept.get_or_insert_default();
+                    if kept.body.len() + end.len() > MOST_KEPT {
+                        slot.check = BodyCheck::Wrong;
+                    }
+                    keep(kept, MOST_KEPT, end);
                 }
             }
             BodyCheck::Wrong => keep(slot.kept.get_or_insert_default(), SHOWN, piece),
@@ -231,11 +284,32 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     #[inline]
     fn message(&mut self, token: Token) {
         let slot = self.ledger.slots.get(token.0);
-        if slot.messages == 0 {
-            slot.first_message = self.seen;
+        if slot.check == BodyCheck::Events {
+            return self.message_of_stream(token.0);
         }
         slot.messages += 1;
+    }
+
+    fn delivered(&mut self, token: Option<Token>, step: IdStep) {
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let Some(Token(place)) = token else {
+            return recorder.message(Epoch::default(), (None, None), step);
+        };
+        let slot = slots.get(place);
+        let after = self.seen.saturating_sub(slot.sent);
+        let first = (slot.messages == 0).then_some(after);
+        slot.messages = slot.messages.saturating_add(1);
         slot.last_message = self.seen;
+        recorder.message(slot.epoch, (first, None), step);
+        recorder.delivered(slot.epoch, after);
+    }
+
+    fn reached(&mut self, Token(place): Token, expected: u32, reached: u32) {
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let slot = slots.get(place);
+        let last = slot.last_message.saturating_sub(slot.sent);
+        let last = (expected == reached).then_some(last);
+        recorder.reached(slot.epoch, (expected, reached), last);
     }
 
     fn grpc_message(&mut self, token: Token, text: &[u8]) {
@@ -258,6 +332,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     fn failed(&mut self, token: Token, failure: Failure) {
         let outcome = match failure {
             Failure::Unprocessed if self.try_again(token.0) => return,
+            Failure::Reset if self.is_late(token.0) => self.late(token.0),
             Failure::Reset | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
                 let operation = self.ledger.slots.get(token.0).operation;
@@ -267,7 +342,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 Outcome::WrongReply
             }
         };
-        self.ledger.end(token.0, outcome, false, self.seen);
+        self.ledger
+            .end(token.0, outcome, outcome == Outcome::Valid, self.seen);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
+use crate::protocol::Protocol;
 use crate::recorder::{Ending, Epoch, Finished, Recorder};
+use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
 use prony_measurement::Outcome;
 use std::collections::VecDeque;
@@ -90,16 +92,34 @@ pub(super) enum BodyCheck {
     /// Nothing.
     #[default]
     Ignore,
-    /// It is compared with the only right one; so many bytes were equal.
+    /// It is compared with the only right one: so many bytes of its begin were equal. Those behind the begin are kept.
     Compare { equal: usize },
     /// It is kept to be judged.
     Keep,
     /// It is not the only right one; its begin is kept to be shown.
     Wrong,
-    /// It should be a stream of events; the head says whether it is.
+    /// It should be a stream; the head says whether it is.
     AwaitsEvents,
-    /// It is read as a stream of events.
+    /// It is read as a stream.
     Events,
+}
+
+impl BodyCheck {
+    /// What is done with the reply to an operation, which is judged if it is `sampled`.
+    pub(super) fn of<P: Protocol>(
+        operation: &PreparedOperation<P>,
+        sampled: bool,
+        wants_headers: bool,
+    ) -> Self {
+        match operation.expectation.exact_body() {
+            Some(exact) if exact.is_constant() || (sampled && !wants_headers) => Self::Compare { equal: 0 },
+            // With headers that are checked, too, all of it is judged at once.
+            Some(_) if sampled => Self::Keep,
+            None if operation.takes.body || (sampled && operation.judges_body) => Self::Keep,
+            None if operation.is_stream => Self::AwaitsEvents,
+            _ => Self::Ignore,
+        }
+    }
 }
 
 /// A stream of events in a place. Its memory is used again for the next one.

@@ -1,4 +1,4 @@
-//! Replies that are streams of events: read, judged and recorded message by message, however long they last.
+//! Replies that are streams: read, judged and recorded message by message, however long they last.
 
 use super::sink::Sink;
 use super::slots::{BodyCheck, Kept, Ledger, Live, Slot, Standing};
@@ -6,19 +6,22 @@ use crate::protocol::{Head, HeaderList, Protocol};
 use crate::recorder::{Ending, Epoch, Recorder};
 use crate::workload::PreparedOperation;
 use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
-use prony_load::{CompiledExpectation, Reply};
+use prony_load::{CompiledExpectation, Mismatch, Reply};
 use prony_measurement::Outcome;
+use prony_recording::Answer;
 
 impl<P: Protocol> Sink<'_, P> {
     /// The head of a reply that should be a stream came.
     pub(super) fn begin_events(&mut self, number: u32, head: &Head<'_>) {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
-        let content_type = head
-            .headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
-        let format = content_type.and_then(|(_, value)| Format::of(value));
+        let format = if P::TELLS_MESSAGES {
+            Some(Format::Messages)
+        } else {
+            let mut headers = head.headers.iter();
+            let content_type = headers.find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+            content_type.and_then(|(_, value)| Format::of(value))
+        };
         let (Some(events), Some(format)) = (expectation.events(), format) else {
             slot.check = BodyCheck::Keep;
             return;
@@ -28,12 +31,15 @@ impl<P: Protocol> Sink<'_, P> {
             return;
         }
         slot.check = BodyCheck::Events;
+        let values = self.parameters.values(slot.number).at_step(slot.step);
+        let values = values.with_taken(self.bags.get(number as usize));
+        let value = |index, out: &mut Vec<u8>| values.append(index, out);
         if let Some(live) = &mut slot.live {
-            live.stream.begin(events, format);
+            live.stream.begin(events, format, value);
             (live.standing, live.heard) = (Standing::Open, self.seen);
         } else {
             slot.live = Some(Box::new(Live {
-                stream: EventStream::new(events, format),
+                stream: EventStream::new(events, format, value),
                 standing: Standing::Open,
                 heard: self.seen,
             }));
@@ -42,12 +48,7 @@ impl<P: Protocol> Sink<'_, P> {
 
     /// The next piece of a stream.
     pub(super) fn events(&mut self, number: u32, piece: &[u8]) {
-        let Ledger {
-            slots,
-            recorder,
-            stopped,
-            ..
-        } = &mut *self.ledger;
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(number);
         let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
             return;
@@ -56,15 +57,48 @@ impl<P: Protocol> Sink<'_, P> {
             return;
         }
         live.heard = seen.now;
-        let read = live.stream.read(events, piece, |id| seen.message(id));
-        live.standing = match read {
+        let after = seen.after();
+        let read = if events.chat().is_some() {
+            let read = live.stream.read_chat(events, piece, || seen.token());
+            read.map(|()| false)
+        } else {
+            live.stream.read(events, (piece, after), |id| seen.message(id))
+        };
+        self.stand(number, read);
+    }
+
+    /// One more message of a stream is complete, as the protocol tells.
+    pub(super) fn message_of_stream(&mut self, number: u32) {
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let slot = slots.get(number);
+        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
+            return;
+        };
+        if live.standing != Standing::Open {
+            return;
+        }
+        live.heard = seen.now;
+        let after = seen.after();
+        let read = live.stream.complete(events, after, |id| seen.message(id));
+        self.stand(number, read);
+    }
+
+    /// Gives a stream up of which no more is wanted: all of it came, or something in it is wrong.
+    #[inline]
+    fn stand(&mut self, number: u32, read: Result<bool, Mismatch>) {
+        let standing = match &read {
             Ok(false) => return,
             Ok(true) => Standing::AtBound,
             Err(_) => Standing::Wrong,
         };
-        stopped.push(number);
+        let slot = self.ledger.slots.get(number);
+        let operation = slot.operation;
+        if let Some(live) = &mut slot.live {
+            live.standing = standing;
+        }
+        self.ledger.stopped.push(number);
         if let Err(mismatch) = read {
-            let operation = self.ledger.slots.get(number).operation;
+            self.note_error(number);
             self.show(operation, || mismatch);
         }
     }
@@ -81,17 +115,25 @@ impl<P: Protocol> Sink<'_, P> {
         let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
             return Outcome::WrongReply;
         };
+        let after = seen.after();
         match live.standing {
             Standing::Wrong => Outcome::WrongReply,
             Standing::AtBound => self.judge_events(number, Ending::AtBound),
-            Standing::Open => match live.stream.end(events, |id| seen.message(id)) {
-                Ok(()) => self.judge_events(number, Ending::ByItself),
-                Err(mismatch) => {
-                    self.ledger.note_ending(number, Ending::Early);
-                    self.show(operation, || mismatch);
-                    Outcome::WrongReply
+            Standing::Open => {
+                let ended = if events.chat().is_some() {
+                    live.stream.end_chat()
+                } else {
+                    live.stream.end(events, after, |id| seen.message(id))
+                };
+                match ended {
+                    Ok(()) => self.judge_events(number, Ending::ByItself),
+                    Err(mismatch) => {
+                        self.ledger.note_ending(number, Ending::Early);
+                        self.show(operation, || mismatch);
+                        Outcome::WrongReply
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -105,6 +147,7 @@ impl<P: Protocol> Sink<'_, P> {
             // What has not come yet might have come: nobody waited for it.
             Standing::Open if ending == Ending::Cut => {
                 self.ledger.note_ending(number, Ending::Cut);
+                self.note_answer(number, true);
                 Outcome::Valid
             }
             Standing::Open | Standing::AtBound => self.judge_events(number, Ending::AtBound),
@@ -137,7 +180,40 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::WrongReply;
         }
         self.ledger.note_ending(number, ending);
+        self.note_answer(number, false);
         Outcome::Valid
+    }
+
+    /// Records the answer of a language model that ended well or was cut, where the stream is one.
+    fn note_answer(&mut self, number: u32, is_cut: bool) {
+        let slot = self.ledger.slots.get(number);
+        let events = self.operations[usize::from(slot.operation)].expectation.events();
+        let (Some(chat), Some(live)) = (events.and_then(CompiledEvents::chat), &slot.live) else {
+            return;
+        };
+        let first = if slot.messages > 0 {
+            slot.first_message
+        } else {
+            self.seen
+        };
+        let answer = Answer {
+            first_ns: first.saturating_sub(slot.intended),
+            lasted_ns: slot.last_message.saturating_sub(first),
+            events: slot.messages,
+            usage: live.stream.told().usage,
+            is_cut,
+        };
+        let epoch = slot.epoch;
+        self.ledger.recorder.answer(epoch, &answer, chat);
+    }
+
+    /// Records that a stream is wrong because of an error in the answer of a language model, where that is why.
+    fn note_error(&mut self, number: u32) {
+        let slot = self.ledger.slots.get(number);
+        let epoch = slot.epoch;
+        if slot.live.as_ref().is_some_and(|live| live.stream.told().is_error) {
+            self.ledger.recorder.error_in_answer(epoch);
+        }
     }
 
     /// The reply is no stream.
@@ -167,11 +243,26 @@ struct Seen<'a> {
     first: &'a mut u64,
     last: &'a mut u64,
     epoch: Epoch,
+    due: u64,
     sent: u64,
     now: u64,
 }
 
 impl Seen<'_> {
+    /// Time since the request was sent, ns.
+    const fn after(&self) -> u64 {
+        self.now.saturating_sub(self.sent)
+    }
+
+    /// A message that brings a token or more.
+    fn token(&mut self) {
+        if *self.messages == 0 {
+            let waited = self.now.saturating_sub(self.due);
+            self.recorder.first_token(self.epoch, waited);
+        }
+        self.message(IdStep::Nothing);
+    }
+
     fn message(&mut self, id: IdStep) {
         let times = if *self.messages == 0 {
             *self.first = self.now;
@@ -199,6 +290,7 @@ fn parts<'a, P: Protocol>(
         first: &mut slot.first_message,
         last: &mut slot.last_message,
         epoch: slot.epoch,
+        due: slot.intended,
         sent: slot.sent,
         now,
     };

@@ -4,8 +4,8 @@
 
 use prony_engine::EngineError;
 use prony_load::{
-    BodyRule, Check, Expectation, Job, Load, Operation, Phases, Protocol, Request, Target, Template,
-    TransportChoice, WarmUp, Workload,
+    Arrival, BodyRule, Check, Expectation, Job, Load, Operation, Phases, Profile, Protocol, Rate, Request,
+    Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_measurement::{Event, Recording};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -206,6 +206,16 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
 }
 
 /// Runs a job and gives its recording, whose sums must agree whatever happened.
+/// So many arrivals per second.
+pub(crate) fn arrivals(rate: f64, spacing: Spacing) -> Arrival {
+    Arrival {
+        profile: Profile::Constant {
+            rate: Rate::per_second(rate).expect("a rate"),
+        },
+        spacing,
+    }
+}
+
 pub(crate) fn run(job: &Job) -> Recording {
     let (_commands, none) = mpsc::channel();
     let recording = within(Duration::from_mins(1), {

@@ -29,9 +29,14 @@ fn build() -> PathBuf {
         }
     }
     // What the service shares with others: `copies` in its service.toml.
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/person");
-    for name in ["person.proto", "persons.json"] {
-        std::fs::copy(shared.join(name), folder.join(name)).expect("a copy");
+    let contracts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts");
+    for shared in [
+        "person/person.proto",
+        "person/persons.json",
+        "stream/stream.proto",
+    ] {
+        let file = contracts.join(shared);
+        std::fs::copy(&file, folder.join(file.file_name().expect("a name"))).expect("a copy");
     }
     for step in ["sh generate.sh", "CGO_ENABLED=0 go build -o server ."] {
         let status = Command::new("sh")

@@ -5,13 +5,15 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{Grpc, NamedService};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 use tower::service_fn;
 
 #[derive(Default)]
@@ -51,7 +53,9 @@ impl Decoder for Raw {
     }
 }
 
-/// `/toy.Echo/unary` gives the message back, `/toy.Echo/stream` each of its bytes as a message of its own,
+/// `/toy.Echo/unary` gives the message back, `/toy.Echo/stream` each of its bytes as a message of its own, `/toy.Echo/endless` the
+/// message without end, `/toy.Echo/deadline` one message and then status 4 with the deadline of the call, `/toy.Echo/join` all
+/// messages as one, `/toy.Echo/both` each message as it comes,
 /// `/toy.Echo/fail` status 5 and a text with letters that must be coded; other paths are not implemented.
 #[derive(Clone)]
 struct Echo;
@@ -88,6 +92,43 @@ async fn answer(request: http::Request<Body>) -> http::Response<Body> {
                 Ok(Response::new(tokio_stream::iter(messages)))
             };
             grpc.server_streaming(service_fn(each), request).await
+        }
+        "/toy.Echo/endless" => {
+            let endless = |request: Request<Vec<u8>>| async {
+                let messages = tokio_stream::iter(std::iter::repeat(request.into_inner()));
+                let paced = messages.then(|message| async {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    Ok::<_, Status>(message)
+                });
+                Ok(Response::new(Box::pin(paced)))
+            };
+            grpc.server_streaming(service_fn(endless), request).await
+        }
+        "/toy.Echo/deadline" => {
+            let told = request.headers().get("grpc-timeout").cloned();
+            let late = move |request: Request<Vec<u8>>| {
+                let told = told.as_ref().map_or("", |told| told.to_str().unwrap_or_default());
+                let status = Status::deadline_exceeded(format!("after {told}"));
+                let messages = [Ok(request.into_inner()), Err(status)];
+                std::future::ready(Ok(Response::new(tokio_stream::iter(messages))))
+            };
+            grpc.server_streaming(service_fn(late), request).await
+        }
+        "/toy.Echo/join" => {
+            let join = |request: Request<Streaming<Vec<u8>>>| async {
+                let mut messages = request.into_inner();
+                let mut all = Vec::new();
+                while let Some(message) = messages.message().await? {
+                    all.extend(message);
+                }
+                Ok(Response::new(all))
+            };
+            grpc.client_streaming(service_fn(join), request).await
+        }
+        "/toy.Echo/both" => {
+            let both =
+                |request: Request<Streaming<Vec<u8>>>| async { Ok(Response::new(request.into_inner())) };
+            grpc.streaming(service_fn(both), request).await
         }
         "/toy.Echo/fail" => {
             let fail = |_: Request<Vec<u8>>| async {

@@ -2,6 +2,7 @@
 //! controllers are mounted that way, by version 1. Both may be there at once.
 
 mod discover;
+mod granted;
 mod group;
 mod quota;
 mod read;
@@ -11,8 +12,9 @@ mod tests;
 mod v2;
 
 pub(crate) use discover::Hierarchies;
+pub use granted::Granted;
 pub(crate) use group::{Group, Problem};
-pub(crate) use quota::quota;
+pub(crate) use quota::{memory_limit, quota};
 pub(crate) use read::Peak;
 pub(crate) use sweep::{clear, sweep};
 

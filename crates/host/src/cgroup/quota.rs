@@ -22,6 +22,13 @@ pub(super) fn cpus_of(hierarchies: &Hierarchies) -> Option<f64> {
     v1.chain(v2).min_by(f64::total_cmp)
 }
 
+/// The least limit of memory of the groups of this process and those above it, bytes, where it is below what the machine has;
+/// `None`: there is none.
+pub(crate) fn memory_limit(machine: Option<u64>) -> Option<u64> {
+    // No limit is written as a number in version 1: the highest that there is.
+    memory_of(&Hierarchies::of_this_process()).filter(|&limit| machine.is_none_or(|all| limit < all))
+}
+
 /// The least limit of memory of groups and those above them, bytes; `None`: there is none.
 pub(super) fn memory_of(hierarchies: &Hierarchies) -> Option<u64> {
     let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok();
@@ -92,6 +99,10 @@ mod tests {
         assert_eq!(cpus_of(&hierarchies), Some(2.0));
         write(&own, "cpu.max", "25000 50000\n");
         assert_eq!(cpus_of(&hierarchies), Some(0.5));
+        write(&own, "memory.max", "max\n");
+        assert_eq!(memory_of(&hierarchies), None);
+        write(&mount, "memory.max", "134217728\n");
+        assert_eq!(memory_of(&hierarchies), Some(128 << 20));
     }
 
     #[test]

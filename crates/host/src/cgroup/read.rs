@@ -170,3 +170,127 @@ pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    fn write(folder: &Path, files: &[(&str, &str)]) {
+        for (file, text) in files {
+            fs::write(folder.join(file), text).expect("written");
+        }
+    }
+
+    fn of_others(unified: Option<PathBuf>, v1: BTreeMap<String, PathBuf>) -> Group {
+        Group {
+            maker: Maker::Others,
+            unified_rules: unified.is_some(),
+            unified,
+            v1,
+        }
+    }
+
+    /// The use of a machine, in the words of version 1.
+    fn in_the_first_version(own: &Path) -> Group {
+        let old = ["cpu", "cpuacct", "memory", "pids"].map(|name| (name.to_owned(), own.to_owned()));
+        let v1 = of_others(None, BTreeMap::from(old));
+        write(
+            own,
+            &[
+                ("cpuacct.usage", "9000000\n"),
+                ("cpuacct.usage_user", "6000000\n"),
+                ("cpuacct.usage_sys", "3000000\n"),
+                ("cpu.stat", "nr_periods 4\nnr_throttled 1\nthrottled_time 25000\n"),
+                ("memory.usage_in_bytes", "1000000\n"),
+                (
+                    "memory.stat",
+                    "cache 1\ntotal_cache 400000\ntotal_rss 500000\ntotal_shmem 100000\ntotal_pgfault 70\ntotal_pgmajfault 2\n",
+                ),
+                (
+                    "memory.oom_control",
+                    "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+                ),
+                ("pids.current", "12\n"),
+            ],
+        );
+        v1
+    }
+
+    /// The same use, in the words of version 2.
+    fn in_the_second_version(own: &Path) -> Group {
+        let v2 = of_others(Some(own.to_owned()), BTreeMap::new());
+        write(
+            own,
+            &[
+                (
+                    "cpu.stat",
+                    "usage_usec 9000\nuser_usec 6000\nsystem_usec 3000\nnr_periods 4\nnr_throttled 1\nthrottled_usec 25\n",
+                ),
+                ("memory.current", "1000000\n"),
+                (
+                    "memory.stat",
+                    "anon 500000\nfile 400000\nshmem 100000\npgfault 70\npgmajfault 2\n",
+                ),
+                (
+                    "memory.events",
+                    "low 0\nhigh 0\nmax 5\noom 1\noom_kill 1\noom_group_kill 1\n",
+                ),
+                ("pids.current", "12\n"),
+            ],
+        );
+        v2
+    }
+
+    #[test]
+    fn either_version_counts_the_same() {
+        let (first, second) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        let v1 = in_the_first_version(first.path());
+        let v2 = in_the_second_version(second.path());
+        let counted = GroupCounters {
+            cpu_ns: Some(9_000_000),
+            user_ns: Some(6_000_000),
+            system_ns: Some(3_000_000),
+            throttled_ns: Some(25_000),
+            faults: Some(70),
+            faults_major: Some(2),
+            oom_kills: Some(1),
+        };
+        let held = GroupMemory {
+            held: 700_000,
+            cached: 300_000,
+            anon: 500_000,
+        };
+        for (group, source) in [(v1, "cgroup1"), (v2, "cgroup2")] {
+            assert_eq!(group.source(), Some(source));
+            assert_eq!(group.counters(), counted, "{source}");
+            assert_eq!(group.memory(), Some(held), "{source}");
+            assert_eq!(
+                (group.cpu_ns(), group.threads()),
+                (Some(9_000_000), Some(12)),
+                "{source}"
+            );
+            assert!(
+                group.watch_peak().is_none(),
+                "{source}: nothing of others is written"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_group_does_not_count_is_absent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let empty = of_others(Some(folder.path().to_owned()), BTreeMap::new());
+        assert_eq!(empty.counters(), GroupCounters::default());
+        assert_eq!(
+            (empty.memory(), empty.cpu_ns(), empty.threads()),
+            (None, None, None)
+        );
+        let nowhere = of_others(None, BTreeMap::new());
+        assert_eq!((nowhere.source(), nowhere.memory()), (None, None));
+    }
+}

@@ -42,6 +42,33 @@ fn a_container_sees_only_what_is_below_its_own_group() {
 }
 
 #[test]
+fn a_pod_finds_its_own_group_in_either_version() {
+    let scope = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-ab.scope";
+    // A namespace of its own, as containers have with version 2; and none, as the runtime may be told.
+    for (root, own) in [("/", "/"), (scope, scope)] {
+        let found = Hierarchies::of(
+            &format!("700 690 0:26 {root} /sys/fs/cgroup ro,nosuid,nodev,noexec - cgroup2 cgroup rw\n"),
+            &format!("0::{own}\n"),
+        );
+        assert_eq!(found.version(), "v2");
+        let unified = found.unified.expect("unified");
+        assert_eq!(unified.own, PathBuf::from("/sys/fs/cgroup/"), "{root}");
+        assert_eq!(unified.mount, PathBuf::from("/sys/fs/cgroup"));
+    }
+    let pod = "/kubepods/pod1/ab";
+    let found = Hierarchies::of(
+        &format!(
+            "701 699 0:30 {pod} /sys/fs/cgroup/cpu,cpuacct ro,nosuid - cgroup cgroup rw,cpu,cpuacct\n\
+             702 699 0:31 {pod} /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n"
+        ),
+        &format!("5:memory:{pod}\n4:cpu,cpuacct:{pod}\n"),
+    );
+    assert_eq!(found.version(), "v1");
+    assert_eq!(found.v1["cpu"], PathBuf::from("/sys/fs/cgroup/cpu,cpuacct/"));
+    assert_eq!(found.v1["memory"], PathBuf::from("/sys/fs/cgroup/memory/"));
+}
+
+#[test]
 fn nothing_mounted_is_none() {
     assert_eq!(Hierarchies::of("", "0::/\n").version(), "none");
 }

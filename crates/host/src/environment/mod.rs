@@ -23,6 +23,7 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         kernel: machine::kernel(),
         cpu: machine::cpu(topology),
         memory_bytes: memory.0,
+        memory_limit_bytes: crate::cgroup::memory_limit(memory.0),
         memory_available_bytes: memory.1,
         virtualisation: machine::virtualisation(),
         cgroup: Some(Hierarchies::of_this_process().version().to_owned()),

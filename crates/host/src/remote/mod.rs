@@ -14,7 +14,7 @@ use prony_measurement::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub use transport::{Channel, Conduit, Pipe, Silence, Ssh, Transport};
+pub use transport::{Binary, Channel, Conduit, Pipe, Silence, Ssh, Transport, WhySilent};
 
 /// The agent ends everything, and the controller gives it up, when nothing came from the other for this long.
 pub const LEASE: Duration = Duration::from_secs(5);

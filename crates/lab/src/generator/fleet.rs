@@ -2,21 +2,26 @@
 
 use super::line::Line;
 use super::roster::Roster;
-use super::{Heard, Loading, Spent, clocks, share};
+use super::{Heard, Loading, Spent, clocks, lanes, share};
 use crate::Member;
+use crate::talk::Turns;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{Command, Event, Phase, Recording, Resources, Warning, WarningKind};
 use prony_recording::clock::{Clock, Start, common_start};
 use prony_recording::{Live, Merger, Part, assemble};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two looks at the other workers.
 const LOOK: Duration = Duration::from_millis(2);
 /// A worker that is so much later than the others at the end of a phase is lost.
 const LATE: Duration = Duration::from_secs(20);
+
+/// So many parts are in memory as text at a time. That of a long load has some MiB.
+const PARTS: usize = 4;
 
 /// The generators of several workers, as one.
 pub(super) struct Fleet {
@@ -58,20 +63,23 @@ impl Fleet {
     ) -> Result<Self, HostError> {
         let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
-        let fleet: Vec<Worker> = workers
+        let turns = Turns::new(PARTS);
+        let begun: Vec<((&Member, &Place), bool, &Job)> = workers
             .iter()
             .zip(&shares)
-            .map(|(&(member, place), share)| {
-                Ok(Worker {
-                    clock: clocks::of(member)?,
-                    member: member.clone(),
-                    line: Line::begin((member, place), is_beside(&place.host), share, log)?,
-                    begun: 0,
-                    established: 0,
-                    is_done: false,
-                })
+            .map(|(&worker, share)| (worker, is_beside(&worker.1.host), share))
+            .collect();
+        let fleet = lanes::each(&begun, |&((member, place), beside, share)| {
+            Ok(Worker {
+                clock: clocks::of(member)?,
+                member: member.clone(),
+                line: Line::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                begun: 0,
+                established: 0,
+                is_done: false,
             })
-            .collect::<Result<_, HostError>>()?;
+        });
+        let fleet: Vec<Worker> = fleet.into_iter().collect::<Result<_, HostError>>()?;
         Ok(Self {
             live: Live::new(fleet.len()),
             merger: Some(Merger::new(job)),
@@ -168,13 +176,18 @@ impl Fleet {
     fn recording(&self, sum: &Part) -> Recording {
         let mut began = Vec::new();
         let mut moved = Vec::new();
-        for Worker { member, clock, .. } in &self.workers {
-            let part = sum.workers.values().find(|part| part.name == member.name);
-            let Some(at_ns) = part.map(|part| part.begun.at_ns) else {
+        let at: BTreeMap<&str, u64> = sum
+            .workers
+            .values()
+            .map(|part| (part.name.as_str(), part.begun.at_ns))
+            .collect();
+        // Who is lost by now has told all of its part: its clock stays as it was known.
+        let members: Vec<&Member> = self.workers.iter().map(|worker| &worker.member).collect();
+        let later = lanes::each(&members, |member| clocks::of(member).ok());
+        for (Worker { member, clock, .. }, later) in self.workers.iter().zip(later) {
+            let Some(&at_ns) = at.get(member.name.as_str()) else {
                 continue;
             };
-            // Who is lost by now has told all of its part: its clock stays as it was known.
-            let later = clocks::of(member).ok();
             let ns = later.and_then(|later| clock.moved_ns(&later));
             moved.extend(ns.map(|ns| clock_moved(&member.name, ns)));
             let twice = later.filter(|_| ns.is_none()).map(|later| clock.then(&later));

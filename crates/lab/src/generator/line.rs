@@ -3,11 +3,12 @@
 use super::roster::{Doing, Roster};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::Member;
-use crate::talk::{Talk, Task};
+use crate::talk::{Talk, Task, Turns};
 use prony_host::{HostError, Place};
 use prony_load::Job;
 use prony_measurement::{Command, WorkerNow};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The generator on one worker.
@@ -23,12 +24,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Starts it, and tells it its job. `beside`: whether the service is on the same host.
+    /// Starts it, and tells it its job. `beside`: whether the service is on the same host; `turns`: in which workers of one load
+    /// tell what they recorded.
     pub(super) fn begin(
         (member, place): (&Member, &Place),
         beside: bool,
         job: &Job,
         log: &Path,
+        turns: Option<Arc<Turns>>,
     ) -> Result<Self, HostError> {
         let what = Task {
             name: "the generator",
@@ -37,7 +40,7 @@ impl Line {
             place: Some(place),
             log,
         };
-        let mut talk = Talk::begin(member, what)?;
+        let mut talk = Talk::among(member, what, turns)?;
         talk.say(job);
         Ok(Self {
             talk,

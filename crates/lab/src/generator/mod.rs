@@ -2,6 +2,7 @@
 
 mod clocks;
 mod fleet;
+mod lanes;
 mod line;
 mod roster;
 mod share;
@@ -95,6 +96,7 @@ impl Generator for ProcessGenerator {
                 is_beside(&place.host),
                 job,
                 log,
+                None,
             )?)),
             _ => Ok(Box::new(Fleet::begin(&workers, &is_beside, job, log)?)),
         }

@@ -6,7 +6,7 @@ use prony_load::{Job, Share, WarmUp};
 /// The jobs of workers at these places, in their order: one load together. Each has as many threads as CPUs; where the load has
 /// too few connections for that, the last ones have fewer, and those without any have no job.
 pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
-    let mut left = whole.load.connections().max(1);
+    let mut left = whole.load.shareable().max(1);
     let mut threads = Vec::new();
     for (number, place) in places.iter().enumerate() {
         // One at least for each that comes after, as long as there are enough.
@@ -49,12 +49,16 @@ fn held(warm_up: WarmUp) -> WarmUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_host::Cpus;
+    use crate::LabFile;
+    use crate::placement::{Site, across};
+    use prony_host::{Core, Cpus, Topology, Wants};
     use prony_load::{
         Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
         Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
+    use std::path::Path;
+    use std::time::Instant;
 
     fn place(host: &str, cpus: usize) -> Place {
         Place {
@@ -105,6 +109,57 @@ mod tests {
             share: None,
             count_replies: false,
         }
+    }
+
+    /// From the lab file to the job of each worker, by their numbers alone.
+    #[test]
+    fn five_hundred_workers_are_planned() {
+        const WORKERS: usize = 500;
+        let began = Instant::now();
+        let text = format!(
+            "[kubernetes]\nnamespace = \"n\"\nimage = \"i\"\n[host.app]\ncpus = 8\n[host.load]\nreplicas = {WORKERS}\n\
+             cpus = 2\n[roles]\nservice = \"app\"\nload = \"load\"\n"
+        );
+        let file = LabFile::parse(Path::new("lab.toml"), &text).expect("sound");
+        let two = Topology {
+            cores: (0..2)
+                .map(|cpu| Core {
+                    node: 0,
+                    package: 0,
+                    core: cpu as u32,
+                    cpus: vec![cpu],
+                })
+                .collect(),
+        };
+        let sites: Vec<Site<'_>> = file
+            .hosts
+            .iter()
+            .map(|host| Site {
+                name: &host.name,
+                topology: &two,
+                all: &two,
+                address: "10.0.0.1",
+            })
+            .collect();
+        let workers: Vec<usize> = (1..=WORKERS).collect();
+        let placement = across(&sites, (0, 1, &workers), Wants::default());
+        let places: Vec<&Place> = placement.workers.iter().collect();
+        let jobs = jobs(&job(10_000), &places);
+        let bytes: usize = jobs
+            .iter()
+            .map(|job| serde_json::to_string(job).expect("plain").len())
+            .sum();
+        assert_eq!(jobs.len(), WORKERS);
+        assert_eq!(jobs.iter().map(Job::own_connections).sum::<u32>(), 10_000);
+        assert_eq!(
+            jobs[499].share.as_ref().map(|share| share.worker.as_str()),
+            Some("load-499")
+        );
+        println!(
+            "{WORKERS} workers are planned in {:.1} ms; their jobs have {} KiB in all",
+            began.elapsed().as_secs_f64() * 1e3,
+            bytes >> 10
+        );
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 
 #[derive(Debug, Clone)]
 pub(super) enum CompiledRule {
-    Exact(Template),
+    Exact(ExactBody),
     Json(Template),
     JsonPart(Template),
     List(CompiledList),
@@ -40,7 +40,7 @@ pub(super) enum CompiledRule {
 impl CompiledRule {
     pub(super) fn compile(rule: &BodyRule) -> Result<Self, ExpectationError> {
         Ok(match rule {
-            BodyRule::Exact(template) => Self::Exact(template.clone()),
+            BodyRule::Exact(template) => Self::Exact(ExactBody::new(template)),
             BodyRule::Json(template) => Self::Json(template.clone()),
             BodyRule::JsonPart(template) => Self::JsonPart(template.clone()),
             BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
@@ -74,18 +74,6 @@ impl CompiledRule {
         })
     }
 
-    /// The only body that fulfils the rule, where there is just one.
-    pub(super) fn constant(&self) -> Option<&[u8]> {
-        match self {
-            Self::Exact(Template(parts)) => match parts.as_slice() {
-                [] => Some(&[]),
-                [Part::Literal(bytes)] => Some(bytes.as_slice()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// Judges a body by this rule, which stands at `place` in its expectation.
     pub(super) fn judge(
         &self,
@@ -93,11 +81,8 @@ impl CompiledRule {
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        if let Some(constant) = self.constant() {
-            return text::equal(constant, body);
-        }
         match self {
-            Self::Exact(template) => text::equal(memory.render(template, value), body),
+            Self::Exact(exact) => exact.judge(body, memory, value),
             Self::Json(template) => {
                 memory.render(template, value);
                 judge_meaning((place, body), memory, json::equal)
@@ -154,6 +139,65 @@ impl CompiledRule {
                 })
             }
         }
+    }
+}
+
+/// The only body that is right for a request.
+#[derive(Debug, Clone)]
+pub struct ExactBody {
+    begin: Bytes,
+    rest: Template,
+}
+
+impl ExactBody {
+    fn new(Template(parts): &Template) -> Self {
+        let (begin, rest) = match parts.as_slice() {
+            [Part::Literal(begin), rest @ ..] => (begin.clone(), rest),
+            rest => (Bytes::default(), rest),
+        };
+        Self {
+            begin,
+            rest: Template(rest.to_vec()),
+        }
+    }
+
+    /// What it begins with, whatever the values of the request are.
+    #[inline]
+    pub fn begin(&self) -> &[u8] {
+        self.begin.as_slice()
+    }
+
+    /// Whether that is all of it.
+    #[inline]
+    pub const fn is_constant(&self) -> bool {
+        self.rest.0.is_empty()
+    }
+
+    /// Whether a body with this begin is right where `end` follows. `value(i, out)` appends the value that parameter `i` had in
+    /// the request.
+    #[inline]
+    pub fn ends_with(
+        &self,
+        end: &[u8],
+        memory: &mut Memory,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> bool {
+        memory.render(&self.rest, &mut value) == end
+    }
+
+    fn judge(
+        &self,
+        body: &[u8],
+        memory: &mut Memory,
+        mut value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        if let Some(end) = body.strip_prefix(self.begin())
+            && self.ends_with(end, memory, &mut value)
+        {
+            return Ok(());
+        }
+        let expected = [self.begin(), memory.render(&self.rest, value)].concat();
+        Err(text::difference(&expected, body))
     }
 }
 

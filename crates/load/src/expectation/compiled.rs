@@ -1,11 +1,11 @@
 //! An expectation made ready: regular expressions and schemas compiled once, replies judged often.
 
-use super::body::CompiledRule;
+use super::body::{CompiledRule, ExactBody};
 use super::decode::{self, Decoded};
 use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
 use super::take::{Bag, CompiledTake};
-use super::{Expectation, ExpectationError, Memory, MessageCount, Mismatch, Reply, excerpt};
+use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
 
 /// An [`Expectation`] with its regular expressions and schemas compiled.
 #[derive(Debug, Clone)]
@@ -14,7 +14,6 @@ pub struct CompiledExpectation {
     grpc_status: u32,
     headers: Vec<(String, CompiledValue)>,
     body: Vec<CompiledRule>,
-    messages: Option<MessageCount>,
     decode: bool,
     events: Option<CompiledEvents>,
     take: Vec<CompiledTake>,
@@ -43,7 +42,6 @@ impl Expectation {
             grpc_status: self.grpc_status.unwrap_or(0),
             headers,
             body,
-            messages: self.messages,
             decode: self.decode,
             events: self.events.as_ref().map(events::Events::compile).transpose()?,
             take: self
@@ -72,13 +70,7 @@ impl CompiledExpectation {
         self.grpc_status
     }
 
-    /// Whether the call streams: any number of messages may be right.
-    #[inline]
-    pub const fn is_stream(&self) -> bool {
-        self.messages.is_some()
-    }
-
-    /// What the reply must be where it is a stream of events.
+    /// What the reply must be where it is a stream.
     #[inline]
     pub const fn events(&self) -> Option<&CompiledEvents> {
         self.events.as_ref()
@@ -93,28 +85,20 @@ impl CompiledExpectation {
         events::no_stream(content_type.map(|(_, value)| *value), reply.body)
     }
 
-    /// Judges how many messages a gRPC reply with status 0 holds.
+    /// Judges how many messages a gRPC reply with status 0 holds: one, unless it is a stream.
     #[inline]
     pub fn judge_messages(&self, count: u32) -> Result<(), Mismatch> {
-        let (at_least, at_most) = match self.messages {
-            None => (1, Some(1)),
-            Some(MessageCount { at_least, at_most }) => (at_least, at_most),
-        };
-        if count >= at_least && at_most.is_none_or(|most| count <= most) {
+        if count == 1 || self.events.is_some() {
             return Ok(());
         }
-        let expected = match at_most {
-            Some(most) if most == at_least => at_least.to_string(),
-            Some(most) => format!("{at_least} to {most}"),
-            None => format!("at least {at_least}"),
-        };
-        Err(Mismatch::new("number of messages", expected, count.to_string()))
+        Err(Mismatch::new("number of messages", "1", count.to_string()))
     }
 
-    /// The only body that is right, where there is just one whatever the parameters are.
-    pub fn constant_body(&self) -> Option<&[u8]> {
+    /// The only body that is right, where the rules tell each byte of it, and nothing else needs it.
+    #[inline]
+    pub fn exact_body(&self) -> Option<&ExactBody> {
         match self.body.as_slice() {
-            [rule] if !self.decode && !self.takes_of_body() => rule.constant(),
+            [CompiledRule::Exact(exact)] if !self.decode && !self.takes_of_body() => Some(exact),
             _ => None,
         }
     }

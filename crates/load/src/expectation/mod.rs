@@ -17,10 +17,11 @@ mod take;
 mod tests;
 mod text;
 
+pub use body::ExactBody;
 pub use compiled::CompiledExpectation;
 pub use decode::Decoded;
 pub use html::HtmlTable;
-pub use made::List;
+pub use made::{List, work_out};
 pub use memory::Memory;
 pub use series::Series;
 pub use take::{Bag, LONGEST_TAKEN, Origin, Take};
@@ -29,6 +30,8 @@ pub use text::excerpt;
 use crate::{Body, Bytes, Template};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// What must come back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -46,14 +49,11 @@ pub struct Expectation {
     /// What the body must be; all rules must hold.
     #[serde(default)]
     pub body: Vec<BodyRule>,
-    /// How many messages a gRPC reply must hold where its status is 0; absent: one, as of a unary call.
-    #[serde(default)]
-    pub messages: Option<MessageCount>,
     /// Whether the body is judged when it is decoded, in the coding that `Content-Encoding` names. A body that does not
     /// decode is wrong.
     #[serde(default, skip_serializing_if = "is_false")]
     pub decode: bool,
-    /// Where the reply is a stream of events or of JSON lines: what it must be. The body has no rules then.
+    /// Where the reply is a stream of events, of JSON lines or of messages of gRPC: what it must be. The body has no rules then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<events::Events>,
     /// What later requests of the same sequence take from the reply. One in which it is missing is wrong.
@@ -67,21 +67,10 @@ const fn is_false(value: &bool) -> bool {
 }
 
 impl Expectation {
-    /// Whether the reply is a stream of messages: of a server-streaming gRPC call, or of events.
+    /// Whether the reply is a stream of messages.
     pub const fn is_stream(&self) -> bool {
-        self.messages.is_some() || self.events.is_some()
+        self.events.is_some()
     }
-}
-
-/// How many messages a server-streaming call must give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MessageCount {
-    /// At least so many.
-    pub at_least: u32,
-    /// At most so many; absent: no limit.
-    #[serde(default)]
-    pub at_most: Option<u32>,
 }
 
 /// What a header must say. Names are compared without regard to case.
@@ -246,8 +235,28 @@ pub enum ExpectationError {
     },
 }
 
-/// A regular expression, or what is wrong with it.
+/// Regular expressions that are kept compiled, at most.
+const MOST: usize = 1024;
+/// Expectations of one contract ask for the same few again and again, and a check makes an expectation of each request anew:
+/// without it, compiling them took most of the time in which contracts are read. A copy has its own working memory, so those who
+/// judge with one never wait for each other.
+static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
+
+/// A regular expression, compiled once for all who ask the same; or what is wrong with it.
 fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
+    let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(compiled) = known.get(pattern) {
+        return Ok(compiled.clone());
+    }
+    let compiled = compile(pattern)?;
+    if known.len() == MOST {
+        known.clear();
+    }
+    known.insert(pattern.to_owned(), compiled.clone());
+    Ok(compiled)
+}
+
+fn compile(pattern: &str) -> Result<Regex, ExpectationError> {
     Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
         pattern: pattern.to_owned(),
         // The last line of the compiler's picture is the sentence.

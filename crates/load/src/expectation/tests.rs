@@ -277,7 +277,7 @@ fn a_line_of_html_is_read_as_a_browser_reads_it() {
 }
 
 /// A schema with `message M { string a = 1; int32 b = 2; }`, encoded by hand as a `FileDescriptorSet`.
-fn schema() -> Bytes {
+pub(super) fn schema() -> Bytes {
     let field = |name: &str, number: u8, kind: u8| {
         let mut field = vec![0x0a, 1];
         field.extend_from_slice(name.as_bytes());
@@ -365,7 +365,6 @@ fn an_expectation_travels_as_json() {
                 equals: Template::default(),
             },
         ],
-        messages: None,
         events: None,
         take: vec![Take {
             name: "id".into(),
@@ -383,23 +382,57 @@ fn an_expectation_travels_as_json() {
 
 #[test]
 fn a_call_gives_one_message_unless_it_streams() {
-    let judge = |messages: Option<MessageCount>, count| {
+    let judge = |events: Option<events::Events>, count| {
         let expectation = Expectation {
-            messages,
+            events,
             ..Expectation::default()
         };
         let compiled = expectation.compile().expect("valid");
-        compiled
-            .judge_messages(count)
-            .map_err(|mismatch| mismatch.expected)
+        compiled.judge_messages(count).map_err(|mismatch| mismatch.got)
     };
     assert_eq!(judge(None, 1), Ok(()));
-    assert_eq!(judge(None, 0), Err("1".into()));
-    assert_eq!(judge(None, 2), Err("1".into()));
-    let some = |at_least, at_most| Some(MessageCount { at_least, at_most });
-    assert_eq!(judge(some(0, None), 0), Ok(()));
-    assert_eq!(judge(some(2, None), 1), Err("at least 2".into()));
-    assert_eq!(judge(some(2, Some(3)), 4), Err("2 to 3".into()));
+    assert_eq!(judge(None, 0), Err("0".into()));
+    assert_eq!(judge(None, 2), Err("2".into()));
+    assert_eq!(judge(Some(events::Events::default()), 0), Ok(()));
+    assert_eq!(judge(Some(events::Events::default()), 2), Ok(()));
+}
+
+#[test]
+fn a_body_with_values_is_told_by_its_begin_and_its_end() {
+    let template = Template(vec![
+        Part::Literal("n: ".into()),
+        Part::Value(0),
+        Part::Literal(".".into()),
+    ]);
+    let expectation = Expectation {
+        body: vec![BodyRule::Exact(template)],
+        ..Expectation::default()
+    };
+    let expectation = expectation.compile().expect("valid");
+    let exact = expectation.exact_body().expect("one body is right");
+    assert!(!exact.is_constant() && exact.begin() == b"n: ");
+    let value = |_, out: &mut Vec<u8>| out.extend_from_slice(b"12");
+    for (end, is_right) in [
+        ("12.", true),
+        ("12", false),
+        ("12..", false),
+        ("13.", false),
+        ("", false),
+    ] {
+        assert_eq!(
+            exact.ends_with(end.as_bytes(), &mut Memory::default(), value),
+            is_right,
+            "{end}"
+        );
+        let body = format!("n: {end}");
+        let reply = Reply {
+            status: 200,
+            grpc_status: None,
+            headers: &[],
+            body: body.as_bytes(),
+        };
+        assert_eq!(expectation.judge(&reply, value).is_ok(), is_right, "{end}");
+    }
 }
 
 /// Judged with the memory of other replies, a reply has the verdict that it has alone.

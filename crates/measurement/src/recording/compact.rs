@@ -77,6 +77,11 @@ impl CompactHistogram {
         (all > 0).then_some(found)
     }
 
+    /// Each bucket that holds something: its longest duration in ns and how many lie in it, the durations rising.
+    pub fn durations(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets().map(|(index, count)| (highest_of(index), count))
+    }
+
     /// Adds the durations of another one.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {

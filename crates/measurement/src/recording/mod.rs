@@ -3,6 +3,7 @@
 mod answers;
 mod compact;
 mod histogram;
+mod llm;
 mod network;
 mod outcome;
 mod piece;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
+pub use llm::{Good, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
 pub use outcome::{Outcome, Outcomes};
 pub use piece::IntervalPart;
@@ -135,10 +137,10 @@ pub struct Log {
     pub lost: u64,
 }
 
-/// The messages of streams: of server-streaming gRPC calls, of server-sent events, of JSON Lines.
+/// The messages of streams: server-sent events, JSON Lines, messages of gRPC.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Messages {
-    /// How many came in the measurement; of gRPC in complete replies.
+    /// How many came in the measurement.
     pub received: u64,
     /// How many of them per second.
     pub per_s: f64,
@@ -146,15 +148,41 @@ pub struct Messages {
     pub first_ns: Option<Latency>,
     /// From the actual send to the end of the last message, ns; of streams that ended well.
     pub last_ns: Option<Latency>,
-    /// From one message of a stream to the next, ns; of gRPC it is not recorded.
+    /// From one message of a stream to the next, ns.
     #[serde(default)]
     pub gap_ns: Option<Latency>,
     /// What the ids of events tell, where they count from 0 or 1.
     #[serde(default)]
     pub ids: Option<MessageIds>,
-    /// How streams of events ended.
+    /// How streams ended.
     #[serde(default)]
     pub streams: Option<Streams>,
+    /// Where they are the answers of a language model: what is said of those. Messages are events that bring text then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm: Option<Llm>,
+    /// Where they are said in rooms: how far they came. A message is received once by each member then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rooms: Option<Rooms>,
+}
+
+/// How far the messages came that were said in rooms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rooms {
+    /// Members of a room.
+    pub members: u64,
+    /// Members to whom messages should come, over all messages.
+    pub expected: u64,
+    /// Those to whom they came.
+    pub reached: u64,
+    /// From the actual send to the end of the message at each member, ns.
+    pub delivery_ns: Option<Latency>,
+}
+
+impl Rooms {
+    /// The share of the members to whom messages came.
+    pub fn reach(&self) -> Option<f64> {
+        (self.expected > 0).then(|| self.reached as f64 / self.expected as f64)
+    }
 }
 
 /// What the ids of events tell.
@@ -170,7 +198,7 @@ pub struct MessageIds {
     pub late: u64,
 }
 
-/// How the streams of events ended whose requests were due in the measurement.
+/// How the streams ended whose requests were due in the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streams {
     /// Ended well, by themselves or by their bound.
@@ -291,6 +319,13 @@ pub struct Interval {
     pub response_time_ns_p50: Option<u64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
+}
+
+impl Interval {
+    /// Complete replies per second.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.completed as f64 / self.length_s.max(1e-9)
+    }
 }
 
 /// A reply that was not what was expected.

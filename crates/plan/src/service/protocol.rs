@@ -9,6 +9,7 @@ pub(super) enum WrittenProtocol {
     Http,
     Http2,
     Grpc,
+    Websocket,
 }
 
 impl From<WrittenProtocol> for Protocol {
@@ -17,6 +18,7 @@ impl From<WrittenProtocol> for Protocol {
             WrittenProtocol::Http => Self::Http1,
             WrittenProtocol::Http2 => Self::Http2,
             WrittenProtocol::Grpc => Self::Grpc,
+            WrittenProtocol::Websocket => Self::WebSocket,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A suite file: what to compare, under which load, for how long.
 
 mod design;
+mod levels;
 mod rank;
 mod written;
 
@@ -186,11 +187,10 @@ impl Suite {
             change.starts.as_ref().or(written.starts.as_ref()),
             design,
         )?;
-        let groups = written
-            .groups
-            .iter()
-            .map(|group| group_of(&source, group, profile, defaults))
-            .collect::<Result<_, _>>()?;
+        let mut groups = Vec::new();
+        for group in &written.groups {
+            groups.extend(groups_of(&source, group, profile, defaults)?);
+        }
         Ok(Self {
             name: path
                 .file_stem()
@@ -261,12 +261,13 @@ struct GroupDefaults {
     timeout: Duration,
 }
 
-fn group_of(
+/// The group that is written, once for each of its loads.
+fn groups_of(
     source: &Source,
     spanned: &Spanned<WrittenGroup>,
     profile: Option<&str>,
     defaults: GroupDefaults,
-) -> Result<SuiteGroup, PlanError> {
+) -> Result<Vec<SuiteGroup>, PlanError> {
     let written = spanned.get_ref();
     let change = profile
         .and_then(|name| written.profile.iter().find(|(key, _)| key.get_ref() == name))
@@ -283,7 +284,7 @@ fn group_of(
     if written.protocols.as_ref().is_some_and(Vec::is_empty) {
         return Err(source.invalid(
             spanned.span(),
-            "`protocols` is empty: name at least one of `http1`, `http2`, `grpc`, or leave it out",
+            "`protocols` is empty: name at least one of `http1`, `http2`, `grpc`, `websocket`, or leave it out",
         ));
     }
     let load = change
@@ -295,21 +296,21 @@ fn group_of(
         .or(written.capacity.as_ref())
         .map(|capacity| capacity.get_ref().resolve(source, capacity.span()))
         .transpose()?;
-    let load = load.map(|load| {
-        let read = Load::try_from(load.get_ref().clone());
-        read.map_err(|error| source.invalid(load.span(), format!("`load`: {error}")))
-    });
+    let loads: Vec<Option<Load>> = match load {
+        Some(load) => levels::loads(source, load)?.into_iter().map(Some).collect(),
+        None => vec![None],
+    };
     let warm_up = change.and_then(|change| change.warm_up).or(written.warm_up);
     let duration = change.and_then(|change| change.duration).or(written.duration);
     let services = services
         .iter()
         .map(|name| (name.get_ref().clone(), source.line(name.span())))
         .collect();
-    Ok(SuiteGroup {
+    let group = SuiteGroup {
         contract: written.contract.clone(),
         workload: written.workload.clone(),
         protocols: written.protocols.clone().unwrap_or_else(|| vec![Protocol::Http1]),
-        load: load.transpose()?,
+        load: None,
         load_line,
         search,
         rank_by: written
@@ -321,7 +322,12 @@ fn group_of(
         timeout: written.timeout.map_or(defaults.timeout, |duration| duration.0),
         services,
         line: source.line(spanned.span()),
-    })
+    };
+    let loaded = |load| SuiteGroup {
+        load,
+        ..group.clone()
+    };
+    Ok(loads.into_iter().map(loaded).collect())
 }
 
 fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanError> {

@@ -3,11 +3,11 @@
 use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
 use crate::read::Source;
 use crate::{Address, PlanError};
-use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration, WrittenLoad};
+use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use toml::Spanned;
+use toml::{Spanned, Table};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,7 +84,8 @@ pub(super) struct WrittenGroup {
     pub(super) contract: String,
     pub(super) workload: Option<String>,
     pub(super) protocols: Option<Vec<Protocol>>,
-    pub(super) load: Option<Spanned<WrittenLoad>>,
+    /// A load, or one with several numbers of connections.
+    pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) rank_by: Option<Spanned<RankBy>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
@@ -100,7 +101,8 @@ pub(super) struct WrittenGroup {
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenGroupProfile {
     pub(super) services: Option<Vec<Spanned<String>>>,
-    pub(super) load: Option<Spanned<WrittenLoad>>,
+    /// A load, or one with several numbers of connections.
+    pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
@@ -180,6 +182,10 @@ impl WrittenCapacity {
         let step_ns = self.step.map_or(STEP_NS, WrittenDuration::as_ns);
         if step_ns == 0 {
             return Err(source.invalid(span, "`step` is 0: nothing would be measured at any rate"));
+        }
+        if self.objective.streams().is_some() {
+            let message = "ttft, itl and good are of language models, which `prony capacity URL --llm` asks";
+            return Err(source.invalid(span, message));
         }
         Ok(Search {
             objective: self.objective.clone(),

@@ -122,6 +122,7 @@ const fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Http1 => "http1",
         Protocol::Http2 => "http2",
         Protocol::Grpc => "grpc",
+        Protocol::WebSocket => "websocket",
     }
 }
 

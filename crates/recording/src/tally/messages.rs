@@ -1,12 +1,13 @@
 //! The messages of streams, as they are recorded.
 
+use super::llm::LlmTally;
 use prony_measurement::{Histogram, Streams};
 use serde::{Deserialize, Serialize};
 
 /// The messages of streams.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageTally {
-    /// How many came while the phase was on; of gRPC in complete replies.
+    /// How many came while the phase was on.
     pub count: u64,
     /// From the actual send to the end of the first message.
     pub first: Histogram,
@@ -18,6 +19,21 @@ pub struct MessageTally {
     pub ids: IdCounts,
     /// How the streams ended.
     pub streams: Streams,
+    /// Where they are answers of language models.
+    pub llm: Option<Box<LlmTally>>,
+    /// Where they are said in rooms.
+    pub rooms: Option<Box<RoomTally>>,
+}
+
+/// What is said in rooms.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoomTally {
+    /// From the actual send to the end of the message at each member.
+    pub delivery: Histogram,
+    /// Members to whom messages should come, over all messages.
+    pub expected: u64,
+    /// Those to whom they came.
+    pub reached: u64,
 }
 
 /// What the ids of events tell. An id that comes late was counted as left out before, maybe by another interval's tally, so
@@ -48,6 +64,15 @@ impl MessageTally {
         self.streams.at_bound += other.streams.at_bound;
         self.streams.ended_early += other.streams.ended_early;
         self.streams.cut += other.streams.cut;
+        if let Some(theirs) = &other.llm {
+            self.llm.get_or_insert_default().merge(theirs);
+        }
+        if let Some(theirs) = &other.rooms {
+            let rooms = self.rooms.get_or_insert_default();
+            rooms.delivery.merge(&theirs.delivery);
+            rooms.expected += theirs.expected;
+            rooms.reached += theirs.reached;
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -57,5 +82,12 @@ impl MessageTally {
         self.gaps.clear();
         self.ids = IdCounts::default();
         self.streams = Streams::default();
+        if let Some(llm) = &mut self.llm {
+            llm.clear();
+        }
+        if let Some(rooms) = &mut self.rooms {
+            rooms.delivery.clear();
+            (rooms.expected, rooms.reached) = (0, 0);
+        }
     }
 }

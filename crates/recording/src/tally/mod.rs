@@ -1,9 +1,11 @@
 //! What threads count. A [`Tally`] is a monoid: those of threads and of intervals are merged in any order.
 
+mod llm;
 mod messages;
 mod times;
 
-pub use messages::{IdCounts, MessageTally};
+pub use llm::{Answer, LlmTally, LlmWindow};
+pub use messages::{IdCounts, MessageTally, RoomTally};
 pub use times::ReplyTimes;
 use times::merge_option;
 
@@ -101,7 +103,7 @@ pub struct Shape {
     pub paced: bool,
     /// Whether the workload is a sequence.
     pub sequence: bool,
-    /// Whether replies are streams of messages.
+    /// Whether replies are streams of messages, or messages are said in rooms.
     pub streams: bool,
 }
 
@@ -112,11 +114,12 @@ impl Shape {
             operations: job.workload.operations.len(),
             paced: !matches!(job.load, Load::Closed { .. }),
             sequence: matches!(job.workload.order, Order::Sequence(_)),
-            streams: job
-                .workload
-                .operations
-                .iter()
-                .any(|operation| operation.expect.is_stream()),
+            streams: job.load.members().is_some()
+                || job
+                    .workload
+                    .operations
+                    .iter()
+                    .any(|operation| operation.expect.is_stream()),
         }
     }
 }

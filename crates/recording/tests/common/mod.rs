@@ -2,16 +2,23 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_load::events::Events;
+use prony_load::events::{Chat, Events, Usage};
 use prony_load::{
     Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile, Protocol, Rate,
     Reach, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_measurement::{CompactHistogram, Histogram, IntervalPart, Outcome};
-use prony_recording::{AddressPart, Begun, First, LogPart, Part, SampleEntry, Shape, Tally, ThreadPart};
+use prony_recording::{
+    AddressPart, Answer, Begun, First, LogPart, Part, SampleEntry, Shape, Tally, ThreadPart,
+};
 use std::collections::BTreeMap;
 
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
+
+const CHAT: Chat = Chat {
+    ttft_below_ns: Some(2_000_000),
+    itl_below_ns: Some(1_000_000),
+};
 
 fn operation(name: &str) -> Operation {
     Operation {
@@ -30,7 +37,10 @@ fn operation(name: &str) -> Operation {
 pub(crate) fn job(is_open: bool) -> Job {
     let mut workload = Workload::of(operation("read"));
     workload.operations.push(operation("write"));
-    workload.operations[0].expect.events = Some(Events::default());
+    workload.operations[0].expect.events = Some(Events {
+        chat: Some(CHAT),
+        ..Events::default()
+    });
     workload.order = Order::Sequence([0, 1].map(|operation| Step { operation, weight: 1 }).to_vec());
     let rate = Rate::per_second(1_000.0).expect("a rate");
     Job {
@@ -52,6 +62,7 @@ pub(crate) fn job(is_open: bool) -> Job {
                 connections: 64,
                 in_flight: 1,
                 backlog: 1_000,
+                members: None,
             }
         } else {
             Load::closed(64, 1)
@@ -234,6 +245,20 @@ fn count(tally: &mut Tally, event: &Event) {
         messages.ids.late += event.time_ns % 2;
         messages.streams.completed += 1;
         messages.streams.cut += event.time_ns % 2;
+        let llm = messages.llm.get_or_insert_default();
+        llm.first_token(event.time_ns / 5);
+        llm.errors += event.time_ns % 2;
+        let answer = Answer {
+            first_ns: event.time_ns / 5,
+            lasted_ns: event.time_ns / 2,
+            events: (event.time_ns % 5) as u32,
+            usage: event.split.then_some(Usage {
+                prompt_tokens: event.time_ns,
+                completion_tokens: event.time_ns % 11,
+            }),
+            is_cut: event.time_ns % 2 == 1,
+        };
+        llm.end(&answer, &CHAT, (true, event.interval > 0));
     }
     tally.window.completed += 1;
     if event.outcome == Outcome::Valid {

@@ -37,7 +37,8 @@ impl Columns {
     /// services apart, and what the service takes of the machine meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, MemoryBytesPeak as Memory,
+            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, FirstMessageNsP50 as First,
+            FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory, MessagesPerS as Messages,
             ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75,
             ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
@@ -58,8 +59,17 @@ impl Columns {
             unit: unit_of(group, metric),
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
-        let known = |row: &Row| row.summary.metrics.get(Beside).is_some();
-        if group.services.iter().any(known) {
+        let known = |metric: Metric| {
+            let mut rows = group.services.iter();
+            rows.any(|row: &Row| row.summary.metrics.get(metric).is_some())
+        };
+        // Of streams, what their messages did tells more than when the last of them was there.
+        if known(Messages) {
+            let after = first.iter().position(|column| column.what == What::Of(rate));
+            let at = after.map_or(0, |place| place + 1);
+            first.splice(at..at, [Messages, First, FirstP99].map(column));
+        }
+        if known(Beside) {
             let after = first.iter().position(|column| column.what == What::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }
@@ -93,6 +103,14 @@ impl Column {
                     one_line(&group.companions.join(" + "))
                 )
             }
+            _ => self.short_head(),
+        }
+    }
+
+    /// The head in few words, whatever companions are called.
+    pub(super) fn short_head(self) -> String {
+        match (self.what, self.unit.symbol) {
+            (What::Score(_), _) => "score ± error, op/s".to_owned(),
             (What::Of(metric), "") => head_of(metric).to_owned(),
             (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
         }

@@ -8,14 +8,17 @@ mod columns;
 mod csv;
 mod html;
 mod junit;
+mod levels;
 mod markdown;
 mod opentelemetry;
 mod prometheus;
 mod svg;
 mod terminal;
 
+pub(crate) use html::{drawn, page_of};
 pub use html::{page, page_data, served_page};
 pub use junit::junit;
+pub use prometheus::{RunProgress, exposition, progress};
 pub use svg::charts;
 pub use terminal::{Look, standings};
 
@@ -59,7 +62,7 @@ pub fn render(report: &Report, format: Format, look: Look) -> Result<String, Rep
             .next()
             .map(|(_, svg)| svg)
             .unwrap_or_default()),
-        Format::Prometheus => Ok(prometheus::render(report)),
+        Format::Prometheus => Ok(exposition([report])),
         Format::OpenTelemetry => opentelemetry::render(report),
     }
 }
@@ -72,7 +75,7 @@ fn write(format: &'static str, error: &impl ToString) -> ReportError {
 }
 
 /// Text between tags or in an attribute of HTML, SVG or XML. Control characters, which XML forbids, become `�`.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -92,7 +95,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Text on one line without control characters: an escape sequence in a log must not reach a terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let visible = |character: char| if character.is_control() { ' ' } else { character };
     text.chars()
         .map(visible)
@@ -104,12 +107,25 @@ fn one_line(text: &str) -> String {
 
 /// What tells a group from the others of its report.
 fn group_title(group: &GroupReport) -> String {
-    let workload = if group.workload == group.contract {
-        String::new()
+    title_of(&group.contract, &group.workload, &group.load_text)
+}
+
+/// The title of what did this work under this load.
+pub(crate) fn title_of(contract: &str, workload: &str, load_text: &str) -> String {
+    format!("{} · {load_text}", work(contract, workload))
+}
+
+/// The contract, and the workload where it has another name.
+fn workload_title(group: &GroupReport) -> String {
+    work(&group.contract, &group.workload)
+}
+
+fn work(contract: &str, workload: &str) -> String {
+    if workload == contract {
+        contract.to_owned()
     } else {
-        format!(" · {}", group.workload)
-    };
-    format!("{}{workload} · {}", group.contract, group.load_text)
+        format!("{contract} · {workload}")
+    }
 }
 
 /// The rate that a group shows: what it is ranked by where that is one, else goodput.
@@ -130,7 +146,7 @@ fn own_warnings<'a>(group: &'a GroupReport, row: &'a Row) -> impl Iterator<Item 
 }
 
 /// A short head of a column.
-fn head_of(metric: Metric) -> &'static str {
+pub(crate) fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",

@@ -3,24 +3,21 @@
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
-pub(super) fn render(report: &Report) -> String {
-    let rows: Vec<(&GroupReport, &Row)> = report
-        .groups
-        .iter()
-        .flat_map(|group| group.services.iter().map(move |row| (group, row)))
-        .collect();
+/// A row with the report and the group that it stands in.
+type Place<'a> = (&'a Report, &'a GroupReport, &'a Row);
+
+/// The samples of several reports: each metric is named once, with the rows of all of them.
+pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
+    let rows_of = |report: &'a Report| {
+        let groups = report.groups.iter();
+        groups.flat_map(move |group| group.services.iter().map(move |row| (report, group, row)))
+    };
+    let rows: Vec<Place<'_>> = reports.into_iter().flat_map(rows_of).collect();
     let mut out = String::new();
     for &metric in Metric::ALL {
         let lines: String = rows
             .iter()
-            .filter_map(|(group, row)| {
-                Some(samples(
-                    report,
-                    (group, row),
-                    metric,
-                    row.summary.metrics.get(metric)?,
-                ))
-            })
+            .filter_map(|place| Some(samples(place, metric, place.2.summary.metrics.get(metric)?)))
             .collect();
         if !lines.is_empty() {
             out += &format!(
@@ -32,7 +29,6 @@ pub(super) fn render(report: &Report) -> String {
         }
     }
     out += &gauge(
-        report,
         &rows,
         (
             "rank",
@@ -40,17 +36,15 @@ pub(super) fn render(report: &Report) -> String {
         ),
         |row| row.summary.rank,
     );
-    out += &gauge(report, &rows, ("trials", "Trials that gave numbers."), |row| {
+    out += &gauge(&rows, ("trials", "Trials that gave numbers."), |row| {
         Some(row.summary.trials)
     });
     out += &gauge(
-        report,
         &rows,
         ("excluded", "1 where the service is excluded from the ranking."),
         |row| Some(u32::from(row.summary.excluded.is_some())),
     );
     out += &gauge(
-        report,
         &rows,
         (
             "generator_bound",
@@ -61,8 +55,40 @@ pub(super) fn render(report: &Report) -> String {
     out
 }
 
-fn samples(report: &Report, place: (&GroupReport, &Row), metric: Metric, quantity: &Quantity) -> String {
-    let labels = labels(report, place);
+/// How far a run is that goes on.
+#[derive(Debug, Clone)]
+pub struct RunProgress {
+    /// The suite.
+    pub suite: String,
+    /// The run's name.
+    pub run: String,
+    /// Trials that ended.
+    pub trials: u32,
+    /// Trials that its plan holds.
+    pub planned: u32,
+}
+
+/// The samples of runs that go on.
+pub fn progress(runs: &[RunProgress]) -> String {
+    let gauge = |name: &str, help: &str, value: fn(&RunProgress) -> u32| {
+        let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
+        for run in runs {
+            let (suite, id) = (quoted(&run.suite), quoted(&run.run));
+            out += &format!("prony_{name}{{suite=\"{suite}\",run=\"{id}\"}} {}\n", value(run));
+        }
+        out
+    };
+    gauge("run_trials", "Trials of a run in progress that ended.", |run| {
+        run.trials
+    }) + &gauge(
+        "run_trials_planned",
+        "Trials that a run in progress has in all.",
+        |run| run.planned,
+    )
+}
+
+fn samples(place: &Place<'_>, metric: Metric, quantity: &Quantity) -> String {
+    let labels = labels(place);
     let line = |statistic: &str, value: f64| {
         format!(
             "prony_{}{{{labels},statistic=\"{statistic}\"}} {value}\n",
@@ -79,24 +105,20 @@ fn samples(report: &Report, place: (&GroupReport, &Row), metric: Metric, quantit
     }
 }
 
-fn gauge(
-    report: &Report,
-    rows: &[(&GroupReport, &Row)],
-    about: (&str, &str),
-    value: impl Fn(&Row) -> Option<u32>,
-) -> String {
+fn gauge(rows: &[Place<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
     let (name, help) = about;
     let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
-    for &(group, row) in rows {
-        if let Some(value) = value(row) {
-            out += &format!("prony_{name}{{{}}} {value}\n", labels(report, (group, row)));
+    for place in rows {
+        if let Some(value) = value(place.2) {
+            out += &format!("prony_{name}{{{}}} {value}\n", labels(place));
         }
     }
     out
 }
 
-fn labels(report: &Report, (group, row): (&GroupReport, &Row)) -> String {
+fn labels((report, group, row): &Place<'_>) -> String {
     let pairs = [
+        ("suite", &report.suite),
         ("run", &report.run),
         ("contract", &group.contract),
         ("workload", &group.workload),

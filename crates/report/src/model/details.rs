@@ -4,8 +4,8 @@ use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Outcomes, ResourceSample,
-    SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes,
+    ResourceSample, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -74,6 +74,9 @@ pub struct Point {
     pub other_cpu_ns: Option<u64>,
     /// CPU time of the generator in the measurement, s.
     pub generator_cpu_s: Option<f64>,
+    /// The messages of its streams, where there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
     /// What each companion used in the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<CompanionPoint>,
@@ -129,6 +132,9 @@ pub struct SeriesInterval {
     pub at_s: f64,
     /// Complete replies per second.
     pub throughput_per_s: f64,
+    /// Messages of streams per second, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages_per_s: Option<f64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
 }
@@ -268,6 +274,7 @@ fn point(trial: &TrialRecord) -> Point {
             .iter()
             .map(|&metric| (metric.key(), of(metric)))
             .collect(),
+        messages: measured.and_then(|measured| measured.recording.messages),
         companions: measured.map_or_else(Vec::new, companions),
         after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
@@ -316,9 +323,11 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
 }
 
 fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
+    let per_s = |count: u64| rounded(count as f64 / interval.length_s, 10.0);
     SeriesInterval {
         at_s: rounded(interval.start_s + offset, 100.0),
-        throughput_per_s: rounded(interval.completed as f64 / interval.length_s, 10.0),
+        throughput_per_s: per_s(interval.completed),
+        messages_per_s: interval.messages.map(per_s),
         response_time_ns_p99: interval.response_time_ns_p99,
     }
 }

@@ -1,20 +1,13 @@
 //! A group of the report: the services that did the same work under the same load.
 
 use super::details::{Details, details};
+use super::doubts::{OF_THE_MACHINE, said_for_all};
 use super::words;
 use crate::{Input, ReportError, names};
 use prony_measurement::{Warning, WarningKind};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
-
-/// Warnings that speak of the machine more than of the service: where every service has one, the numbers in it matter little.
-const OF_THE_MACHINE: [WarningKind; 4] = [
-    WarningKind::ScheduleLag,
-    WarningKind::NotSteady,
-    WarningKind::Noise,
-    WarningKind::Repeated,
-];
 
 /// The services that did the same work under the same load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,13 +62,18 @@ pub struct Row {
 impl Row {
     /// The ranks that the data allows, `2–5`; of one alone `2`.
     pub(crate) fn ranks(&self) -> Option<String> {
-        let (low, high) = (self.summary.rank_low?, self.summary.rank_high?);
-        Some(if low == high {
-            low.to_string()
-        } else {
-            format!("{low}–{high}")
-        })
+        ranks(&self.summary)
     }
+}
+
+/// The ranks that the data allows a service, `2–5`; of one alone `2`.
+pub(crate) fn ranks(summary: &ServiceSummary) -> Option<String> {
+    let (low, high) = (summary.rank_low?, summary.rank_high?);
+    Some(if low == high {
+        low.to_string()
+    } else {
+        format!("{low}–{high}")
+    })
 }
 
 impl GroupReport {
@@ -108,7 +106,7 @@ impl GroupReport {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load.clone(),
-            load_text: words::describe_load(&group.load),
+            load_text: words::describe_load(&group.load, group.is_of_sequences()),
             offered_per_s: words::one_rate(&group.load),
             ceiling_per_s: None,
             ceiling_text: None,
@@ -127,14 +125,7 @@ impl GroupReport {
 
     /// Whether the group says what a row's warning says: that the generator was the limit, or what holds for all services.
     pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
-        let says = |said: &Warning| {
-            said.kind == warning.kind
-                && (said.text.ends_with(&warning.text) || OF_THE_MACHINE.contains(&warning.kind))
-        };
-        match warning.kind {
-            WarningKind::GeneratorSaturated => row.summary.generator_bound,
-            _ => self.warnings.iter().any(says),
-        }
+        said_for_all(&self.warnings, row.summary.generator_bound, warning)
     }
 
     /// Whether requests arrive on their own (open, users) rather than after replies.

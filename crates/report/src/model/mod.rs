@@ -2,6 +2,7 @@
 
 mod companion;
 mod details;
+mod doubts;
 mod group;
 mod published;
 mod report;
@@ -10,6 +11,8 @@ mod words;
 
 pub use companion::{CompanionPoint, WatchedPoint};
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
+pub(crate) use doubts::{doubts, said_for_all};
+pub(crate) use group::ranks;
 pub use group::{GroupReport, Row};
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
 pub use report::{Report, State};

@@ -7,15 +7,23 @@ use prony_statistics::{Better, Group, Metric, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A load, as the load crate writes it, in words.
-pub fn describe_load(load: &Value) -> String {
+/// A load, as the load crate writes it, in words. Where the workload is of `sequences`, a rate counts whole ones.
+pub fn describe_load(load: &Value, sequences: bool) -> String {
+    let due = if sequences {
+        "sequences per second"
+    } else {
+        "requests per second"
+    };
     let count = |key: &str| load.get(key).and_then(Value::as_u64);
     let each = match count("in_flight") {
         Some(depth) if depth > 1 => format!(", {depth} requests under way on each"),
         _ => String::new(),
     };
     let connections = count("connections").map(|count| plural(count as usize, "connection"));
-    let on = connections.map_or_else(String::new, |connections| format!(" on {connections}{each}"));
+    let rooms = count("members").map_or_else(String::new, |members| format!(" in rooms of {members}"));
+    let on = connections.map_or_else(String::new, |connections| {
+        format!(" on {connections}{rooms}{each}")
+    });
     let arrival = |what: &str| {
         load.get("arrival")
             .map(|arrival| describe_arrival(arrival, what))
@@ -23,7 +31,7 @@ pub fn describe_load(load: &Value) -> String {
     };
     match load.get("kind").and_then(Value::as_str) {
         Some("closed") => format!("closed loop{on}"),
-        Some("open") => format!("open loop: {}{on}", arrival("requests per second")),
+        Some("open") => format!("open loop: {}{on}", arrival(due)),
         // A search for the rate: what it found stands in the row.
         Some("capacity") => {
             let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
@@ -225,9 +233,14 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
     let groups = &input.summary.groups;
     let rounds = groups.iter().map(|group| group.rounds).max().unwrap_or(0) as usize;
     let confidence = groups.first().map_or(0.95, |group| group.confidence);
+    let starts = if input.run.plan["starts"] == "shared" {
+        "In each round a fresh start of a service serves all loads of a contract, one after the other, in an order drawn at random."
+    } else {
+        "Every trial is a fresh start of one service."
+    };
     let mut said = vec![
         format!(
-            "Every trial is a fresh start of one service. The intervals ({} confidence) are over trials, never over the requests of one start.",
+            "{starts} The intervals ({} confidence) are over starts, never over the requests of one start.",
             percent(confidence)
         ),
         format!(

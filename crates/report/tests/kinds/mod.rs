@@ -55,6 +55,37 @@ fn line_of<'a>(text: &'a str, service: &str) -> Vec<&'a str> {
 }
 
 #[test]
+fn a_run_of_nothing_but_failures_is_a_report_too() {
+    let mut trials = sample::trials();
+    let failed = trials.iter().find_map(|trial| trial.result.clone().err());
+    let failed = failed.expect("one of the sample fails");
+    for trial in &mut trials {
+        trial.result = Err(failed.clone());
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    for format in [
+        Format::Csv,
+        Format::Html,
+        Format::Json,
+        Format::OpenTelemetry,
+        Format::Prometheus,
+        Format::Svg,
+    ] {
+        shown(&report, format);
+    }
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = shown(&report, format);
+        assert!(
+            text.contains("No service gave a number that can be ranked."),
+            "{text}"
+        );
+        assert!(text.contains("the body is one byte"), "{text}");
+    }
+    let text = shown(&report, Format::Terminal);
+    assert!(!text.contains("longest"), "a head over nothing:\n{text}");
+}
+
+#[test]
 fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
     let mut trials = closed();
     for trial in &mut trials {
@@ -65,13 +96,16 @@ fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
     let report = report_of(&sample::run(), &trials, 0.95, None);
     let terminal = shown(&report, Format::Terminal);
     let line = line_of(&terminal, "– axum");
-    assert_eq!(line[..3], ["–", "axum", "≥"], "{terminal}");
+    assert_eq!(line[..4], ["–", "axum", "micro", "≥"], "{terminal}");
     assert!(
         terminal.contains("CPU time per request") && terminal.contains("the others:"),
         "{terminal}"
     );
     let markdown = shown(&report, Format::Markdown);
-    assert!(markdown.contains("| – | axum | 1.2.3 | ≥ 7"), "{markdown}");
+    assert!(
+        markdown.contains("| – | axum | 1.2.3 | micro | ≥ 7"),
+        "{markdown}"
+    );
     let (first, rest) = markdown
         .split_once("**Of the ranked services ")
         .expect("the first rank first");
@@ -93,6 +127,47 @@ fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
         (&row["generator_bound"], &row["rank"]),
         (&json!(true), &Value::Null)
     );
+}
+
+#[test]
+fn several_numbers_of_connections_are_one_table() {
+    let mut trials = closed();
+    for trial in &mut trials {
+        trial.load["connections"] = 1_024.into();
+    }
+    let one = "by number of connections";
+    let alone = report_of(&sample::run(), &trials, 0.95, None);
+    trials.extend(closed().into_iter().map(|trial| TrialRecord {
+        place: trial.place + 100,
+        ..trial
+    }));
+    let several = report_of(&sample::run(), &trials, 0.95, None);
+    let title = "hello · goodput, /s, by number of connections";
+    for format in [Format::Terminal, Format::Markdown] {
+        assert!(!shown(&alone, format).contains(one));
+        let text = shown(&several, format);
+        assert_eq!(text.matches(title).count(), 1, "{text}");
+    }
+    let terminal = shown(&several, Format::Terminal);
+    let (_, table) = terminal.split_once(title).expect("the table");
+    assert_eq!(line_of(table, "service"), ["service", "64", "1,024"]);
+    assert_eq!(line_of(table, "Flask"), ["Flask", "excluded", "excluded"]);
+    let markdown = shown(&several, Format::Markdown);
+    assert!(
+        markdown.contains("| service | 64 | 1,024 |\n|---|---:|---:|\n| axum | 72,"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_start_that_serves_several_loads_is_not_called_that_of_one_trial() {
+    let mut run = sample::run();
+    let fresh = shown(&report_of(&run, &closed(), 0.95, None), Format::Markdown);
+    assert!(fresh.contains("Every trial is a fresh start of one service."));
+    run.plan = json!({ "starts": "shared" });
+    let shared = shown(&report_of(&run, &closed(), 0.95, None), Format::Markdown);
+    assert!(!shared.contains("Every trial is a fresh start"));
+    assert!(shared.contains("a fresh start of a service serves all loads of a contract"));
 }
 
 #[test]

@@ -128,6 +128,7 @@ pub(crate) fn run() -> RunRecord {
                 ..Cpu::default()
             },
             memory_bytes: Some(25_769_803_776),
+            memory_limit_bytes: Some(2_147_483_648),
             findings: vec![Finding {
                 text: "Generator and service share the two threads of one core.".to_owned(),
                 remedy: "use a machine with two cores".to_owned(),

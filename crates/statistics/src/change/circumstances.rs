@@ -54,6 +54,10 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
     let text = |value: Option<&String>| value.cloned();
     let number = |value: u32| (value > 0).then(|| value.to_string());
     let memory = |environment: &Environment| environment.memory_bytes.map(gibibytes);
+    let limit = |environment: &Environment| {
+        let bytes = environment.memory_limit_bytes?;
+        Some(format!("{} MiB", bytes >> 20))
+    };
     let list = |generators: Option<&BTreeSet<String>>| {
         let names = generators?.iter().cloned().collect::<Vec<_>>();
         (!names.is_empty()).then(|| names.join(", "))
@@ -68,6 +72,7 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
         ("CPU", text(old.cpu.model.as_ref()), text(now.cpu.model.as_ref())),
         ("CPUs", number(old.cpu.online), number(now.cpu.online)),
         ("memory", memory(old), memory(now)),
+        ("limit of memory", limit(old), limit(now)),
         ("system", text(old.os.as_ref()), text(now.os.as_ref())),
         ("kernel", text(old.kernel.as_ref()), text(now.kernel.as_ref())),
         (
@@ -103,6 +108,10 @@ fn mismatch(what: &str, base: Option<String>, new: Option<String>) -> Option<Mis
 fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
     let described = |hosts: &BTreeMap<String, LabHost>| {
         let one = |(name, host): (&String, &LabHost)| {
+            if host.is_pod() {
+                let (roles, cpus) = (host.roles.join(" and "), host.cpus.len());
+                return format!("{name} ({roles}) in a pod on {cpus} CPUs");
+            }
             let cpus: Vec<String> = host.cpus.iter().map(ToString::to_string).collect();
             let (roles, cpus) = (host.roles.join(" and "), cpus.join(","));
             format!("{name} ({roles}) at {} on CPUs {cpus}", host.address)
@@ -187,6 +196,41 @@ mod tests {
     }
 
     #[test]
+    fn new_pods_are_as_those_before_where_as_many_cpus_are() {
+        let lab = |address: &str, node: &str, cpus: &[usize]| {
+            let runtimes = [(LabHost::NODE.to_owned(), node.to_owned())].into();
+            let host = LabHost {
+                roles: vec!["service".to_owned()],
+                address: address.to_owned(),
+                cpus: cpus.to_vec(),
+                environment: Environment {
+                    runtimes,
+                    ..Environment::default()
+                },
+            };
+            Environment {
+                hosts: [("app".to_owned(), host)].into(),
+                ..Environment::default()
+            }
+        };
+        let differs = |base: &Environment, new: &Environment| {
+            let of = |environment| Circumstances {
+                suite: "quick",
+                environment,
+                generators: None,
+            };
+            mismatches(&of(base), &of(new))
+        };
+        let base = lab("10.0.0.1", "n1", &[2, 3]);
+        assert!(differs(&base, &lab("10.0.0.9", "n2", &[4, 5])).is_empty());
+        let found = differs(&base, &lab("10.0.0.9", "n2", &[4]));
+        assert_eq!(
+            found[0].to_string(),
+            "hosts: app (service) in a pod on 2 CPUs in the base, app (service) in a pod on 1 CPUs now"
+        );
+    }
+
+    #[test]
     fn differences_are_named() {
         let one = Environment {
             prony: "0.1.0".to_owned(),
@@ -203,6 +247,16 @@ mod tests {
             environment,
             generators: None,
         };
+        let within = |bytes| Environment {
+            memory_limit_bytes: bytes,
+            ..one.clone()
+        };
+        let (less, more) = (within(Some(512 << 20)), within(Some(768 << 20)));
+        let found = mismatches(&of(&less), &of(&more));
+        assert_eq!(
+            found[0].to_string(),
+            "limit of memory: 512 MiB in the base, 768 MiB now"
+        );
         let found = mismatches(&of(&one), &of(&other));
         assert_eq!(found.len(), 1, "an unknown kernel is no difference: {found:?}");
         assert_eq!(

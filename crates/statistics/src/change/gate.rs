@@ -73,6 +73,14 @@ pub struct GroupChange {
     pub services: Vec<ServiceChange>,
 }
 
+impl GroupChange {
+    /// Whether its workload is a sequence of operations.
+    pub fn is_of_sequences(&self) -> bool {
+        let mut changes = self.services.iter().flat_map(|service| &service.changes);
+        changes.any(|change| change.metric == Metric::SequencesPerS)
+    }
+}
+
 /// What changed in a service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServiceChange {

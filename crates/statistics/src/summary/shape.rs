@@ -132,6 +132,13 @@ pub struct ServiceSummary {
 }
 
 impl Group {
+    /// Whether its workload is a sequence of operations.
+    pub fn is_of_sequences(&self) -> bool {
+        self.services
+            .iter()
+            .any(|row| row.metrics.sequences_per_s.is_some())
+    }
+
     /// Whether requests arrive on their own (open, users) rather than after replies.
     pub fn is_open(&self) -> bool {
         is_open(&self.load)

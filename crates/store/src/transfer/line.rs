@@ -71,24 +71,3 @@ pub(super) fn put(out: &mut dyn Write, line: &Line) -> Result<(), StoreError> {
         source,
     })
 }
-
-/// Whether two records say the same. Reading a fraction as text may change its last digit.
-pub(super) fn alike(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            let pairs = one.iter().zip(other);
-            one.len() == other.len()
-                && pairs
-                    .into_iter()
-                    .all(|((key, one), (name, other))| key == name && alike(one, other))
-        }
-        (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
-            let (one, other) = (one.as_f64().unwrap_or(0.0), other.as_f64().unwrap_or(0.0));
-            (one - other).abs() <= 1e-12 * one.abs()
-        }
-        (one, other) => one == other,
-    }
-}

@@ -7,7 +7,7 @@
 mod line;
 
 use crate::{Store, StoreError, to_value};
-use line::{FORMAT, Line, VERSION, alike, at, line, put};
+use line::{FORMAT, Line, VERSION, at, line, put};
 use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
 use serde::Serialize;
@@ -38,9 +38,13 @@ pub struct Imported {
     pub different: Vec<String>,
 }
 
+/// Key of a run's record in an export: what people call it. Whoever does not know it reads the run all the same.
+const LABEL: &str = "label";
+
 /// A run with all that belongs to it.
 #[derive(Debug, Default)]
 struct Block {
+    /// Its record, with its label.
     run: Value,
     trials: Vec<Value>,
     /// When they were made, and the matrices.
@@ -211,8 +215,12 @@ impl Store {
     }
 
     fn block(&self, run: &str) -> Result<Block, StoreError> {
+        let mut record = to_value("run", &self.run(run)?)?;
+        if let (Some(label), Some(members)) = (self.label(run)?, record.as_object_mut()) {
+            members.insert(LABEL.to_owned(), label.into());
+        }
         Ok(Block {
-            run: to_value("run", &self.run(run)?)?,
+            run: record,
             trials: self.records(run)?,
             checks: self.checks(Some(run))?,
         })
@@ -248,6 +256,9 @@ impl Store {
         let transaction = self.connection.unchecked_transaction();
         let transaction = transaction.map_err(self.failed("import a run"))?;
         self.begin_run(&run)?;
+        if let Some(label) = block.run[LABEL].as_str() {
+            self.label_run(&run.id, label)?;
+        }
         for (trial, record) in trials.iter().zip(block.trials) {
             self.append_record(&run.id, trial, record)?;
         }
@@ -270,12 +281,7 @@ impl Store {
             Err(StoreError::NoSuchRun { .. }) => return Ok(None),
             known => known?,
         };
-        if !alike(&to_value("run", &known)?, &to_value("run", run)?) {
-            return Ok(Some(false));
-        }
-        let kept = self.records(&run.id)?;
-        let same =
-            kept.len() == trials.len() && kept.iter().zip(trials).all(|(kept, trial)| alike(kept, trial));
+        let same = to_value("run", &known)? == to_value("run", run)? && self.records(&run.id)? == trials;
         Ok(Some(same))
     }
 

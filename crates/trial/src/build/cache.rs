@@ -44,13 +44,23 @@ pub(super) enum Found {
 pub(super) struct Entry {
     folder: PathBuf,
     path: PathBuf,
-    lock: File,
+    lock: Lock,
+}
+
+/// The locked file of a folder. To close it is not enough: a process that is being started has a copy of it until it runs its
+/// program.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 /// Keeps the folder of a build as it is: nobody builds anew in it as long as a clone of this lives.
 #[derive(Clone, Default)]
 pub struct InUse {
-    _lock: Option<Arc<File>>,
+    _lock: Option<Arc<Lock>>,
     /// What keeps it so on another host.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -119,7 +129,7 @@ impl Wanted<'_> {
             }
             if take(lock.try_lock_shared(), path)? {
                 if is_complete(&folder) {
-                    return Ok(Found::Complete(folder, InUse::of(lock)));
+                    return Ok(Found::Complete(folder, InUse::of(Lock(lock))));
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
@@ -145,7 +155,11 @@ impl Entry {
         let said = lock.set_len(0).and_then(|()| lock.rewind());
         said.and_then(|()| writeln!(lock, "{}", std::process::id()))
             .map_err(|error| failed("write", &path, &error))?;
-        Ok(Self { folder, path, lock })
+        Ok(Self {
+            folder,
+            path,
+            lock: Lock(lock),
+        })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -174,6 +188,7 @@ impl Entry {
         fs::write(&mark, version.unwrap_or_default()).map_err(|error| failed("write", &mark, &error))?;
         // The kernel turns a lock of one's own into a shared one.
         self.lock
+            .0
             .lock_shared()
             .map_err(|error| failed("lock", &self.path, &error))?;
         Ok((self.folder, InUse::of(self.lock)))
@@ -181,7 +196,7 @@ impl Entry {
 }
 
 impl InUse {
-    fn of(lock: File) -> Self {
+    fn of(lock: Lock) -> Self {
         Self {
             _lock: Some(Arc::new(lock)),
             _keeper: None,

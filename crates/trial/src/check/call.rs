@@ -16,8 +16,10 @@ pub struct CallReply {
     pub grpc_status: Option<u32>,
     /// Headers in the order in which they came.
     pub headers: Vec<(String, String)>,
-    /// The body; over gRPC the message.
+    /// The body; over gRPC the message, or the messages of a stream one after the other.
     pub body: Vec<u8>,
+    /// Where each message of a stream of gRPC ends in the body; `None` where it is none.
+    pub ends: Option<Vec<usize>>,
     /// From the opening of the connection to the end of the reply.
     pub took: Duration,
     /// What differs from what the contract expects.
@@ -44,6 +46,9 @@ pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<
             .iter()
             .map(|(name, value)| (text(name), text(value)))
             .collect(),
+        ends: answer
+            .is_messages
+            .then(|| answer.pieces.iter().map(|(end, _)| *end).collect()),
         body: answer.body,
         took,
     })

@@ -1,11 +1,11 @@
 //! Sends the requests of a case as it is told, and has their replies judged.
 
-use super::exchange::{Answer, Fault, judge};
+use super::exchange::{Answer, Fault, Wrong, failure, judge, unanswered};
 use super::report::Failure;
 use super::stream::Endpoint;
 use super::tally::Tally;
 use super::traits::Traits;
-use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2};
+use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2, websocket};
 use prony_contract::{Case, Delivery, Exchange};
 use prony_load::{Bag, Body, Protocol};
 use std::time::{Duration, Instant};
@@ -22,31 +22,6 @@ pub(super) struct Client {
     protocol: Protocol,
     /// A request without a complete reply after this long has failed.
     patience: Duration,
-}
-
-/// A request that was not answered rightly.
-struct Wrong {
-    failure: Failure,
-    /// There was no answer at all in time: more of the same would only take more time.
-    silent: bool,
-}
-
-impl From<Fault> for Wrong {
-    fn from(fault: Fault) -> Self {
-        Self {
-            silent: matches!(fault, Fault::TimedOut(_)),
-            failure: unanswered(&fault),
-        }
-    }
-}
-
-impl From<Failure> for Wrong {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure,
-            silent: false,
-        }
-    }
 }
 
 /// A connection that may have ended.
@@ -168,6 +143,10 @@ impl Client {
         traits: &mut Traits,
     ) -> Result<(), Wrong> {
         let started = Instant::now();
+        if self.protocol == Protocol::WebSocket {
+            self.talk(exchange, delivery).await?;
+            return in_time(exchange, started.elapsed());
+        }
         let reused = line.is_some();
         let mut result = self.answer(line, exchange, (delivery, &*bag)).await;
         if reused && matches!(result, Err(Fault::Closed)) {
@@ -182,12 +161,15 @@ impl Client {
             *line = None;
         }
         judged(exchange, &answer, bag)?;
-        match exchange.within {
-            Some(limit) if took > limit => {
-                Err(failure("time", format!("a reply within {limit:?}"), format!("{took:?}")).into())
-            }
-            _ => Ok(()),
-        }
+        in_time(exchange, took)
+    }
+
+    /// What is said and heard on a WebSocket of its own.
+    async fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), Wrong> {
+        let patience = self.patience + websocket::of_messages(&exchange.talk);
+        let in_bytes = delivery == Delivery::SingleBytes;
+        let talk = timeout(patience, websocket::talk(&self.endpoint, exchange, in_bytes)).await;
+        talk.unwrap_or_else(|_| Err(Fault::TimedOut(patience).into()))
     }
 
     /// Sends a request and receives its reply; a connection that ended is forgotten.
@@ -239,6 +221,9 @@ impl Client {
             Protocol::Http1 => Line::Http1(http1::Connection::open(&self.endpoint).await?),
             Protocol::Http2 => Line::Http2(http2::Connection::open(&self.endpoint, false).await?),
             Protocol::Grpc => Line::Http2(http2::Connection::open(&self.endpoint, true).await?),
+            Protocol::WebSocket => {
+                unreachable!("invariant: talks have connections of their own, and single requests speak HTTP")
+            }
         })
     }
 
@@ -294,6 +279,15 @@ impl Client {
     }
 }
 
+fn in_time(exchange: &Exchange, took: Duration) -> Result<(), Wrong> {
+    match exchange.within {
+        Some(limit) if took > limit => {
+            Err(failure("time", format!("a reply within {limit:?}"), format!("{took:?}")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A long body takes its time: a second for each MiB is more than any service needs.
 fn of_body(exchange: &Exchange) -> Duration {
     match &exchange.request.body {
@@ -313,17 +307,4 @@ fn nothing_left(connection: &http1::Connection) -> Result<(), Fault> {
 
 fn judged(exchange: &Exchange, answer: &Answer, bag: &mut Bag) -> Result<(), Failure> {
     judge(exchange, answer, bag).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
-}
-
-pub(super) fn failure(what: &str, expected: String, got: String) -> Failure {
-    Failure {
-        request: String::new(),
-        what: what.to_owned(),
-        expected,
-        got,
-    }
-}
-
-pub(super) fn unanswered(fault: &Fault) -> Failure {
-    failure("reply", "a complete reply".to_owned(), fault.to_string())
 }

@@ -4,6 +4,7 @@ use super::exchange::{Answer, Fault, body, bytes};
 use super::stream::{Endpoint, Stream};
 use prony_contract::Exchange;
 use prony_load::{Bag, Body, Generated};
+use std::time::Instant;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, split};
 
 /// Headers of a reply, at most.
@@ -15,6 +16,8 @@ pub(super) struct Connection {
     stream: Stream,
     /// Received and not yet used.
     buffer: Vec<u8>,
+    /// When the last request began to be sent.
+    sent: Instant,
 }
 
 impl Connection {
@@ -22,6 +25,7 @@ impl Connection {
         Ok(Self {
             stream: endpoint.connect().await?,
             buffer: Vec::new(),
+            sent: Instant::now(),
         })
     }
 
@@ -31,6 +35,7 @@ impl Connection {
     }
 
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
+        self.sent = Instant::now();
         let (mut reading, mut writing) = split(&mut self.stream);
         let mut rest = request;
         while !rest.is_empty() {
@@ -61,6 +66,7 @@ impl Connection {
     }
 
     pub(super) async fn send_single_bytes(&mut self, request: &[u8]) -> Result<(), Fault> {
+        self.sent = Instant::now();
         for byte in request {
             if self.write(std::slice::from_ref(byte)).await.is_err() {
                 break;
@@ -84,7 +90,44 @@ impl Connection {
         }
     }
 
-    async fn more(&mut self) -> Result<(), Fault> {
+    /// Waits until a stream has begun: its head says so, and something of its body is there.
+    pub(super) async fn begun(&mut self, method: &str) -> Result<(), Fault> {
+        let (answer, _) = self.head(method).await?;
+        if answer.status != 200 {
+            return Err(Fault::malformed(format!(
+                "status {} and no stream",
+                answer.status
+            )));
+        }
+        while self.buffer.is_empty() {
+            self.more().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for more, and forgets it.
+    pub(super) async fn skip(&mut self) -> Result<(), Fault> {
+        self.buffer.clear();
+        self.more().await
+    }
+
+    /// Reads the head of a reply that may switch to another protocol: what comes after it is no body then.
+    pub(super) async fn switched(&mut self) -> Result<Answer, Fault> {
+        loop {
+            let (answer, _) = self.head("GET").await?;
+            if answer.status == 101 || !(100..200).contains(&answer.status) {
+                return self.stream.heeded(answer);
+            }
+        }
+    }
+
+    /// What came and is not used yet.
+    pub(super) const fn received(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Waits for more.
+    pub(super) async fn more(&mut self) -> Result<(), Fault> {
         let used = self.buffer.len();
         if used > LARGEST {
             return Err(Fault::malformed(format!("a reply of more than {LARGEST} bytes")));
@@ -111,12 +154,14 @@ impl Connection {
     }
 
     async fn body(&mut self, mut answer: Answer, framing: Framing) -> Result<Answer, Fault> {
+        answer.sent = Some(self.sent);
         let within = |fault| match fault {
             Fault::Closed => Fault::Cut(0),
             other => other,
         };
         match framing {
             Framing::Length(length) => {
+                answer.came(self.buffer.len().min(length));
                 while self.buffer.len() < length {
                     self.more().await.map_err(|_| {
                         let got = self.buffer.len();
@@ -124,6 +169,7 @@ impl Connection {
                             "the body ended after {got} of its Content-Length of {length} bytes"
                         ))
                     })?;
+                    answer.came(self.buffer.len().min(length));
                 }
                 answer.body = self.buffer.drain(..length).collect();
             }
@@ -141,6 +187,7 @@ impl Connection {
                         self.more().await.map_err(within)?;
                     }
                     answer.body.extend_from_slice(&self.buffer[line..line + size]);
+                    answer.came(answer.body.len());
                     if &self.buffer[line + size..line + size + 2] != b"\r\n" {
                         return Err(Fault::malformed(
                             "chunked body: a chunk does not end where its size says",
@@ -151,7 +198,10 @@ impl Connection {
                 self.trailers().await.map_err(within)?;
             }
             Framing::UntilClosed => {
-                while self.more().await.is_ok() {}
+                answer.came(self.buffer.len());
+                while self.more().await.is_ok() {
+                    answer.came(self.buffer.len());
+                }
                 answer.body = std::mem::take(&mut self.buffer);
                 answer.closes = true;
             }

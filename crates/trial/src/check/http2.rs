@@ -1,15 +1,15 @@
 //! HTTP/2, by prior knowledge or through TLS, and gRPC on it.
 
-use super::exchange::{Answer, Fault, body, bytes};
+use super::exchange::{Answer, Fault, Headers, body, bytes};
+use super::grpc::{self, Outgoing};
 use super::stream::{Endpoint, Heard};
 use ::bytes::Bytes;
-use h2::client::SendRequest;
+use h2::RecvStream;
+use h2::client::{ResponseFuture, SendRequest};
 use prony_contract::Exchange;
 use prony_load::Bag;
+use std::time::Instant;
 use tokio::task::JoinHandle;
-
-/// Bytes before a message of gRPC: whether it is compressed, and its length.
-const PREFIX: usize = 5;
 
 pub(super) struct Connection {
     requests: SendRequest<Bytes>,
@@ -29,7 +29,10 @@ impl Connection {
     pub(super) async fn open(endpoint: &Endpoint, grpc: bool) -> Result<Self, Fault> {
         let stream = endpoint.connect().await?;
         let heard = stream.heard();
-        let (requests, connection) = h2::client::handshake(stream)
+        let (requests, connection) = h2::client::Builder::new()
+            // A stream may be thousands of small messages, each in a frame of its own.
+            .data_frame_budget(usize::MAX)
+            .handshake(stream)
             .await
             .map_err(|error| Fault::malformed(format!("no HTTP/2: {error}")))?;
         let driver = tokio::spawn(async move {
@@ -46,40 +49,78 @@ impl Connection {
     }
 
     pub(super) async fn exchange(&mut self, exchange: &Exchange, bag: &Bag) -> Result<Answer, Fault> {
-        let first = self.heard.clone();
-        let failed = |error: h2::Error| first.explain(Fault::malformed(format!("HTTP/2: {error}")));
-        let mut message = body(exchange, bag);
-        if self.grpc {
-            message = message.map(|message| prefixed(&message));
+        let sent = Instant::now();
+        let (response, mut outgoing) = self.send(exchange, bag).await?;
+        let is_late = |error: &h2::Error| self.grpc && grpc::is_late(exchange, error, sent);
+        let mut answer = Answer {
+            sent: Some(sent),
+            ..Answer::default()
+        };
+        let (head, mut incoming) = match response.await {
+            Ok(response) => response.into_parts(),
+            Err(error) if is_late(&error) => return Ok(grpc::late(answer)),
+            Err(error) => return Err(self.failed(&error)),
+        };
+        answer.status = head.status.as_u16();
+        answer.headers = owned(&head.headers);
+        while let Some(data) = incoming.data().await {
+            let data = match data {
+                Ok(data) => data,
+                Err(error) if is_late(&error) => return Ok(grpc::late(answer)),
+                Err(error) => return Err(self.failed(&error)),
+            };
+            let _ = incoming.flow_control().release_capacity(data.len());
+            answer.body.extend_from_slice(&data);
+            answer.came(answer.body.len());
+            outgoing.answered(&answer.body);
         }
+        let trailers = incoming.trailers().await.map_err(|error| self.failed(&error))?;
+        if self.grpc {
+            grpc::read(&mut answer, trailers.as_ref().map(owned).as_ref(), exchange)?;
+        }
+        Ok(answer)
+    }
+
+    /// A stream that has begun: something of the reply came.
+    pub(super) async fn begin(&mut self, exchange: &Exchange) -> Result<Begun, Fault> {
+        let (response, outgoing) = self.send(exchange, &Bag::default()).await?;
+        let response = response.await.map_err(|error| self.failed(&error))?;
+        let status = response.status();
+        if status != 200 {
+            return Err(Fault::malformed(format!("no stream: status {}", status.as_u16())));
+        }
+        let mut begun = Begun {
+            incoming: response.into_body(),
+            _outgoing: outgoing,
+        };
+        match begun.skip().await {
+            Some(Ok(())) => Ok(begun),
+            Some(Err(error)) => Err(self.failed(&error)),
+            None => Err(Fault::malformed("no stream: the reply has no body")),
+        }
+    }
+
+    fn failed(&self, error: &h2::Error) -> Fault {
+        self.heard.explain(Fault::malformed(format!("HTTP/2: {error}")))
+    }
+
+    /// Sends a request, or the begin of it where the rest waits for replies.
+    async fn send(&mut self, exchange: &Exchange, bag: &Bag) -> Result<(ResponseFuture, Outgoing), Fault> {
+        let mut outgoing = if self.grpc {
+            Outgoing::of_call(exchange, bag)
+        } else {
+            Outgoing::of_body(body(exchange, bag))
+        };
         let request = self.request(exchange, bag)?;
         std::future::poll_fn(|context| self.requests.poll_ready(context))
             .await
-            .map_err(failed)?;
-        let (response, mut stream) = self
+            .map_err(|error| self.failed(&error))?;
+        let (response, stream) = self
             .requests
-            .send_request(request, message.is_none())
-            .map_err(failed)?;
-        if let Some(message) = message {
-            // A refused stream says so in its reply.
-            let _ = stream.send_data(message.into(), true);
-        }
-        let (head, mut incoming) = response.await.map_err(failed)?.into_parts();
-        let mut answer = Answer {
-            status: head.status.as_u16(),
-            headers: owned(&head.headers),
-            ..Answer::default()
-        };
-        while let Some(data) = incoming.data().await {
-            let data = data.map_err(failed)?;
-            let _ = incoming.flow_control().release_capacity(data.len());
-            answer.body.extend_from_slice(&data);
-        }
-        let trailers = incoming.trailers().await.map_err(failed)?;
-        if self.grpc {
-            unary(&mut answer, trailers.as_ref().map(owned).as_ref())?;
-        }
-        Ok(answer)
+            .send_request(request, outgoing.is_empty())
+            .map_err(|error| self.failed(&error))?;
+        outgoing.begin(stream);
+        Ok((response, outgoing))
     }
 
     fn request(&self, exchange: &Exchange, bag: &Bag) -> Result<http::Request<()>, Fault> {
@@ -107,8 +148,6 @@ impl Connection {
     }
 }
 
-type Headers = Vec<(Vec<u8>, Vec<u8>)>;
-
 fn owned(headers: &http::HeaderMap) -> Headers {
     headers
         .iter()
@@ -116,57 +155,19 @@ fn owned(headers: &http::HeaderMap) -> Headers {
         .collect()
 }
 
-fn prefixed(message: &[u8]) -> Vec<u8> {
-    let mut out = vec![0];
-    out.extend_from_slice(&(message.len() as u32).to_be_bytes());
-    out.extend_from_slice(message);
-    out
+/// A stream whose client may leave at any time.
+pub(super) struct Begun {
+    incoming: RecvStream,
+    /// Where it is dropped before its end, the stream is cancelled.
+    _outgoing: Outgoing,
 }
 
-/// Reads a unary reply: its status from the trailers, or from the headers where there is nothing else; its one message.
-fn unary(answer: &mut Answer, trailers: Option<&Headers>) -> Result<(), Fault> {
-    if answer.status != 200 {
-        return Ok(());
+impl Begun {
+    /// Waits for the next piece; `None`: the stream has ended.
+    pub(super) async fn skip(&mut self) -> Option<Result<(), h2::Error>> {
+        let data = self.incoming.data().await?;
+        Some(data.map(|data| {
+            let _ = self.incoming.flow_control().release_capacity(data.len());
+        }))
     }
-    let kind = answer.header("content-type").unwrap_or_default();
-    if !kind.starts_with(b"application/grpc") {
-        return Err(Fault::malformed(format!(
-            "content-type `{}` is not application/grpc",
-            kind.escape_ascii()
-        )));
-    }
-    let trailers = trailers.unwrap_or(&answer.headers);
-    let status = trailers
-        .iter()
-        .find(|(name, _)| name == b"grpc-status")
-        .map(|(_, value)| value.as_slice());
-    let number = status
-        .and_then(|value| std::str::from_utf8(value).ok())
-        .and_then(|text| text.parse().ok());
-    answer.grpc_status = number;
-    let Some(number) = number else {
-        return Err(Fault::malformed("no grpc-status in the trailers"));
-    };
-    if number != 0 {
-        answer.body.clear();
-        return Ok(());
-    }
-    let [compressed, a, b, c, d, ..] = *answer.body.as_slice() else {
-        return Err(Fault::malformed(format!(
-            "no message: {} bytes",
-            answer.body.len()
-        )));
-    };
-    if compressed != 0 {
-        return Err(Fault::malformed("a compressed message, which was not asked for"));
-    }
-    let length = u32::from_be_bytes([a, b, c, d]) as usize;
-    if answer.body.len() != PREFIX + length {
-        let got = answer.body.len() - PREFIX;
-        return Err(Fault::malformed(format!(
-            "a message of {length} bytes as its prefix says, and {got} bytes came"
-        )));
-    }
-    answer.body.drain(..PREFIX);
-    Ok(())
 }

@@ -2,11 +2,13 @@
 //!
 //! [`check`] tries every case of the contract; [`recheck`] tries a part of them with values of its own, so that a service
 //! that answers wrongly after it was under load is caught. The client speaks HTTP/1.1 byte by byte itself, because the
-//! cases need what no well-behaved client does; HTTP/2 and gRPC are spoken by a library.
+//! cases need what no well-behaved client does; so it does WebSocket, whose frames a library takes apart. HTTP/2 and gRPC are spoken
+//! by a library.
 
 mod call;
 mod client;
 mod exchange;
+mod grpc;
 mod http1;
 mod http2;
 mod report;
@@ -14,12 +16,15 @@ mod runner;
 mod stream;
 mod tally;
 mod traits;
+mod websocket;
 
 pub use call::{CallReply, call};
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
 pub(crate) use runner::Beside;
+use runner::Spent;
 
 use prony_contract::{Case, Contract};
+use prony_host::Process;
 use prony_load::{Protocol, Target};
 use prony_measurement::{Warning, WarningKind};
 use std::time::{Duration, Instant};
@@ -42,47 +47,85 @@ pub struct CheckRequest<'a> {
 /// Exchanges of a case that a recheck tries, at most.
 const RECHECKED: usize = 20;
 
+/// A service that is checked, with what stands beside it.
+pub(crate) struct Subject<'a> {
+    pub(crate) beside: &'a mut dyn Beside,
+    pub(crate) service: &'a mut dyn Process,
+}
+
 /// Tries every case that needs the service alone. Blocks until it is done; may be called from any thread, inside an asynchronous
 /// runtime too.
 pub fn check(request: &CheckRequest<'_>) -> CheckReport {
-    let (cases, restarts) = cases(request);
+    let (cases, later) = cases(request);
     let mut report = run(request, cases);
-    let untried = restarts.iter().filter_map(|case| {
-        let companion = &case.restart.as_ref()?.companion;
+    for case in &later {
         let name = &case.name;
-        let text = format!(
-            "`{name}` was not tried: companion `{companion}` was not started here, so it cannot be restarted"
-        );
-        Some(Warning::new(WarningKind::Note, text))
-    });
-    report.warnings.extend(untried);
+        if let Some(restart) = &case.restart {
+            let companion = &restart.companion;
+            report.warnings.push(note(format!(
+                "`{name}` was not tried: companion `{companion}` was not started here, so it cannot be restarted"
+            )));
+        } else {
+            report.add_left(request, case, &mut |_| None);
+        }
+    }
     report
 }
 
-/// The same of a service whose companions are at hand: after all others, the cases in which one of them goes away are tried;
-/// without companions they are left out. The error says what failed other than the service.
+/// The same of a service that was started here: after all others, the cases are tried in which one of its companions goes away,
+/// or many of its clients; without a subject they are left out. The error says what failed other than the service.
 pub(crate) fn check_beside(
     request: &CheckRequest<'_>,
-    beside: Option<&mut dyn Beside>,
+    subject: Option<Subject<'_>>,
 ) -> Result<CheckReport, crate::Failure> {
     let started = Instant::now();
-    let (cases, restarts) = cases(request);
+    let (cases, later) = cases(request);
     let mut report = run(request, cases);
-    if let Some(beside) = beside {
-        for case in &restarts {
-            report.cases.push(runner::restarted(request, case, beside)?);
+    if let Some(Subject { beside, service }) = subject {
+        for case in &later {
+            if case.restart.is_some() {
+                report.cases.push(runner::restarted(request, case, beside)?);
+            } else {
+                report.add_left(request, case, &mut |window| spent(service, window));
+            }
         }
         report.took = started.elapsed();
     }
     Ok(report)
 }
 
-/// Those that are sent as they are, and those in which a companion goes away.
+/// CPU time that a service uses in a window that begins now.
+fn spent(service: &mut dyn Process, window: Duration) -> Option<Duration> {
+    service.begin_window().ok()?;
+    std::thread::sleep(window);
+    let usage = service.end_window().ok()?;
+    usage.resources.cpu_ns.map(Duration::from_nanos)
+}
+
+fn note(text: String) -> Warning {
+    Warning::new(WarningKind::Note, text)
+}
+
+impl CheckReport {
+    /// Tries a case in which clients leave.
+    fn add_left(&mut self, request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_>) {
+        let (tried, seen) = runner::left(request, case, spent);
+        if tried.passed() && !seen {
+            self.warnings.push(note(format!(
+                "`{}`: the CPU time of the service is not known here, so what goes on in it without its connections was not seen",
+                case.name
+            )));
+        }
+        self.cases.push(tried);
+    }
+}
+
+/// Those that are sent as they are, and those that come after them: a companion or many clients go away.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.contract.cases(request.protocol, request.seed).into_iter();
     cases
         .filter(|case| request.thorough || !case.thorough)
-        .partition(|case| case.restart.is_none())
+        .partition(|case| case.restart.is_none() && case.leave.is_none())
 }
 
 /// Tries a part of the cases, those that disturb nothing, with other random values than the check of the same seed.

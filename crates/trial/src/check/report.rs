@@ -110,5 +110,6 @@ pub const fn protocol_word(protocol: Protocol) -> &'static str {
         Protocol::Http1 => "http",
         Protocol::Http2 => "http2",
         Protocol::Grpc => "grpc",
+        Protocol::WebSocket => "websocket",
     }
 }

@@ -184,17 +184,9 @@ impl<'a> State<'a> {
             return;
         }
         self.only = only;
-        let plan = self.run.plan;
-        let left_out = plan
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !self.takes_part(*index))
-            .map(|(_, entry)| (id_of(entry), plan.group_of(entry).workload.clone()));
-        watcher.saw(Progress::LeavesOut {
-            round,
-            services: left_out.collect(),
-        });
+        let all = 0..self.run.plan.entries.len();
+        let entries = all.filter(|entry| !self.takes_part(*entry)).collect();
+        watcher.saw(Progress::LeavesOut { round, entries });
     }
 
     fn is_over_budget(&self) -> bool {

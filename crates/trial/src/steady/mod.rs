@@ -3,13 +3,15 @@
 //! The series are cut at the changes of mean and variance that PELT finds (Killick, Fearnhead, Eckley: Optimal detection of
 //! changepoints with a linear computational cost, JASA 107, 2012), and classified as in Barrett, Bolz-Tereick, Killick,
 //! Mount, Tratt: Virtual machine warmup blows hot and cold, OOPSLA 2017: flat, warmed up, slowing down, no steady state.
-//! Both the throughput and the 99th percentile of the response time must be steady.
+//! Both the throughput and the 99th percentile of the response time must be steady. Where the load decides how many replies there
+//! are, the throughput is the load's, and only response times tell.
 
 mod changes;
 mod series;
 #[cfg(test)]
 mod tests;
 
+use prony_load::Load;
 use prony_measurement::{Classification, Interval, Steadiness};
 use series::{Better, Same, Series};
 use std::time::Duration;
@@ -23,10 +25,31 @@ pub struct Bounds {
     pub most: Duration,
 }
 
+/// Who decides how many replies there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// The service: the next request waits for the reply to the last one.
+    OfService,
+    /// The load: requests come at times of its own.
+    OfLoad,
+}
+
+impl Pace {
+    /// Of this load.
+    pub const fn of(load: &Load) -> Self {
+        if load.is_paced() {
+            Self::OfLoad
+        } else {
+            Self::OfService
+        }
+    }
+}
+
 /// Watches a warm-up.
 #[derive(Debug, Clone)]
 pub struct Detector {
     bounds: Bounds,
+    pace: Pace,
     intervals: Vec<Interval>,
     verdict: Option<Classification>,
 }
@@ -42,8 +65,12 @@ const STEADY_ERROR: f64 = 1.0;
 const SAME_THROUGHPUT: Same = Same::Share(0.03);
 /// Percentiles that differ by less than about this share (as logarithms) are the same.
 const SAME_P99: Same = Same::Difference(0.15);
+/// Medians that differ by less than about this share (as logarithms) are the same.
+const SAME_P50: Same = Same::Difference(0.15);
 /// Replies in an interval below which its 99th percentile says nothing: it would be the second highest of so many.
 const REPLIES_FOR_P99: u64 = 100;
+/// Replies in an interval below which its median says nothing.
+const REPLIES_FOR_P50: u64 = 10;
 
 /// Intervals from which a warm-up in which no change was found is called flat. The penalty of a change is high for few
 /// values: in 10 intervals that vary by 2 % it takes a step of about 22 % to be found, in 30 of about 8 %.
@@ -51,9 +78,10 @@ const CLASSIFIED: usize = 30;
 
 impl Detector {
     /// Watches from the begin of a warm-up.
-    pub const fn new(bounds: Bounds) -> Self {
+    pub const fn new(bounds: Bounds, pace: Pace) -> Self {
         Self {
             bounds,
+            pace,
             intervals: Vec::new(),
             verdict: None,
         }
@@ -78,7 +106,7 @@ impl Detector {
     pub fn is_over(&mut self) -> bool {
         let elapsed = self.elapsed();
         if self.verdict.is_none() && elapsed >= self.bounds.least {
-            let found = classify(&self.intervals);
+            let found = classify(&self.intervals, self.pace);
             let over = elapsed >= self.bounds.most || found != Classification::NoSteadyState;
             self.verdict = over.then_some(found);
         }
@@ -87,7 +115,8 @@ impl Detector {
 
     /// How it went so far.
     pub fn classify(&self) -> Classification {
-        self.verdict.unwrap_or_else(|| classify(&self.intervals))
+        self.verdict
+            .unwrap_or_else(|| classify(&self.intervals, self.pace))
     }
 
     /// What is recorded of the warm-up.
@@ -115,8 +144,12 @@ pub fn fixed(intervals: Vec<Interval>) -> Steadiness {
     }
 }
 
-/// By how much the throughput fell from the begin to the end of a measurement, as a share; `None`: it did not.
-pub fn slowed_down(intervals: &[Interval]) -> Option<f64> {
+/// By how much the throughput fell from the begin to the end of a measurement, as a share; `None`: it did not, or it is that of
+/// the load.
+pub fn slowed_down(intervals: &[Interval], pace: Pace) -> Option<f64> {
+    if pace == Pace::OfLoad {
+        return None;
+    }
     let throughput = Series::new(&throughputs(intervals), SAME_THROUGHPUT);
     let segments = throughput.segments();
     let (first, last) = (segments.first()?.mean, segments.last()?.mean);
@@ -124,16 +157,28 @@ pub fn slowed_down(intervals: &[Interval]) -> Option<f64> {
 }
 
 /// How a series of intervals went.
-fn classify(intervals: &[Interval]) -> Classification {
+fn classify(intervals: &[Interval], pace: Pace) -> Classification {
     // Connections are still being made in the first one, and the last one may have been cut short.
     let whole = intervals.first().map_or(0.0, |first| first.length_s / 2.0);
     let intervals = match intervals.get(1..).unwrap_or_default() {
         [rest @ .., last] if last.length_s < whole => rest,
         all => all,
     };
-    let throughput = Series::new(&throughputs(intervals), SAME_THROUGHPUT).verdict(Better::Higher);
+    if intervals.is_empty() {
+        return Classification::NoSteadyState;
+    }
     let p99 = p99s(intervals).map(|values| Series::new(&values, SAME_P99).verdict(Better::Lower));
-    let both = [Some(throughput), p99];
+    let other = match pace {
+        Pace::OfService => {
+            Some(Series::new(&throughputs(intervals), SAME_THROUGHPUT).verdict(Better::Higher))
+        }
+        // Many loads are too light for percentiles of a tenth of a second.
+        Pace::OfLoad if p99.is_none() => {
+            p50s(intervals).map(|values| Series::new(&values, SAME_P50).verdict(Better::Lower))
+        }
+        Pace::OfLoad => None,
+    };
+    let both = [other, p99];
     let any = |wanted| both.contains(&Some(wanted));
     // The worse of the two counts.
     [
@@ -155,13 +200,29 @@ fn throughputs(intervals: &[Interval]) -> Vec<f64> {
         .collect()
 }
 
-/// Percentiles have a long tail, so that their logarithms are compared. `None`: too few replies for percentiles.
+/// 99th percentiles of the response time. `None`: too few replies for them.
 fn p99s(intervals: &[Interval]) -> Option<Vec<f64>> {
-    let telling = intervals
-        .iter()
-        .filter(|interval| interval.completed >= REPLIES_FOR_P99);
+    logarithms(intervals, REPLIES_FOR_P99, |interval| {
+        interval.response_time_ns_p99
+    })
+}
+
+/// Medians of the response time. `None`: too few replies for them.
+fn p50s(intervals: &[Interval]) -> Option<Vec<f64>> {
+    logarithms(intervals, REPLIES_FOR_P50, |interval| {
+        interval.response_time_ns_p50
+    })
+}
+
+/// Response times have a long tail, so that their logarithms are compared. `None`: not half of the intervals have so many replies.
+fn logarithms(
+    intervals: &[Interval],
+    replies: u64,
+    time_ns: fn(&Interval) -> Option<u64>,
+) -> Option<Vec<f64>> {
+    let telling = intervals.iter().filter(|interval| interval.completed >= replies);
     let values: Vec<f64> = telling
-        .filter_map(|interval| interval.response_time_ns_p99)
+        .filter_map(time_ns)
         .map(|ns| (ns.max(1) as f64).ln())
         .collect();
     (values.len() * 2 > intervals.len()).then_some(values)

@@ -34,7 +34,7 @@ fn series(count: usize, noise: f64, seed: u64, throughput: impl Fn(usize) -> f64
 /// At least nine of ten seeds are classified so.
 fn mostly(wanted: Classification, count: usize, noise: f64, throughput: impl Fn(usize) -> f64 + Copy) {
     let others: Vec<Classification> = (0..50)
-        .map(|seed| classify(&series(count, noise, seed, throughput)))
+        .map(|seed| classify(&series(count, noise, seed, throughput), Pace::OfService))
         .filter(|&found| found != wanted)
         .collect();
     assert!(
@@ -97,7 +97,47 @@ fn response_times_count_when_throughput_is_flat() {
     for interval in &mut intervals[..25] {
         interval.response_time_ns_p99 = interval.response_time_ns_p99.map(|ns| ns * 20);
     }
-    assert_eq!(classify(&intervals), Classification::WarmedUp);
+    for pace in [Pace::OfService, Pace::OfLoad] {
+        assert_eq!(classify(&intervals, pace), Classification::WarmedUp);
+    }
+}
+
+/// Users who arrive at random and send a hundred requests each: some tenths of a second are busy, others are empty.
+#[test]
+fn the_throughput_of_a_load_is_nothing_of_its_service() {
+    let mut intervals = series(60, 0.01, 1, |_| 5_000.0);
+    for (index, interval) in intervals.iter_mut().enumerate() {
+        interval.response_time_ns_p50 = Some(if index < 15 { 9_000_000 } else { 300_000 });
+        if index > 40 {
+            (
+                interval.completed,
+                interval.response_time_ns_p50,
+                interval.response_time_ns_p99,
+            ) = (0, None, None);
+        }
+    }
+    assert_eq!(classify(&intervals, Pace::OfService), Classification::SlowingDown);
+    assert_eq!(slowed_down(&intervals, Pace::OfService), Some(1.0));
+    assert_eq!(slowed_down(&intervals, Pace::OfLoad), None);
+    // Each interval has replies enough for a p99, which is steady.
+    assert_eq!(classify(&intervals, Pace::OfLoad), Classification::Flat);
+    for interval in &mut intervals[..=40] {
+        interval.completed = 30;
+    }
+    assert_eq!(
+        classify(&intervals, Pace::OfLoad),
+        Classification::WarmedUp,
+        "its medians tell"
+    );
+    for interval in &mut intervals {
+        interval.completed = 3;
+    }
+    assert_eq!(
+        classify(&intervals, Pace::OfLoad),
+        Classification::Flat,
+        "nothing tells"
+    );
+    assert_eq!(classify(&[], Pace::OfLoad), Classification::NoSteadyState);
 }
 
 #[test]
@@ -112,7 +152,7 @@ fn an_interval_that_was_cut_short_changes_nothing() {
         least: Duration::from_secs(1),
         most: Duration::from_secs(9),
     };
-    let mut detector = Detector::new(bounds);
+    let mut detector = Detector::new(bounds, Pace::OfService);
     for interval in series(40, 0.01, 2, |_| 50_000.0) {
         if detector.is_over() {
             break;
@@ -135,7 +175,7 @@ fn an_interval_that_was_cut_short_changes_nothing() {
         completed: 3,
         ..alone[0]
     });
-    assert_eq!(classify(&alone), Classification::Flat);
+    assert_eq!(classify(&alone, Pace::OfService), Classification::Flat);
 }
 
 #[test]
@@ -144,16 +184,17 @@ fn few_replies_have_no_percentile() {
     for (index, interval) in intervals.iter_mut().enumerate() {
         interval.response_time_ns_p99 = Some(1_000_000 * (1 + index as u64 % 7 * 50));
     }
-    assert_eq!(classify(&intervals), Classification::Flat);
+    assert_eq!(classify(&intervals, Pace::OfService), Classification::Flat);
 }
 
 #[test]
 fn a_long_warm_up_without_a_change_is_flat() {
     let second = Duration::from_secs(1);
-    let mut detector = Detector::new(Bounds {
+    let bounds = Bounds {
         least: 4 * second,
         most: 9 * second,
-    });
+    };
+    let mut detector = Detector::new(bounds, Pace::OfService);
     for interval in series(45, 0.01, 3, |_| 50_000.0) {
         detector.push(interval);
     }
@@ -168,7 +209,7 @@ fn a_warm_up_ends_between_its_bounds() {
         most: Duration::from_secs(8),
     };
     let run = |intervals: Vec<Interval>| {
-        let mut detector = Detector::new(bounds);
+        let mut detector = Detector::new(bounds, Pace::OfService);
         for interval in intervals {
             detector.push(interval);
             if detector.is_over() {
@@ -208,25 +249,22 @@ fn a_warm_up_ends_between_its_bounds() {
 
 #[test]
 fn an_empty_warm_up_is_no_steady_state() {
-    assert_eq!(classify(&[]), Classification::NoSteadyState);
+    assert_eq!(classify(&[], Pace::OfService), Classification::NoSteadyState);
     assert_eq!(fixed(Vec::new()).worst_p99_ns, None);
 }
 
 #[test]
 fn a_measurement_that_slows_down_is_noticed() {
     let fall = series(50, 0.01, 5, |index| if index < 30 { 50_000.0 } else { 40_000.0 });
-    let slower = slowed_down(&fall).expect("slower");
+    let slower = slowed_down(&fall, Pace::OfService).expect("slower");
     assert!((slower - 0.2).abs() < 0.02, "{slower}");
-    assert_eq!(slowed_down(&series(50, 0.01, 5, |_| 50_000.0)), None);
     assert_eq!(
-        slowed_down(&series(50, 0.01, 5, |index| if index < 30 {
-            40_000.0
-        } else {
-            50_000.0
-        })),
+        slowed_down(&series(50, 0.01, 5, |_| 50_000.0), Pace::OfService),
         None
     );
-    assert_eq!(slowed_down(&[]), None);
+    let rise = series(50, 0.01, 5, |index| if index < 30 { 40_000.0 } else { 50_000.0 });
+    assert_eq!(slowed_down(&rise, Pace::OfService), None);
+    assert_eq!(slowed_down(&[], Pace::OfService), None);
 }
 
 #[test]

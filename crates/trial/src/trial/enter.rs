@@ -4,7 +4,7 @@ use super::companion::{Behind, Companions, judge_during};
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
 use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
-use crate::check::{self, Beside, CheckReport, CheckRequest};
+use crate::check::{self, CheckReport, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Failure, Progress};
 use prony_contract::Contract;
@@ -81,8 +81,10 @@ impl Broken {
         let failure = self.failure.beside(beside.fault(), beside.blames());
         let service = &mut self.subject.service;
         let ended = service.ended();
-        // What failed is known already, and the service is killed in any case.
-        let _ = service.stop();
+        // What failed is known already, and the service is killed in any case. What the kernel kills loses its connections before
+        // it has ended: then only its stop tells.
+        let stopped = service.stop().ok().filter(|ending| ending.why.is_some());
+        let ended = ended.or(stopped);
         let target = &self.subject.target;
         let taken = ended.is_some() && is_listening(&target.host, target.port);
         let failure = blamed(failure, ended.as_ref());
@@ -182,7 +184,7 @@ impl<'a> Course<'a> {
         let request = self.request(&target);
         let limit = self.trial.service.start_timeout;
         let start_up = ready::wait(&mut *subject.service, &request, limit, self.bench)?;
-        let checked = self.check(&request, &mut subject.companions, watch)?;
+        let checked = self.check(&request, subject, watch)?;
         let placement = &self.seat.placement;
         let doubts = [&placement.warnings, subject.service.warnings(), &checked.warnings];
         let mut warnings: Vec<Warning> = doubts.into_iter().flatten().cloned().collect();
@@ -213,18 +215,22 @@ impl<'a> Course<'a> {
     fn check(
         self,
         request: &CheckRequest<'_>,
-        companions: &mut Companions,
+        subject: &mut Subject,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<CheckReport, Failure> {
         if self.bench.cancel.is_now() {
             return Err(Failure::interrupted(Stage::Check));
         }
-        // Once in a run: it takes seconds, and whether a service finds its companions again is a matter of how it is written.
-        let beside: Option<&mut dyn Beside> = match self.trial.planned.round {
-            0 => Some(companions),
-            _ => None,
+        // Once in a run: it takes seconds, and what a service does when others go away is a matter of how it is written.
+        let seen = if self.trial.planned.round == 0 {
+            Some(check::Subject {
+                beside: &mut subject.companions,
+                service: &mut *subject.service,
+            })
+        } else {
+            None
         };
-        let report = check::check_beside(request, beside)?;
+        let report = check::check_beside(request, seen)?;
         watch(Progress::Checked(Box::new(report.row(&self.trial.id()))));
         match report.first_failure() {
             None => Ok(report),

@@ -29,7 +29,7 @@ pub fn target_of(host: &str, port: u16) -> Target {
 pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job, ContractError> {
     let (group, protocol) = (trial.group(), trial.entry().protocol);
     let generator = &seat.placement.generator().cpus;
-    let threads = generator.len().clamp(1, group.load.connections().max(1) as usize);
+    let threads = generator.len().clamp(1, group.load.shareable().max(1) as usize);
     Ok(Job {
         target: target.clone(),
         protocol,

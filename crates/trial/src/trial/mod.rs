@@ -15,6 +15,7 @@ mod window;
 
 use crate::build::Built;
 use crate::check::{self, CheckRequest};
+use crate::steady::Pace;
 use crate::{Began, Cancel, Failure, Progress};
 use enter::{Broken, Course, Done};
 use phases::Phases;
@@ -211,7 +212,8 @@ impl Course<'_> {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(Steadiness, Recording, Window), Failure> {
         let mut phases = Phases::new(self.bench, entered, watch);
-        let steadiness = phases.warm_up(self.trial.group().warm_up)?;
+        let group = self.trial.group();
+        let steadiness = phases.warm_up(group.warm_up, Pace::of(&group.load))?;
         let (recording, window) = phases.measure()?;
         Ok((steadiness, recording, window))
     }

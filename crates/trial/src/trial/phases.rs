@@ -3,7 +3,7 @@
 use super::Bench;
 use super::enter::Entered;
 use super::window::Window;
-use crate::steady::{self, Bounds, Detector};
+use crate::steady::{self, Bounds, Detector, Pace};
 use crate::{Failure, Progress};
 use prony_host::Process;
 use prony_lab::Heard;
@@ -42,14 +42,17 @@ impl<'a> Phases<'a> {
     }
 
     /// Until the service is warm and the measurement has begun.
-    pub(super) fn warm_up(&mut self, choice: WarmUpChoice) -> Result<Steadiness, Failure> {
+    pub(super) fn warm_up(&mut self, choice: WarmUpChoice, pace: Pace) -> Result<Steadiness, Failure> {
         let mut intervals: Vec<Interval> = Vec::new();
         let mut detector = match choice {
             WarmUpChoice::FixedNs(_) => None,
-            WarmUpChoice::Steady { least_ns, most_ns } => Some(Detector::new(Bounds {
-                least: Duration::from_nanos(least_ns),
-                most: Duration::from_nanos(most_ns),
-            })),
+            WarmUpChoice::Steady { least_ns, most_ns } => {
+                let bounds = Bounds {
+                    least: Duration::from_nanos(least_ns),
+                    most: Duration::from_nanos(most_ns),
+                };
+                Some(Detector::new(bounds, pace))
+            }
         };
         let mut told = false;
         loop {
@@ -57,6 +60,7 @@ impl<'a> Phases<'a> {
                 Event::Interval {
                     phase: Phase::WarmUp,
                     interval,
+                    ..
                 } => match &mut detector {
                     None => intervals.push(interval),
                     Some(detector) => {
@@ -199,11 +203,14 @@ impl<'a> Phases<'a> {
     fn show(&mut self, event: &Event) {
         match event {
             Event::Phase { phase, .. } => (self.watch)(Progress::Phase(*phase)),
-            Event::Interval { phase, interval } => (self.watch)(Progress::Interval {
+            Event::Interval {
+                phase,
+                interval,
+                times,
+            } => (self.watch)(Progress::Interval {
                 phase: *phase,
-                throughput_per_s: interval.completed as f64 / interval.length_s.max(1e-9),
-                response_time_ns_p99: interval.response_time_ns_p99,
-                errors: interval.errors,
+                interval: *interval,
+                times: times.clone(),
             }),
             Event::Workers { workers } => (self.watch)(Progress::Workers(workers.clone())),
             Event::IntervalPart { .. }

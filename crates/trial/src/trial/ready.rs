@@ -90,7 +90,10 @@ fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
     let granted = |case: &Case| {
         let expect = case.exchanges.first().map(|exchange| &exchange.expect);
         expect.is_some_and(|expect| {
-            let status = expect.status.iter().all(|status| (200..300).contains(status));
+            let status = expect
+                .status
+                .iter()
+                .all(|status| matches!(*status, 101 | 200..300));
             status && expect.grpc_status.unwrap_or(0) == 0
         })
     };

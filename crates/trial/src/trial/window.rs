@@ -2,13 +2,16 @@
 
 use super::bound;
 use super::start::Subject;
-use crate::{Failure, steady};
+use crate::Failure;
+use crate::steady::{self, Pace};
 use prony_host::Usage;
 use prony_lab::{Loading, Spent};
+use prony_load::Load;
 use prony_measurement::{
     Classification, CompanionUse, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
     WarningKind,
 };
+use serde::Deserialize as _;
 
 /// The resources of all in the measurement.
 pub struct Window {
@@ -136,7 +139,10 @@ fn unsteady(steadiness: &Steadiness) -> Option<Warning> {
 }
 
 fn slower(recording: &Recording) -> Option<Warning> {
-    let share = steady::slowed_down(&recording.intervals)?;
+    // A recording whose load is not known is that of a test.
+    let load = Load::deserialize(&recording.load).ok();
+    let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
+    let share = steady::slowed_down(&recording.intervals, pace)?;
     let text = format!(
         "its throughput fell by {:.0} % within the measurement",
         share * 100.0

@@ -1,5 +1,6 @@
 //! The same for `person` over gRPC.
 
+use crate::listening::Tasks;
 use crate::{checked, contract, right, told};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -8,10 +9,8 @@ use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 const OK: u32 = 0;
 const UNKNOWN: u32 = 2;
@@ -70,51 +69,13 @@ fn right(method: &str, request: &Value) -> Reply {
     }
 }
 
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Server {
-    fn start(change: Arc<Change>) -> Self {
-        let (tell, address) = std::sync::mpsc::channel();
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime");
-            runtime.block_on(async {
-                let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-                tell.send(listener.local_addr().expect("an address"))
-                    .expect("somebody waits");
-                tokio::select! {
-                    () = serve(listener, change) => {}
-                    _ = stopped => {}
-                }
-            });
-        });
-        Self {
-            address: address.recv().expect("the server starts"),
-            stop: Some(stop),
-            thread: Some(thread),
-        }
-    }
+fn start(change: Arc<Change>) -> Tasks {
+    Tasks::start(|listener| serve(listener, change))
 }
 
 /// The server that is right.
-pub(crate) fn right_twin() -> Server {
-    Server::start(Arc::new(|_, _, _| {}))
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+pub(crate) fn right_twin() -> Tasks {
+    start(Arc::new(|_, _, _| {}))
 }
 
 fn pool() -> DescriptorPool {
@@ -323,7 +284,7 @@ fn every_wrong_person_over_grpc_is_rejected() {
         .into_iter()
         .flatten()
     {
-        let server = Server::start(change);
+        let server = start(change);
         let said = told(&checked(&contract, server.address, Protocol::Grpc));
         if !said.contains(text) {
             let said: String = said.chars().take(400).collect();

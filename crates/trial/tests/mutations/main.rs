@@ -6,18 +6,23 @@ mod carried;
 mod catalog;
 #[path = "../common/mod.rs"]
 mod common;
+mod echo;
+mod events;
 #[path = "../../../cli/tests/common/tls.rs"]
 mod front;
 mod grpc;
 mod hello;
+mod listening;
 mod person;
 mod relay;
 mod right;
+mod room;
 mod sequence;
 #[path = "../../../../tests/skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod skip;
 mod snoop;
+mod stream;
 mod tls;
 mod toy;
 mod upload;
@@ -29,7 +34,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use toy::{Answer, Call, Habit, Toy};
+use toy::{Answer, Call, Habit};
 
 /// One way to be wrong.
 pub(crate) struct Mutant {
@@ -146,7 +151,7 @@ type Right = dyn Fn(&Call) -> Answer + Send + Sync;
 /// The right server must pass.
 pub(crate) fn twin_passes(contract: &Contract, right: &Arc<Right>) {
     let right = Arc::clone(right);
-    let twin = Toy::start(Habit::Right, Arc::new(move |call: &Call| right(call)));
+    let twin = toy::serve(Habit::Right, Arc::new(move |call: &Call| right(call)));
     let reports = checked(contract, twin.address, Protocol::Http1);
     assert_eq!(
         told(&reports),
@@ -174,7 +179,7 @@ pub(crate) fn survives_what(
         change(call, &mut answer);
         answer
     };
-    let toy = Toy::start(mutant.habit, Arc::new(handler));
+    let toy = toy::serve(mutant.habit, Arc::new(handler));
     let said = told(&checks(toy.address));
     if said.lines().any(|line| is_told(line, mutant.told)) {
         return None;
@@ -199,6 +204,26 @@ fn is_told(line: &str, told: &str) -> bool {
         rest = rest.and_then(|rest| rest.split_once(part)).map(|(_, rest)| rest);
     }
     rest.is_some()
+}
+
+/// Checks a server with each of these faults; `said` is what the check says of it. Fails with all of which it does not say the words that
+/// stand beside them.
+pub(crate) fn each_is_told<F: Copy + std::fmt::Debug + Send>(
+    mutants: &[(F, &str)],
+    said: impl Fn(F) -> String + Sync,
+) {
+    let waiting = Mutex::new(mutants.to_vec());
+    side_by_side(|| {
+        let (fault, words) = waiting.lock().expect("no panic").pop()?;
+        let said = said(fault);
+        if said.lines().any(|line| is_told(line, words)) {
+            return Some(None);
+        }
+        let said: String = said.chars().take(1_500).collect();
+        Some(Some(format!(
+            "{fault:?}: nothing says `{words}`; said was:\n{said}"
+        )))
+    });
 }
 
 /// Calls `next` on several threads until it has nothing more; fails with all that it complained of.

@@ -1,10 +1,11 @@
 //! A small HTTP/1.1 server whose replies, and whose ways of reading and writing, can be made wrong.
 
+use crate::listening::Threads;
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A request as it was read.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
+    /// Pieces of a body in chunks, instead of `body`: each is sent when its pause is over.
+    pub(crate) stream: Vec<(Duration, String)>,
     /// These bytes instead of everything else.
     pub(crate) raw: Option<Vec<u8>>,
     /// The connection ends afterwards, without saying so.
@@ -100,44 +103,12 @@ pub(crate) enum Habit {
 
 pub(crate) type Handler = dyn Fn(&Call) -> Answer + Send + Sync;
 
-pub(crate) struct Toy {
-    pub(crate) address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    accepting: Option<JoinHandle<()>>,
-}
-
-impl Toy {
-    pub(crate) fn start(habit: Habit, handler: Arc<Handler>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let total = Arc::new(AtomicUsize::new(0));
-        let accepting = std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if stopped.load(Ordering::SeqCst) {
-                    break;
-                }
-                let (handler, total) = (Arc::clone(&handler), Arc::clone(&total));
-                std::thread::spawn(move || Connection::new(stream, habit, handler, total).serve());
-            }
-        });
-        Self {
-            address,
-            stop,
-            accepting: Some(accepting),
-        }
-    }
-}
-
-impl Drop for Toy {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.accepting.take() {
-            let _ = thread.join();
-        }
-    }
+/// Serves what the handler answers.
+pub(crate) fn serve(habit: Habit, handler: Arc<Handler>) -> Threads {
+    let total = Arc::new(AtomicUsize::new(0));
+    Threads::start(move |stream| {
+        Connection::new(stream, habit, Arc::clone(&handler), Arc::clone(&total)).serve();
+    })
 }
 
 struct Connection {
@@ -263,7 +234,28 @@ impl Connection {
     }
 
     fn write(&mut self, call: &Call, answer: &Answer) -> Option<()> {
+        if !answer.stream.is_empty() {
+            return self.write_stream(answer);
+        }
         self.stream.write_all(&serialised(call, answer)).ok()
+    }
+
+    /// Until all is sent, or the client has left.
+    fn write_stream(&mut self, answer: &Answer) -> Option<()> {
+        let mut out = head(answer);
+        out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+        for (pause, text) in &answer.stream {
+            if !pause.is_zero() {
+                self.stream.write_all(&out).ok()?;
+                out.clear();
+                std::thread::sleep(*pause);
+            }
+            out.extend_from_slice(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes());
+        }
+        if !answer.hang_up {
+            out.extend_from_slice(b"0\r\n\r\n");
+        }
+        self.stream.write_all(&out).ok()
     }
 }
 
@@ -271,17 +263,7 @@ fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
     if let Some(raw) = &answer.raw {
         return raw.clone();
     }
-    let mut out = format!(
-        "HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
-        answer.status
-    )
-    .into_bytes();
-    for (name, value) in &answer.headers {
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
-    }
+    let mut out = head(answer);
     let has_length = answer
         .headers
         .iter()
@@ -292,6 +274,22 @@ fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
     out.extend_from_slice(b"\r\n");
     if call.method != "HEAD" && answer.status != 204 {
         out.extend_from_slice(&answer.body);
+    }
+    out
+}
+
+/// The head without the headers that frame the body, and without its end.
+fn head(answer: &Answer) -> Vec<u8> {
+    let mut out = format!(
+        "HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        answer.status
+    )
+    .into_bytes();
+    for (name, value) in &answer.headers {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
     }
     out
 }

@@ -14,9 +14,9 @@ use prony_statistics::Calibration;
 /// Prove on this machine or in a lab that prony tells the truth, and how small a difference it can show
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-One service entered twice must tie; a server that freezes in a known way must show the known percentiles; rates must be
-held. The result is stored, and reports of runs on this machine cite it; in a lab, those of runs in an equal lab. Exit code 3
-when a check fails.")]
+One service entered twice must tie; a server that freezes in a known way must show the known percentiles, of replies and of
+streams, and how many events it loses; rates must be held. The result is stored, and reports of runs on this machine cite it; in
+a lab, those of runs in an equal lab. Exit code 3 when a check fails.")]
 pub(crate) struct Args {
     /// Rounds of the service that is entered twice
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]

@@ -184,8 +184,18 @@ fn show(
     }
 }
 
-/// The reply as JSON where it is that, or a message; else its text; null where there is none.
+/// The reply as JSON where it is that, or a message, or a list of those of a stream; else its text; null where there is none.
 fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply) -> Value {
+    if let Some(ends) = &reply.ends {
+        let mut begin = 0;
+        let messages = ends.iter().map(|&end| {
+            let message = &reply.body[std::mem::replace(&mut begin, end)..end];
+            contract
+                .decode_reply(&args.operation, message)
+                .unwrap_or_default()
+        });
+        return messages.collect();
+    }
     if protocol == Protocol::Grpc
         && reply.grpc_status == Some(0)
         && let Ok(message) = contract.decode_reply(&args.operation, &reply.body)

@@ -67,6 +67,8 @@ enum Spoken {
     Http2,
     /// gRPC
     Grpc,
+    /// WebSocket
+    Websocket,
 }
 
 impl From<Spoken> for Protocol {
@@ -75,6 +77,7 @@ impl From<Spoken> for Protocol {
             Spoken::Http => Self::Http1,
             Spoken::Http2 => Self::Http2,
             Spoken::Grpc => Self::Grpc,
+            Spoken::Websocket => Self::WebSocket,
         }
     }
 }

@@ -111,7 +111,7 @@ impl Side {
     }
 
     fn of_run(store: &Store, run: RunRecord, confidence: f64) -> anyhow::Result<Self> {
-        let trials = store.trials(&run.id)?;
+        let trials = store.heads(&run.id)?;
         let mut run = run;
         run.plan["confidence"] = confidence.into();
         Ok(Self {
@@ -147,7 +147,17 @@ impl Side {
             .rev()
             .filter(|entry| entry.suite == self.suite && entry.trials > 0)
         {
-            let side = Self::of_run(&store, store.run(&entry.id)?, confidence)?;
+            let run = store.run(&entry.id)?;
+            // Its trials are read only where the rest is alike.
+            let known = Circumstances {
+                suite: &run.suite,
+                environment: &run.environment,
+                generators: None,
+            };
+            if !mismatches(&self.circumstances(), &known).is_empty() {
+                continue;
+            }
+            let side = Self::of_run(&store, run, confidence)?;
             if mismatches(&self.circumstances(), &side.circumstances()).is_empty() {
                 runs.push(side);
             }

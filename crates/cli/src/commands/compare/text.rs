@@ -58,7 +58,7 @@ pub(super) fn title(group: &GroupChange) -> String {
         "{} · {}, {}",
         group.contract,
         group.workload,
-        prony_report::describe_load(&group.load)
+        prony_report::describe_load(&group.load, group.is_of_sequences())
     )
 }
 

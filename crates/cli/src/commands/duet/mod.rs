@@ -126,6 +126,7 @@ impl Args {
                 connections,
                 in_flight: 1,
                 backlog: BACKLOG,
+                members: None,
             },
         }
     }

@@ -213,6 +213,7 @@ fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
         "trials",
         "planned",
         "excluded",
+        "label",
     ];
     let path = store.path()?;
     if !path.is_file() {
@@ -227,6 +228,7 @@ fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
             json!(run.trials),
             json!(run.planned_trials),
             json!(run.excluded_trials),
+            json!(run.label),
         ]
     });
     Ok((headings, rows.collect()))

@@ -3,13 +3,15 @@
 use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, Users};
 use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
+use super::llm;
 use super::reach;
 use super::template::Places;
 use super::typed::{JobError, header, read, text_or_file};
+use super::websocket;
 use prony_contract::SequenceFile;
 use prony_load::{
-    Arrival, Body, BodyRule, Check, Expectation, Header, Job, Load, Operation, Order, Phases, Profile,
-    Protocol, Request, Spacing, Step, Template, WarmUp, Workload,
+    Arrival, Body, BodyRule, Check, Expectation, Header, Job, Limits, Load, Operation, Order, Phases,
+    Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
 use prony_plan::target;
 use std::path::Path;
@@ -17,9 +19,13 @@ use std::time::{Duration, SystemTime};
 
 /// What is sent where; the load is chosen apart.
 pub(crate) struct Shape {
-    pub(crate) target: prony_load::Target,
+    pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) workload: Workload,
+    /// Of a WebSocket, bytes.
+    longest_message: Option<u64>,
+    /// Members of a room, and how many rooms, where they are typed.
+    rooms: Option<(u32, Option<u32>)>,
 }
 
 impl Shape {
@@ -35,9 +41,13 @@ impl Shape {
 
     /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
     fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
-        let (mut target, path) = target::parse(&asked.url, args.tls.trust.insecure || asked.insecure)?;
-        target.reach = reach::reach(&target, &args.reach)?;
-        reach::speak_tls(&mut target, &args.tls)?;
+        let insecure = args.tls.trust.insecure || asked.insecure;
+        if target::is_web_socket(&asked.url) {
+            return Self::of_web_socket(&asked.url, insecure, args);
+        }
+        websocket::refuse_elsewhere(args)?;
+        let (mut target, path) = target::parse(&asked.url, insecure)?;
+        speak(&mut target, args)?;
         let mut places = places(args)?;
         let protocol = match (args.grpc, args.http2 || asked.http2) {
             (true, _) => Protocol::Grpc,
@@ -46,6 +56,8 @@ impl Shape {
         };
         let workload = if args.grpc {
             Workload::of(grpc::operation(args, &target, &path, &mut places)?)
+        } else if args.llm.llm {
+            Workload::of(llm::operation(args, (&target, protocol), &path, &mut places)?)
         } else if asked.requests.is_empty() {
             Workload::of(operation(&of_switches(args, path), args, &mut places)?)
         } else {
@@ -58,12 +70,39 @@ impl Shape {
                 parameters: places.parameters,
                 ..workload
             },
+            longest_message: None,
+            rooms: None,
+        })
+    }
+
+    fn of_web_socket(url: &str, insecure: bool, args: &RequestArgs) -> Result<Self, JobError> {
+        let (mut target, path) = target::parse_web_socket(url, insecure)?;
+        speak(&mut target, args)?;
+        let mut places = places(args)?;
+        let operation = websocket::operation(args, &path, &mut places)?;
+        Ok(Self {
+            target,
+            protocol: Protocol::WebSocket,
+            longest_message: Some(websocket::longest(args, &operation, &places.parameters)),
+            rooms: args
+                .web_socket
+                .members
+                .map(|members| (members, args.web_socket.rooms)),
+            workload: Workload {
+                parameters: places.parameters,
+                ..Workload::of(operation)
+            },
         })
     }
 
     /// The job of this shape under a load.
     pub(crate) fn job(self, load: Load, args: &LoadArgs) -> Job {
-        let connections = load.connections();
+        let load = match self.rooms {
+            None => load,
+            Some((members, rooms)) => load.in_rooms(members, rooms),
+        };
+        let (connections, most_threads) = (load.connections(), load.shareable());
+        let cpus = args.cpus.as_ref().map(|list| list.0.len());
         Job {
             target: self.target,
             protocol: self.protocol,
@@ -76,20 +115,30 @@ impl Shape {
             },
             timeout_ns: args.timeout.as_ns(),
             check: Check { share: 1.0, keep: 5 },
-            threads: args
-                .threads
-                .number(args.cpus.as_ref().map(|list| list.0.len()), connections),
+            threads: match args.threads {
+                Threads::Auto => args.threads.number(cpus, connections).min(most_threads.max(1)),
+                Threads::Number(number) => number,
+            },
             cpus: args.cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
             transport: args.transport.into(),
             interval_ns: 1_000_000_000,
             seed: args.seed,
             search: None,
-            limits: args.schedule.limits(),
+            limits: Limits {
+                longest_message: self.longest_message,
+                ..args.schedule.limits()
+            },
             log: None,
             share: None,
             count_replies: false,
         }
     }
+}
+
+/// Says how a target is reached and how TLS is spoken to it.
+fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
+    target.reach = reach::reach(target, &args.reach)?;
+    reach::speak_tls(target, &args.tls)
 }
 
 /// The places that can be filled, before any is used.
@@ -194,13 +243,16 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
         None => Shape::of(&asked::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
     };
     let stream = &args.request.stream;
-    let streams = stream.expected().is_some();
+    let mut operations = job.workload.operations.iter();
+    let calls_stream = job.protocol == Protocol::Grpc && operations.any(|one| one.expect.is_stream());
+    let streams = stream.expected().is_some() || args.request.llm.llm || calls_stream;
     if streams && job.protocol == Protocol::Http1 && args.load.in_flight > 1 {
         return Err(JobError::StreamsInFlight);
     }
-    if !streams && stream.longest_event.is_some() {
+    if !streams && job.protocol != Protocol::WebSocket && stream.longest_event.is_some() {
         return Err(JobError::NoStreams);
     }
+    llm::aim(&mut job, args.objective.as_ref())?;
     job.log = args.log.as_ref().map(|file| file.of(args.log_share));
     Ok(job)
 }
@@ -269,6 +321,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         connections: args.connections.most,
         in_flight: args.in_flight,
         backlog: args.backlog,
+        members: None,
     };
     Ok(match (&args.rate, &args.ramp, &args.staircase, &args.users) {
         (Some(rate), ..) => open(Profile::Constant { rate: *rate }),
@@ -298,6 +351,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
             in_flight: args.in_flight,
             think_ns: args.think.as_ns(),
             growth: args.connections.growth,
+            members: None,
         },
     })
 }

@@ -139,12 +139,11 @@ impl Metrics {
             let _ = writeln!(text, "prony_phase{{phase=\"{name}\"}} {on}");
         }
         if let Some(last) = figures.last {
-            let rate = last.completed as f64 / last.length_s.max(1e-9);
             gauge(
                 &mut text,
                 "prony_replies_per_second",
                 "Complete replies in the last interval.",
-                rate,
+                last.throughput_per_s(),
             );
             for (name, quantile, ns) in [
                 (
@@ -209,6 +208,7 @@ fn gauge(text: &mut String, name: &str, help: &str, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_measurement::CompactHistogram;
 
     #[test]
     fn a_port_alone_is_one_of_the_loopback_address() {
@@ -240,6 +240,7 @@ mod tests {
             metrics.take(&Event::Interval {
                 phase: Phase::Measurement,
                 interval,
+                times: CompactHistogram::default(),
             });
         }
         let text = metrics.text();

@@ -9,6 +9,7 @@ mod fleet;
 mod grpc;
 mod interrupt;
 mod job;
+mod llm;
 mod metrics;
 mod reach;
 mod running;
@@ -16,15 +17,18 @@ mod stream;
 mod template;
 mod typed;
 mod view;
+mod websocket;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
 pub(crate) use fleet::fleet;
 pub(crate) use job::Shape;
+pub(crate) use llm::{aim, is_asked};
 pub(crate) use running::server;
 pub(crate) use typed::JobError;
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::telemetry::{self, Live};
 use metrics::Metrics;
 use prony_bench::{Saving, missed_by};
 use prony_engine::EngineError;
@@ -43,6 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return stream::run();
     }
     let job = job::job(args).map_err(no_job)?;
+    llm::advise(&job);
     let wanted = args.save.wanted()?;
     let saving = match &wanted {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
@@ -54,11 +59,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
+    let live = Live::to(args.otlp.as_ref())?;
+    let labels = telemetry::labels(&job, saving.as_ref().map(Saving::name));
     let commands = interrupt::commands()?;
     let mut on_event = |event: Event| {
         view.show(&event);
         if let Some(metrics) = &metrics {
             metrics.take(&event);
+        }
+        if let Some(live) = &live {
+            live.take(&labels, &event);
+            if let Some(text) = live.warning() {
+                view.says(&text);
+            }
         }
     };
     let began = Instant::now();
@@ -71,28 +84,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let took_s = began.elapsed().as_secs_f64();
     view.finish();
-    let Some(recording) = recording? else {
+    if let Some(live) = &live {
+        live.finish();
+    }
+    let Some(mut recording) = recording? else {
         eprintln!("prony: {}", EngineError::Stopped);
         return Ok(Exit::Interrupted);
     };
-    // Of half a measurement nothing is judged.
-    let missed = match &args.objective {
-        Some(objective) if !recording.interrupted => missed_by(objective, &recording),
-        _ => Vec::new(),
-    };
-    if args.json {
-        print(&serde_json::to_string(&recording)?)?;
-    } else {
-        let (all, answer) = (
-            view::summary::summary(&recording),
-            view::answer::answer(&recording),
-        );
-        print(&format!("{all}\n\n{answer}"))?;
+    if is_asked(&job) {
+        llm::mask(&mut recording);
     }
-    view::summary::warn(&recording);
+    let exit = tell(args, &recording)?;
     if let Some(saving) = saving {
         keep(saving, &job, &recording, took_s)?;
     }
+    Ok(exit)
+}
+
+/// Prints what came of a load, and what is wrong with it.
+fn tell(args: &Args, recording: &Recording) -> anyhow::Result<Exit> {
+    if args.json {
+        print(&serde_json::to_string(recording)?)?;
+    } else {
+        let all = view::summary::summary(recording);
+        let answer = view::answer::answer(recording);
+        print(&format!("{all}\n\n{answer}"))?;
+    }
+    view::summary::warn(recording);
+    // Of half a measurement nothing is judged.
+    let missed = match &args.objective {
+        Some(objective) if !recording.interrupted => missed_by(objective, recording),
+        _ => Vec::new(),
+    };
     for miss in &missed {
         eprintln!("prony: objective missed: {miss}");
     }

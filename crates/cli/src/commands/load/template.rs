@@ -18,6 +18,9 @@ pub(crate) enum TemplateError {
     Twice(String),
 }
 
+/// The place of the number of a room.
+const ROOM: &str = "room";
+
 /// The parameters that were named so far.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -35,6 +38,15 @@ impl Places {
     pub(crate) fn column(&mut self, name: String, values: Vec<String>) -> Result<(), TemplateError> {
         self.has_table = true;
         self.add(name, Source::Lines(values)).map(|_| ())
+    }
+
+    /// The number of a room, unless there is something else of its name.
+    pub(crate) fn room(&mut self) -> Result<(), TemplateError> {
+        if self.find(ROOM).is_some() {
+            return Ok(());
+        }
+        self.add(ROOM.to_owned(), Source::Counter { start: 1 })
+            .map(|_| ())
     }
 
     fn add(&mut self, name: String, source: Source) -> Result<usize, TemplateError> {

@@ -3,7 +3,7 @@
 use super::template::{Places, TemplateError};
 use prony_contract::{ContractError, ProtoError, ReflectionError};
 use prony_engine::{CallError, EngineError};
-use prony_load::typed::{curl::CurlError, table::TableError, urls::UrlsError};
+use prony_load::typed::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_load::{Header, Template};
 use prony_plan::target::TargetError;
 use std::path::Path;
@@ -27,13 +27,44 @@ pub(crate) enum JobError {
     GrpcPath(String),
     #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
     ExpectedStream,
+    #[error("{switch} is about a stream of messages, and `{method}` {does} one message: leave it out")]
+    OneMessage {
+        method: String,
+        switch: &'static str,
+        does: &'static str,
+    },
     #[error(
-        "--events, --for and --expect-event over HTTP/1.1 need a connection for each stream: give -c the number of streams \
-         instead of --in-flight, or speak --http2"
+        "--events, --for, --expect-event and --llm over HTTP/1.1 need a connection for each stream: give -c the number of \
+         streams instead of --in-flight, or speak --http2"
     )]
     StreamsInFlight,
-    #[error("--longest-event is about streams: give --events N, --for TIME or --expect-event RULE with it")]
+    #[error(
+        "{0} is about requests of HTTP, and a WebSocket (ws://) carries messages: give --message TEXT or --message-size SIZE"
+    )]
+    OfHttp(&'static str),
+    #[error(
+        "{0} is about the messages of a WebSocket: give a URL that begins with ws:// or wss://, or --grpc for a call"
+    )]
+    NoWebSocket(&'static str),
+    #[error("--message {0}: this is not UTF-8, so that it is no text: send it with --binary")]
+    NoText(String),
+    #[error(
+        "--longest-event is about streams and WebSockets: give --events N, --for TIME, --expect-event RULE, --llm or a URL with ws://"
+    )]
     NoStreams,
+    #[error("{0} holds no key: it is one word of visible ASCII characters")]
+    Key(&'static str),
+    #[error(
+        "--llm: a key on the command line is seen by all who may list processes, so -H gives no Authorization: put the key \
+         into PRONY_API_KEY"
+    )]
+    TypedKey,
+    #[error("which model is not known: {0}; say which, --model NAME")]
+    Models(String),
+    #[error("--prompts {path}: {source}")]
+    Prompts { path: String, source: PromptsError },
+    #[error("--objective: ttft, itl and good are of language models: ask one, --llm")]
+    NoLanguageModel,
     #[error("{switch} is about TLS, and `{url}` speaks none: write it as https://…")]
     NoTls { switch: &'static str, url: String },
     #[error("--resolve {host}:{port}:… is for another target than `{url}`: the URL's is {wanted}")]

@@ -4,6 +4,7 @@ use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
 use crate::shares::{share, share_above_zero};
 use prony_load::WrittenDuration;
 use prony_plan::{Address, Design, Machine, Wishes};
+use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
@@ -80,6 +81,9 @@ pub(crate) struct Args {
     /// Print the report as JSON; with --dry-run the plan
     #[arg(long)]
     pub(super) json: bool,
+    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL")]
+    pub(super) otlp: Option<Collector>,
     #[command(flatten)]
     pub(super) lab: LabArgs,
     #[command(flatten)]

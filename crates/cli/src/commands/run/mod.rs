@@ -1,6 +1,7 @@
 //! `prony run`: a suite from build to report.
 
 mod args;
+mod live;
 mod standings;
 mod view;
 
@@ -10,7 +11,8 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
-use crate::{signals, variation};
+use crate::{signals, telemetry, variation};
+use live::Live;
 use prony_bench::{
     Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
 };
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.dry_run {
         return dry(args, &plan);
     }
+    let exporter = telemetry::exporter(args.otlp.as_ref())?;
     let workbench = match workbench {
         Some(workbench) => workbench,
         None => self::workbench(args, &checkout, None)?,
@@ -55,7 +58,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         store: &store,
         workbench: &workbench,
     };
-    let (record, end) = session.measure(&plan, resumed, &mut view)?;
+    let measured = match exporter {
+        Some(exporter) => {
+            let mut live = Live::new(&mut view, exporter, &plan, &catalogue);
+            session.measure(&plan, resumed, &mut live)
+        }
+        None => session.measure(&plan, resumed, &mut view),
+    };
+    let (record, end) = measured?;
     if end == RunEnd::Interrupted {
         eprintln!(
             "prony: ended early; `prony run --resume {}` continues it",

@@ -5,9 +5,11 @@ use crate::reporting;
 use crate::shown::{duration, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_bench::{AllBuilt, Shows};
-use prony_measurement::{Fault, Phase, ServiceId, TrialRecord};
-use prony_plan::Plan;
+use prony_measurement::{Fault, Interval, Phase, TrialRecord};
+use prony_plan::{Entry, Plan};
+use prony_report::describe_load;
 use prony_trial::Progress;
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -26,6 +28,10 @@ pub(super) struct View {
     now: ProgressBar,
     current: String,
     position: String,
+    /// Workloads that are loaded in several ways, so that a line must say in which.
+    several: BTreeSet<String>,
+    /// The entries of the plan, as a line names them.
+    entries: Vec<String>,
     recent: Vec<f64>,
     /// 99th percentiles of the same intervals; 0 where there was no reply.
     recent_p99: Vec<f64>,
@@ -52,6 +58,8 @@ impl View {
             bars,
             current: String::new(),
             position: String::new(),
+            several: BTreeSet::new(),
+            entries: Vec::new(),
             recent: Vec::with_capacity(SPARKS),
             recent_p99: Vec::with_capacity(SPARKS),
             standings: None,
@@ -72,6 +80,22 @@ impl View {
     /// What is going to happen, before it does.
     pub(super) fn announce(&mut self, plan: &Plan, resumed: Option<&str>) {
         self.standings = (!self.bars.is_hidden()).then(|| Standings::of(plan));
+        let workloads = || plan.groups.iter().map(|group| &group.workload);
+        let loads = |wanted: &String| workloads().filter(|workload| *workload == wanted).count();
+        self.several = workloads()
+            .filter(|workload| loads(workload) > 1)
+            .cloned()
+            .collect();
+        let named = |entry: &Entry| {
+            let group = plan.group_of(entry);
+            let load = if self.several.contains(&group.workload) {
+                format!(", {}", describe_load(&group.load_record(), false))
+            } else {
+                String::new()
+            };
+            format!("{}/{} {}{load}", entry.service, entry.variant, group.workload)
+        };
+        self.entries = plan.entries.iter().map(named).collect();
         let profile = plan
             .profile
             .as_ref()
@@ -92,15 +116,13 @@ impl View {
         ));
     }
 
-    fn leaves_out(&self, round: u32, services: &[(ServiceId, String)]) {
+    fn leaves_out(&self, round: u32, entries: &[usize]) {
         let from = round + 1;
-        if services.is_empty() {
+        if entries.is_empty() {
             return self.line(&format!("round {from}: all services take part again"));
         }
-        let names: Vec<String> = services
-            .iter()
-            .map(|(service, workload)| format!("{service} {workload}"))
-            .collect();
+        let names = entries.iter().filter_map(|&entry| self.entries.get(entry));
+        let names: Vec<&str> = names.map(String::as_str).collect();
         self.line(&format!(
             "round {from}: goes on without what is settled: {}",
             names.join(", ")
@@ -118,7 +140,8 @@ impl View {
         whole.set_message(format!("round {}, {} left", round + 1, minutes(remaining)));
     }
 
-    fn interval(&mut self, phase: Phase, rate: f64, p99: Option<u64>, errors: u64) {
+    fn interval(&mut self, phase: Phase, interval: &Interval) {
+        let (rate, p99) = (interval.throughput_per_s(), interval.response_time_ns_p99);
         if self.recent.len() == SPARKS {
             self.recent.remove(0);
             self.recent_p99.remove(0);
@@ -131,8 +154,8 @@ impl View {
             Phase::Drain => "draining",
         };
         let p99 = p99.map_or_else(|| "-".to_owned(), duration);
-        let errors = if errors > 0 {
-            format!(" {errors} errors")
+        let errors = if interval.errors > 0 {
+            format!(" {} errors", interval.errors)
         } else {
             String::new()
         };
@@ -168,8 +191,15 @@ impl View {
                 Fault::Lab => format!("void, by a fault of the bench: {}", excluded.reason),
             },
         };
+        let load = if self.several.contains(&record.workload) {
+            let measured = record.result.as_ref();
+            let sequences = measured.is_ok_and(|measured| measured.recording.sequences_per_s.is_some());
+            format!(", {}", describe_load(&record.load, sequences))
+        } else {
+            String::new()
+        };
         self.line(&format!(
-            "{} {} {}: {text}",
+            "{} {} {}{load}: {text}",
             self.position, record.service, record.workload
         ));
         self.knows(std::slice::from_ref(record));
@@ -251,17 +281,10 @@ impl Shows for View {
                 self.current = format!("in turns, cycle {number} of {of}");
                 self.now.set_message(self.current.clone());
             }
-            Progress::Interval {
-                phase,
-                throughput_per_s,
-                response_time_ns_p99,
-                errors,
-            } => {
-                self.interval(*phase, *throughput_per_s, *response_time_ns_p99, *errors);
-            }
+            Progress::Interval { phase, interval, .. } => self.interval(*phase, interval),
             Progress::Ended(record) => self.ended(record),
             Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
-            Progress::LeavesOut { round, services } => self.leaves_out(*round, services),
+            Progress::LeavesOut { round, entries } => self.leaves_out(*round, entries),
             Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
             _ => {}
         }

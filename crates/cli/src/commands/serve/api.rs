@@ -25,14 +25,13 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let absent = matches!(
-            self.0.downcast_ref(),
-            Some(StoreError::NoSuchRun { .. } | StoreError::Ambiguous { .. } | StoreError::Missing(_))
-        );
-        let status = if absent {
-            StatusCode::NOT_FOUND
-        } else {
-            StatusCode::INTERNAL_SERVER_ERROR
+        let status = match self.0.downcast_ref() {
+            Some(StoreError::NoSuchRun { .. } | StoreError::Ambiguous { .. } | StoreError::Missing(_)) => {
+                StatusCode::NOT_FOUND
+            }
+            Some(StoreError::RunBusy { .. }) => StatusCode::CONFLICT,
+            Some(StoreError::Label { .. }) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         (
             status,
@@ -42,14 +41,14 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Reads the store on a thread that may wait, so that a long report does not hold up other pages.
+/// Uses the store on a thread that may wait, so that a long report does not hold up other pages.
 pub(super) async fn blocking<T: Send + 'static>(
     state: &Arc<Shared>,
-    read: impl FnOnce(&Store, &Shared) -> anyhow::Result<T> + Send + 'static,
+    ask: impl FnOnce(&Store, &Shared) -> anyhow::Result<T> + Send + 'static,
 ) -> Result<T, Failure> {
     let state = Arc::clone(state);
-    let read = move || read(&Store::open_existing(&state.store)?, &state);
-    Ok(tokio::task::spawn_blocking(read).await??)
+    let ask = move || ask(&Store::open_existing(&state.store)?, &state);
+    Ok(tokio::task::spawn_blocking(ask).await??)
 }
 
 pub(super) async fn page() -> Html<&'static str> {
@@ -69,17 +68,10 @@ pub(super) struct ListedRun {
 pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ListedRun>>, Failure> {
     let listed = |store: &Store, entry: RunEntry| {
         let record = store.run(&entry.id)?;
-        let running = entry.ended_at.is_none() && {
-            // The last one alone says when the run was heard of.
-            let (sequence, _) = store.trial_count(&entry.id)?;
-            let last = store.trials_after(&entry.id, sequence - 1)?;
-            let last: Vec<_> = last.into_iter().map(|stored| stored.trial).collect();
-            reporting::is_running(store, &record, &last)?
-        };
         Ok(ListedRun {
             compared: line::compared(&record),
+            running: reporting::is_running(store, &record)?,
             entry,
-            running,
         })
     };
     let all = blocking(&state, move |store, _| {
@@ -98,7 +90,9 @@ pub(super) async fn run(
 ) -> Result<Json<Value>, Failure> {
     let report = blocking(&state, move |store, state| {
         let run = store.find_run(&run)?;
-        Ok(page_data(&reporting::report(store, &run, &state.beside)?)?)
+        let mut data = page_data(&reporting::report(store, &run, &state.beside)?)?;
+        data["label"] = store.label(&run)?.into();
+        Ok(data)
     });
     Ok(Json(report.await?))
 }

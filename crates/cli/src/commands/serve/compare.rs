@@ -51,7 +51,7 @@ struct Side {
 impl Side {
     fn read(store: &Store, wanted: &str) -> anyhow::Result<Self> {
         let run = store.run(&store.find_run(wanted)?)?;
-        let trials = store.trials(&run.id)?;
+        let trials = store.heads(&run.id)?;
         let summary = reporting::summary(&run, &trials)?;
         Ok(Self { run, trials, summary })
     }
@@ -92,7 +92,7 @@ fn compared(store: &Store, two: &Two, beside: &Surroundings) -> anyhow::Result<C
         load_texts: change
             .groups
             .iter()
-            .map(|group| describe_load(&group.load))
+            .map(|group| describe_load(&group.load, group.is_of_sequences()))
             .collect(),
         groups: change.groups,
         missing: change.missing,

@@ -1,7 +1,7 @@
 //! What every reply carries, and who may ask.
 
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::net::IpAddr;
@@ -17,18 +17,23 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
         .expect("invariant: the build writes plain text")
 });
 
-/// Refuses all but reading; on loopback also names other than this machine's, so that a foreign page that rebinds its name
-/// to 127.0.0.1 reads nothing.
+/// On loopback refuses names other than this machine's, so that a foreign page that rebinds its name to 127.0.0.1 reads
+/// nothing, and changes by pages other than this server's. Beyond loopback refuses all but reading.
 pub(super) async fn guard(only_local: bool, request: Request, next: Next) -> Response {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return (StatusCode::METHOD_NOT_ALLOWED, "this server only shows\n").into_response();
-    }
-    let host = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
+    let headers = request.headers();
+    let host = text(headers, "host");
     if only_local && !host.is_some_and(is_local) {
         return (StatusCode::FORBIDDEN, "ask by localhost or 127.0.0.1\n").into_response();
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        if !only_local {
+            let told = "this server only shows, since others than this machine reach it\n";
+            return (StatusCode::METHOD_NOT_ALLOWED, told).into_response();
+        }
+        if !is_own(headers, host) {
+            let told = "only pages of this server change something\n";
+            return (StatusCode::FORBIDDEN, told).into_response();
+        }
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -40,6 +45,18 @@ pub(super) async fn guard(only_local: bool, request: Request, next: Next) -> Res
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether a page of this server asks, and no other. Browsers name the origin of whatever may change something, and say of
+/// most requests where they come from; a page can set neither.
+fn is_own(headers: &HeaderMap, host: Option<&str>) -> bool {
+    let origin = text(headers, "origin").and_then(|origin| origin.strip_prefix("http://"));
+    let site = headers.get("sec-fetch-site");
+    origin.is_some() && origin == host && site.is_none_or(|site| site == "same-origin")
 }
 
 fn is_local(host: &str) -> bool {
@@ -79,6 +96,36 @@ mod tests {
         ] {
             assert!(!is_local(host), "{host}");
         }
+    }
+
+    #[test]
+    fn only_pages_of_this_server_change_something() {
+        const HOST: &str = "127.0.0.1:4400";
+        let asked = |origin: Option<&'static str>, site: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in [("origin", origin), ("sec-fetch-site", site)] {
+                if let Some(value) = value {
+                    headers.insert(name, HeaderValue::from_static(value));
+                }
+            }
+            is_own(&headers, Some(HOST))
+        };
+        assert!(asked(Some("http://127.0.0.1:4400"), None));
+        assert!(asked(Some("http://127.0.0.1:4400"), Some("same-origin")));
+        for (origin, site) in [
+            (None, None),
+            (None, Some("same-origin")),
+            (Some("null"), None),
+            (Some("http://127.0.0.1:4401"), None),
+            (Some("http://localhost:4400"), None),
+            (Some("https://127.0.0.1:4400"), None),
+            (Some("http://127.0.0.1:4400.evil.example"), None),
+            (Some("http://127.0.0.1:4400"), Some("same-site")),
+            (Some("http://127.0.0.1:4400"), Some("cross-site")),
+        ] {
+            assert!(!asked(origin, site), "{origin:?}, {site:?}");
+        }
+        assert!(!is_own(&HeaderMap::new(), None));
     }
 
     #[test]

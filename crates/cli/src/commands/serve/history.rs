@@ -89,7 +89,7 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
     for (run, trials) in &by_run {
         let record = store.run(run)?;
         for group in reporting::summary(&record, trials)?.groups {
-            let load_text = describe_load(&group.load);
+            let load_text = describe_load(&group.load, group.is_of_sequences());
             let Some(row) = group.services.first() else {
                 continue;
             };

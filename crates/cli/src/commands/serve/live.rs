@@ -67,14 +67,8 @@ async fn watch(state: Arc<Shared>, run: String, sender: mpsc::Sender<Result<Even
 fn news(store: &Store, run: &str) -> anyhow::Result<News> {
     let (sequence, trials) = store.trial_count(run)?;
     let record = store.run(run)?;
-    let last = if sequence > 0 {
-        store.trials_after(run, sequence - 1)?
-    } else {
-        Vec::new()
-    };
-    let last: Vec<_> = last.into_iter().map(|stored| stored.trial).collect();
     Ok(News {
-        running: reporting::is_running(store, &record, &last)?,
+        running: reporting::is_running(store, &record)?,
         trials,
         sequence,
         progress: store.progress(run)?,

@@ -1,14 +1,16 @@
-//! `prony serve`: the live page and the history, read-only, from the store.
+//! `prony serve`: the live page and the history, from the store.
 //!
-//! The page is the report's own; served, it asks this server for data. Nothing here writes, and no text of a service is
+//! The page is the report's own; served, it asks this server for data. Only `change` writes, and no text of a service is
 //! ever sent as HTML: data goes out as JSON, with a policy that lets the page run its own script and no other.
 
 mod api;
+mod change;
 mod compare;
 mod guard;
 mod history;
 mod line;
 mod live;
+mod metrics;
 mod told;
 
 use crate::checkout::{StoreArgs, usage};
@@ -17,7 +19,8 @@ use crate::output::{address_said, print};
 use crate::reporting::Surroundings;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, put};
+use prony_report::Report;
 use prony_store::Store;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +31,7 @@ use tokio::net::TcpListener;
 /// Show runs, a run in progress and their history in the browser
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address to listen on; beyond loopback everyone who reaches it can read the runs
+    /// Address to listen on; beyond loopback everyone who reaches it can read the runs, and nobody can label or delete one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
     /// Port; 0 takes a free one
@@ -44,9 +47,13 @@ pub(crate) struct Args {
 /// What every request may read.
 struct State {
     store: PathBuf,
+    /// Whether pages may change what is stored: where nobody but this machine reaches them.
+    may_change: bool,
     beside: Surroundings,
     /// What came out of runs that ended, by their names.
     answers: Mutex<BTreeMap<String, told::Answer>>,
+    /// Reports of the newest run of each suite, by the runs' names.
+    newest: Mutex<BTreeMap<String, Arc<Report>>>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -55,8 +62,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     drop(Store::open_existing(&store).map_err(usage)?);
     let state = Arc::new(State {
         store,
+        may_change: args.listen.is_loopback(),
         beside: Surroundings::read()?,
         answers: Mutex::default(),
+        newest: Mutex::default(),
     });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -77,7 +86,7 @@ async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
         })?;
     let address = listener.local_addr().context("cannot tell the address")?;
     print(&address_said(&format!("http://{address}/"), args.json))?;
-    let server = axum::serve(listener, routes(state, args.listen.is_loopback()));
+    let server = axum::serve(listener, routes(state));
     tokio::select! {
         ended = server => ended.context("the server failed"),
         // Streams to open pages would hold a graceful end up for ever.
@@ -85,7 +94,8 @@ async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
     }
 }
 
-fn routes(state: Arc<State>, only_local: bool) -> Router {
+fn routes(state: Arc<State>) -> Router {
+    let only_local = state.may_change;
     let pages = [
         "/",
         "/run/{run}",
@@ -97,12 +107,15 @@ fn routes(state: Arc<State>, only_local: bool) -> Router {
         .fold(Router::new(), |router, path| router.route(path, get(api::page)));
     router
         .route("/api/runs", get(api::runs))
-        .route("/api/runs/{run}", get(api::run))
+        .route("/api/runs/{run}", get(api::run).delete(change::remove))
+        .route("/api/runs/{run}/label", put(change::label))
         .route("/api/runs/{run}/answer", get(told::answer))
         .route("/api/runs/{run}/events", get(live::events))
         .route("/api/compare", get(compare::two))
+        .route("/api/rights", get(change::rights))
         .route("/api/services", get(api::services))
         .route("/api/history", get(history::history))
+        .route("/metrics", get(metrics::metrics))
         .layer(axum::middleware::from_fn(move |request, next| {
             guard::guard(only_local, request, next)
         }))

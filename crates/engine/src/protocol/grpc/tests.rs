@@ -3,6 +3,8 @@
 use super::super::http2::frame::{flag, kind};
 use super::super::http2::tests::{Bench, Script, Told, request};
 use super::*;
+use prony_load::grpc::Messages;
+use prony_load::{Body, Bytes};
 use proptest::prelude::*;
 
 const HEAD: &[(&str, &str)] = &[(":status", "200"), ("content-type", "application/grpc+proto")];
@@ -130,6 +132,74 @@ fn replies_that_are_no_grpc_are_told() {
         told(&proxy),
         [Told::Data(1, b"bad gateway".to_vec()), Told::End(1, None)]
     );
+}
+
+/// The DATA frames that were sent since the last time.
+fn data(bench: &mut Bench<GrpcSemantics>) -> Vec<(u8, Vec<u8>)> {
+    let sent = bench.take_sent().into_iter();
+    sent.filter(|frame| frame.kind == kind::DATA)
+        .map(|frame| (frame.flags, frame.payload))
+        .collect()
+}
+
+fn streaming(messages: &[&[u8]], unanswered: Option<u32>) -> prony_load::Request {
+    let mut call = request("POST", "/Service/call", None);
+    call.body = Body::Messages(Messages {
+        each: messages.iter().map(|bytes| Bytes(bytes.to_vec())).collect(),
+        unanswered,
+    });
+    call
+}
+
+#[test]
+fn messages_go_at_once_unless_they_wait_for_replies() {
+    let (a, b, c) = (message(b"a"), message(b""), message(b"c"));
+    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    bench.start(1, &streaming(&[b"a", b"", b"c"], None));
+    let all = [a.as_slice(), &b, &c].concat();
+    assert_eq!(data(&mut bench), [(flag::END_STREAM, all)]);
+
+    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    bench.start(1, &streaming(&[b"a", b"", b"c"], Some(2)));
+    assert_eq!(data(&mut bench), [(0, [a.as_slice(), &b].concat())]);
+    let head = Script::default().headers(1, 0, HEAD).data(1, 0, &a[..3]);
+    bench.receive(&head.0).expect("frames");
+    assert!(data(&mut bench).is_empty());
+    let rest = Script::default().data(1, 0, &a[3..]);
+    bench.receive(&rest.0).expect("frames");
+    assert_eq!(data(&mut bench), [(flag::END_STREAM, c)]);
+}
+
+#[test]
+fn a_call_may_send_no_message() {
+    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    bench.start(1, &streaming(&[], None));
+    let sent = bench.take_sent();
+    let last = sent.last().expect("a frame");
+    assert_eq!(
+        (last.kind, last.flags & flag::END_STREAM),
+        (kind::HEADERS, flag::END_STREAM)
+    );
+}
+
+#[test]
+fn windows_and_replies_hold_messages_back() {
+    // The service accepts eight bytes on a stream: less than two messages.
+    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[(4, 8)]);
+    bench.start(1, &streaming(&[b"a", b"b", b"c"], Some(1)));
+    let (a, b, c) = (message(b"a"), message(b"b"), message(b"c"));
+    assert_eq!(data(&mut bench), [(0, a.clone())]);
+    let reply = Script::default().headers(1, 0, HEAD).data(1, 0, &a);
+    bench.receive(&reply.0).expect("frames");
+    assert_eq!(data(&mut bench), [(0, b[..2].to_vec())]);
+    let mut more = Vec::new();
+    crate::protocol::http2::frame::write_window_update(1, 100, &mut more);
+    bench.receive(&more).expect("frames");
+    assert_eq!(data(&mut bench), [(0, b[2..].to_vec())]);
+    bench
+        .receive(&Script::default().data(1, 0, &b).0)
+        .expect("frames");
+    assert_eq!(data(&mut bench), [(flag::END_STREAM, c)]);
 }
 
 proptest! {

@@ -5,16 +5,16 @@ use memchr::memmem;
 
 /// What the head says about the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ParsedHead {
-    pub(super) status: u16,
-    pub(super) length: Length,
+pub(in crate::protocol) struct ParsedHead {
+    pub(in crate::protocol) status: u16,
+    pub(in crate::protocol) length: Length,
     /// The connection ends after this reply.
-    pub(super) closes: bool,
+    pub(in crate::protocol) closes: bool,
 }
 
 /// Where the body ends (RFC 9112 §6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
+pub(in crate::protocol) enum Length {
     Fixed(u64),
     Chunked,
     UntilClose,
@@ -23,12 +23,12 @@ pub(super) enum Length {
 const END: &[u8] = b"\r\n\r\n";
 
 /// Where the head that `bytes` begin with ends, looking from `from` on.
-pub(super) fn end(bytes: &[u8], from: usize) -> Option<usize> {
+pub(in crate::protocol) fn end(bytes: &[u8], from: usize) -> Option<usize> {
     memmem::find(&bytes[from..], END).map(|at| from + at + END.len())
 }
 
 /// Whether bytes can be the begin of a head at all, so that a peer that speaks something else is not waited for.
-pub(super) fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
+pub(in crate::protocol) fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
     let start = b"HTTP/1.";
     let common = bytes.len().min(start.len());
     if bytes[..common] == start[..common] {
@@ -39,7 +39,7 @@ pub(super) fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
 }
 
 /// Parses a whole head, its end mark included. Gives each field to `field`.
-pub(super) fn parse<'a>(
+pub(in crate::protocol) fn parse<'a>(
     bytes: &'a [u8],
     mut field: impl FnMut(&'a [u8], &'a [u8]),
 ) -> Result<ParsedHead, &'static str> {

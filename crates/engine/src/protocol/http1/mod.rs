@@ -3,7 +3,7 @@
 //! Strict where a lenient reader could take one reply for two or two for one: such a reply is malformed.
 
 mod chunked;
-mod head;
+pub(super) mod head;
 mod prepare;
 
 use super::{Call, End, Failure, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token};
@@ -221,6 +221,8 @@ impl Protocol for Http1 {
     type Prepared = Prepared;
     type Shared = Shared;
 
+    const GREETING: &'static str = "it said anything";
+
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target)
     }
@@ -241,7 +243,7 @@ impl Protocol for Http1 {
         }
     }
 
-    fn open(&mut self, _: &mut Shared, _: &mut Vec<u8>) {}
+    fn open(&mut self, _: &mut Shared, _: &Prepared, _: &mut Vec<u8>) {}
 
     fn places(&self) -> u32 {
         if self.closing || self.last_sent {

@@ -65,7 +65,8 @@ impl Prepared {
                 rest.text("Content-Length: 0\r\n\r\n");
                 None
             }
-            Body::None => {
+            // Messages of gRPC were refused before.
+            Body::None | Body::Messages(_) => {
                 rest.text("\r\n");
                 None
             }

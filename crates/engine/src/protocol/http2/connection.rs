@@ -85,6 +85,9 @@ impl<M: Semantics> Protocol for Connection<M> {
     type Prepared = Prepared;
     type Shared = Shared;
 
+    const GREETING: &'static str = "it said a word of HTTP/2";
+    const TELLS_MESSAGES: bool = M::DIALECT.grpc;
+
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target, M::DIALECT)
     }
@@ -116,7 +119,7 @@ impl<M: Semantics> Protocol for Connection<M> {
         }
     }
 
-    fn open(&mut self, _: &mut Shared, out: &mut Vec<u8>) {
+    fn open(&mut self, _: &mut Shared, _: &Prepared, out: &mut Vec<u8>) {
         out.extend_from_slice(frame::PREFACE);
         let settings = [
             (setting::ENABLE_PUSH, 0),

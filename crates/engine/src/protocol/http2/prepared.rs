@@ -4,6 +4,7 @@ use super::hpack::{Field, HeaderPlan};
 use crate::parameters::Values;
 use crate::protocol::rules::{self, Reserved};
 use crate::protocol::{PrepareError, expects_content};
+use prony_load::grpc::{PREFIX, frame};
 use prony_load::{Body, Part, Request, Target, Template};
 
 /// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub(super) headers: HeaderPlan,
     varying: Vec<Varying>,
     body: PreparedBody,
+    /// So many messages of the body may wait for their replies; `None`: all.
+    pub(super) unanswered: Option<u32>,
     /// Whether the reply has no body whatever its headers say.
     pub(super) is_head: bool,
 }
@@ -87,7 +90,14 @@ impl Prepared {
             }
             fields.push((name, header.value.clone()));
         }
-        Ok(Self::of(&fields, body, method == "HEAD"))
+        let unanswered = match &request.body {
+            Body::Messages(messages) => messages.unanswered,
+            _ => None,
+        };
+        Ok(Self {
+            unanswered,
+            ..Self::of(&fields, body, method == "HEAD")
+        })
     }
 
     fn of(fields: &[(String, Template)], body: PreparedBody, is_head: bool) -> Self {
@@ -116,6 +126,7 @@ impl Prepared {
             headers: HeaderPlan::new(&planned),
             varying,
             body,
+            unanswered: None,
             is_head,
         }
     }
@@ -141,7 +152,7 @@ impl Prepared {
             PreparedBody::Varying { template, grpc } => {
                 scratch.clear();
                 if *grpc {
-                    scratch.extend_from_slice(&[0; 5]);
+                    scratch.extend_from_slice(&[0; PREFIX]);
                 }
                 template.render(scratch, |index, out| values.append(index, out));
                 if *grpc {
@@ -157,18 +168,18 @@ impl PreparedBody {
     fn new(body: &Body, grpc: bool) -> Self {
         match body {
             // An empty gRPC message still has its prefix.
-            Body::None if grpc => Self::Constant(vec![0; 5]),
+            Body::None if grpc => Self::Constant(vec![0; PREFIX]),
             Body::None => Self::None,
             Body::Generated(generated) => {
                 let mut parts = vec![Part::Literal(generated.filler().into())];
                 parts.extend(generated.end.0.iter().cloned());
                 Self::new(&Body::Bytes(Template(parts)), grpc)
             }
+            Body::Messages(messages) => Self::Constant(messages.framed()),
             Body::Bytes(template) => match constant(template) {
                 Some(bytes) if grpc => {
-                    let mut message = vec![0; 5];
-                    message.extend_from_slice(&bytes);
-                    write_length(&mut message);
+                    let mut message = Vec::new();
+                    frame(&bytes, &mut message);
                     Self::Constant(message)
                 }
                 Some(bytes) => Self::Constant(bytes),
@@ -183,8 +194,8 @@ impl PreparedBody {
 
 /// Writes the length of a message into the prefix before it.
 fn write_length(message: &mut [u8]) {
-    let length = (message.len() - 5) as u32;
-    message[1..5].copy_from_slice(&length.to_be_bytes());
+    let length = (message.len() - PREFIX) as u32;
+    message[1..PREFIX].copy_from_slice(&length.to_be_bytes());
 }
 
 fn constant(template: &Template) -> Option<Vec<u8>> {

@@ -223,8 +223,15 @@ impl<M: Semantics> Connection<M> {
                 token: stream.token,
                 wants_headers: stream.wants_headers,
             };
-            if let Err(failure) = M::data(&mut stream.reply, rules, &bytes[used..used + content], sink) {
-                self.give_up(slot, failure, out, sink);
+            let before = M::messages(&stream.reply);
+            match M::data(&mut stream.reply, rules, &bytes[used..used + content], sink) {
+                Ok(()) => {
+                    let answered = M::messages(&stream.reply) - before;
+                    if answered > 0 {
+                        self.release(slot, answered, out);
+                    }
+                }
+                Err(failure) => self.give_up(slot, failure, out, sink),
             }
         }
         passing.left -= take as u32;

@@ -40,6 +40,11 @@ pub trait Semantics {
         sink: &mut S,
     ) -> Result<(), Failure>;
 
+    /// Complete messages of the reply so far, where each of them answers one of the request.
+    fn messages(_: &Self::Reply) -> u32 {
+        0
+    }
+
     /// Headers after the body.
     fn trailers<S: ReplySink>(
         reply: &mut Self::Reply,

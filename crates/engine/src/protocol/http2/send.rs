@@ -4,6 +4,7 @@ use super::connection::{Connection, OUR_WINDOW};
 use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind};
 use super::{Prepared, Semantics};
 use crate::protocol::Call;
+use prony_load::grpc::PREFIX;
 
 impl<M: Semantics> Connection<M> {
     #[inline]
@@ -36,7 +37,7 @@ impl<M: Semantics> Connection<M> {
         };
         self.finish_headers(id, flags, begin, out);
         if flags == 0 {
-            self.send_body(slot, body, out);
+            self.send_body(slot, (body, prepared.unanswered), out);
         }
     }
 
@@ -63,24 +64,26 @@ impl<M: Semantics> Connection<M> {
         out[begin..begin + HEADER_LENGTH].copy_from_slice(&header.to_bytes());
     }
 
-    /// Sends what the windows allow and keeps the rest.
+    /// Sends what the windows and the number of messages that may be unanswered allow, and keeps the rest.
     #[inline]
-    fn send_body(&mut self, slot: usize, body: &[u8], out: &mut Vec<u8>) {
-        let sent = self.send_data(slot, body, out);
+    fn send_body(&mut self, slot: usize, (body, unanswered): (&[u8], Option<u32>), out: &mut Vec<u8>) {
+        let released = unanswered.map_or(body.len(), |count| after_messages(body, 0, count));
+        let sent = self.send_data(slot, (body, released), out);
         if sent < body.len() {
             let stream = self.streams.get(slot);
             stream.unsent.extend_from_slice(&body[sent..]);
             stream.unsent_from = 0;
+            stream.released = released - sent;
             self.waiting += 1;
         }
     }
 
-    /// Sends DATA frames and gives how many bytes went out.
+    /// Sends DATA frames of the first `released` bytes of a body, and gives how many bytes went out.
     #[inline]
-    fn send_data(&mut self, slot: usize, body: &[u8], out: &mut Vec<u8>) -> usize {
+    fn send_data(&mut self, slot: usize, (body, released): (&[u8], usize), out: &mut Vec<u8>) -> usize {
         let stream = self.streams.get(slot);
         let allowed = stream.send_window.min(self.send_window).max(0) as usize;
-        let now = body.len().min(allowed);
+        let now = released.min(allowed);
         let mut sent = 0;
         while sent < now {
             let chunk = &body[sent..now.min(sent + self.peer.max_frame as usize)];
@@ -102,21 +105,46 @@ impl<M: Semantics> Connection<M> {
             if self.send_window <= 0 {
                 return;
             }
-            let stream = self.streams.get(slot);
-            if stream.unsent.is_empty() {
-                continue;
+            if !self.streams.get(slot).unsent.is_empty() {
+                self.send_kept(slot, out);
             }
-            // Taken out and put back, so that its memory is kept.
-            let mut unsent = std::mem::take(&mut stream.unsent);
-            let from = stream.unsent_from;
-            let sent = self.send_data(slot, &unsent[from..], out);
-            if from + sent == unsent.len() {
-                unsent.clear();
-                self.waiting -= 1;
-            }
-            let stream = self.streams.get(slot);
-            stream.unsent_from = from + sent;
-            stream.unsent = unsent;
         }
     }
+
+    /// Goes on with a body of which something was kept back.
+    fn send_kept(&mut self, slot: usize, out: &mut Vec<u8>) {
+        let stream = self.streams.get(slot);
+        // Taken out and put back, so that its memory is kept.
+        let mut unsent = std::mem::take(&mut stream.unsent);
+        let (from, released) = (stream.unsent_from, stream.released);
+        let sent = self.send_data(slot, (&unsent[from..], released - from), out);
+        if from + sent == unsent.len() {
+            unsent.clear();
+            self.waiting -= 1;
+        }
+        let stream = self.streams.get(slot);
+        stream.unsent_from = from + sent;
+        stream.unsent = unsent;
+    }
+
+    /// So many messages of a stream were answered: as many others may go.
+    pub(super) fn release(&mut self, slot: usize, count: u32, out: &mut Vec<u8>) {
+        let stream = self.streams.get(slot);
+        if !stream.unsent.is_empty() {
+            stream.released = after_messages(&stream.unsent, stream.released, count);
+            self.send_kept(slot, out);
+        }
+    }
+}
+
+/// Where so many messages of gRPC end of which the first begins at `from`; the end of the body where it has fewer.
+fn after_messages(body: &[u8], from: usize, count: u32) -> usize {
+    let mut end = from;
+    for _ in 0..count {
+        let Some(&[_, a, b, c, d]) = body.get(end..).and_then(<[u8]>::first_chunk::<PREFIX>) else {
+            break;
+        };
+        end += PREFIX + u32::from_be_bytes([a, b, c, d]) as usize;
+    }
+    end.min(body.len())
 }

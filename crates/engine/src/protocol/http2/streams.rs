@@ -28,9 +28,11 @@ pub(super) struct Stream<R> {
     pub(super) send_window: i64,
     /// What the peer may still send, bytes.
     pub(super) receive_window: i64,
-    /// The part of the body that the peer's windows keep back, from `unsent_from` on.
+    /// The part of the body that is kept back, from `unsent_from` on: up to `released` by the peer's windows, from there on by
+    /// messages whose replies must come first.
     pub(super) unsent: Vec<u8>,
     pub(super) unsent_from: usize,
+    pub(super) released: usize,
 }
 
 /// The streams of one connection.
@@ -106,6 +108,7 @@ impl<R: Default> Streams<R> {
                 receive_window: 0,
                 unsent: Vec::new(),
                 unsent_from: 0,
+                released: 0,
             };
             self.slots.resize_with(self.slot_count as usize, free);
         }

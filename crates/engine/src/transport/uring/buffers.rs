@@ -18,7 +18,7 @@ const FIRST: u16 = 64;
 /// Fewest that are offered, where they come back full.
 const FEW: u16 = 16;
 /// Bytes of a buffer. A small reply touches its first page only.
-const SIZE: usize = 16 * 1024;
+const SIZE: usize = 32 * 1024;
 /// Bytes in a buffer, on the mean, from which on more buffers bring nothing.
 const FULL: u64 = SIZE as u64 / 2;
 /// Bytes from one buffer to the next. Not a power of two: else the begins of all buffers would share few places of the caches.

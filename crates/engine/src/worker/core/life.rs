@@ -1,12 +1,14 @@
 //! The life of a connection: waiting for its turn, connecting, shaking hands, speaking, closed, and again.
 
 use super::connection::{Speaking, State};
+use super::traffic::sink;
 use super::{Action, Core};
 use crate::clock::now_ns;
 use crate::layer::Layer;
-use crate::protocol::{Protocol, Token};
+use crate::protocol::{Protocol, SeatOf, Token};
 use crate::transport::is_own_shortage;
 use crate::worker::policy::Policy;
+use crate::worker::sink::Sink;
 use prony_measurement::Outcome;
 use std::io;
 
@@ -83,7 +85,18 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             .as_mut()
             .expect("invariant: an established connection speaks");
         let out = self.output.of_protocol(!L::IDENTITY);
-        speaking.protocol.open(&mut self.shared, out);
+        let first = &self.workload.operations[0].request;
+        if let Some(members) = self.settings.members {
+            let room = self.settings.partition.room(number);
+            let seat = SeatOf {
+                connection: number,
+                members,
+                first,
+                values: self.parameters.values(u64::from(room)),
+            };
+            speaking.protocol.enter(&mut self.shared, &seat);
+        }
+        speaking.protocol.open(&mut self.shared, first, out);
         if speaking.protocol.is_ready() {
             self.opened(number, now);
         } else {
@@ -135,7 +148,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.output.actions.push(Action::Close(number));
         self.connecting -= 1;
         let connection = &mut self.connections[number as usize];
-        connection.speaking = None;
+        if let Some(mut speaking) = connection.speaking.take() {
+            let mut sink = sink!(self, now);
+            speaking.protocol.gone(&mut self.shared, &mut sink);
+        }
+        let connection = &mut self.connections[number as usize];
         let rest = connection.rest();
         if self.policy.is_users() {
             connection.state = State::Closed;
@@ -162,9 +179,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
             State::Closed | State::Queued | State::Resting => return,
         }
-        connection.speaking = None;
+        let speaking = connection.speaking.take();
         connection.state = State::Closed;
         self.timers.clear(self.timer(number));
+        if let Some(mut speaking) = speaking {
+            let mut sink = sink!(self, now);
+            speaking.protocol.gone(&mut self.shared, &mut sink);
+        }
         for place in self.ledger.slots.of(number) {
             if self.ledger.slots.get(place).active {
                 self.ledger.end(place, outcome, false, now);
@@ -184,8 +205,19 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
+    /// Tells the peer of an open connection that it is needed no more.
+    pub(super) fn say_goodbye(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {
+            let out = self.output.of_protocol(!L::IDENTITY);
+            speaking.protocol.goodbye(&mut self.shared, out);
+            self.flush(number, now);
+        }
+    }
+
     /// The user on a connection is done.
     pub(super) fn leave(&mut self, number: u32, now: u64) {
+        self.say_goodbye(number, now);
         self.close(number, Outcome::Reset, now);
         if let Policy::Users(users) = &mut self.policy {
             users.leave(number);
@@ -208,8 +240,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             state @ (State::Shaking | State::Greeting) => {
                 let during = match state {
                     // A server without TLS may break the connection before what it says of that is read.
-                    State::Shaking => "in the TLS handshake: does the service speak TLS on this port?",
-                    _ => "before it said a word of HTTP/2",
+                    State::Shaking => {
+                        "in the TLS handshake: does the service speak TLS on this port?".to_owned()
+                    }
+                    _ => format!("before {}", P::GREETING),
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
                 let ended = io::Error::other(format!("the server closed the connection{how} {during}"));
@@ -267,6 +301,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let Some(speaking) = &mut self.connections[number as usize].speaking else {
             return;
         };
+        let mut sink = sink!(self, now);
+        speaking
+            .protocol
+            .give_up(&mut self.shared, Token(place), &mut sink);
         let out = self.output.of_protocol(!L::IDENTITY);
         if speaking.protocol.cancel(Token(place), out) {
             self.ledger.end(place, Outcome::Timeout, false, now);

@@ -61,6 +61,8 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     left_over: VecDeque<Due>,
     /// Places that pause before the next step of a sequence.
     going_on: u32,
+    /// Connections in rooms whose requests have ended where others heard them: they may have a free place.
+    woken: Vec<u32>,
     pub(super) output: Output,
     /// Bytes that the layer has unsealed.
     plain: Vec<u8>,
@@ -86,7 +88,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             connections: (0..connections).map(|_| Connection::new()).collect(),
             timers: Timers::new(slots.len() + connections as usize),
             ledger: Ledger::new(slots, Recorder::new(job)),
-            shared: P::shared(),
+            shared: P::shared_within(&job.limits),
             layer_config,
             parameters: Parameters::new(&job.workload.parameters, job.seed),
             memories: vec![Memory::default(); workload.operations.len()],
@@ -101,6 +103,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             started: Vec::new(),
             left_over: VecDeque::new(),
             going_on: 0,
+            woken: Vec::new(),
             output: Output::new(),
             plain: Vec::new(),
         };
@@ -284,7 +287,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             }
         }
         self.cut_streams(now);
-        (0..self.connections.len() as u32).for_each(|number| self.close(number, Outcome::Timeout, now));
+        for number in 0..self.connections.len() as u32 {
+            self.say_goodbye(number, now);
+            self.close(number, Outcome::Timeout, now);
+        }
         while let Some(due) = self.left_over.pop_front() {
             self.drop_unprocessed(due, now);
         }

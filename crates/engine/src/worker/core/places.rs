@@ -11,6 +11,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn settle(&mut self, now: u64) {
         while let Some(place) = self.ledger.ended.pop_front() {
             let number = self.ledger.slots.connection_of(place);
+            if self.settings.members.is_some() && !self.woken.contains(&number) {
+                self.woken.push(number);
+            }
             if self.ledger.slots.get(place).send_again {
                 let due = self.unprocessed(place);
                 if let Some(due) = self.policy.request_again(number, due) {

@@ -27,6 +27,8 @@ pub(super) struct Settings {
     pub(super) defers: bool,
     /// Whether replies are streams of events.
     pub(super) streams: bool,
+    /// Members of a room, where connections are divided into rooms.
+    pub(super) members: Option<u32>,
 }
 
 impl Settings {
@@ -46,6 +48,7 @@ impl Settings {
             check_below: (job.check.share.clamp(0.0, 1.0) * u64::MAX as f64) as u64,
             defers,
             streams,
+            members: job.load.members(),
         }
     }
 }

@@ -42,8 +42,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         };
         let slot = self.ledger.slots.get(place);
         (slot.epoch, slot.refusals) = (epoch, refusals);
-        slot.messages = 0;
-        slot.bytes = 0;
+        (slot.messages, slot.bytes) = (0, 0);
         slot.intended = due.intended;
         slot.sent = now;
         slot.ready = now.saturating_sub(due.late);
@@ -54,14 +53,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         slot.went_well = false;
         // What is taken from a body is taken from a reply that is right: all of it is judged then.
         let judged = sampled || operation.takes.body;
-        slot.wants_headers =
-            operation.takes.head || operation.is_stream || (judged && operation.expectation.checks_headers());
-        slot.check = match &operation.constant_body {
-            Some(_) => BodyCheck::Compare { equal: 0 },
-            None if operation.takes.body || (sampled && operation.judges_body) => BodyCheck::Keep,
-            None if operation.is_stream => BodyCheck::AwaitsEvents,
-            None => BodyCheck::Ignore,
-        };
+        // The type of a stream stands in its headers, unless the protocol tells its messages.
+        slot.wants_headers = operation.takes.head
+            || (operation.is_stream && !P::TELLS_MESSAGES)
+            || (judged && operation.expectation.checks_headers());
+        slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
         if let Some(kept) = &mut slot.kept {
             kept.clear();
         }
@@ -126,6 +122,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn send_out(&mut self, number: u32) {
         let count = self.output.send(number);
         self.ledger.recorder.sent_bytes(count);
+    }
+
+    /// Has connections speak whose requests have ended on others.
+    pub(in crate::worker) fn use_woken(&mut self, now: u64) {
+        while let Some(number) = self.woken.pop() {
+            self.make_use_of(number, now);
+        }
     }
 
     /// Bytes came.

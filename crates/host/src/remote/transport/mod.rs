@@ -1,5 +1,6 @@
 //! Ways to an agent: each ends as two streams of bytes on which an agent has announced itself.
 
+mod bring;
 mod child;
 mod elf;
 mod explain;
@@ -9,6 +10,7 @@ mod ssh;
 use super::Progress;
 use crate::HostError;
 use crate::wire::{Greeting, Marker};
+pub use bring::{Binary, WhySilent};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub use pipe::Pipe;
 pub use ssh::Ssh;

@@ -1,28 +1,17 @@
 //! An agent on another host, started through the system's `ssh` with the user's own configuration.
 
+use super::bring::Binary;
 use super::child::spawn;
 use super::explain::explain;
-use super::{Channel, Silence, Transport, elf, ready};
+use super::{Channel, Silence, Transport};
 use crate::HostError;
 use crate::remote::Progress;
-use crate::wire::{Marker, hash};
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::poll::PollFlags;
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs on the host, in whatever shell: looks for the binary by its hash and becomes it; else takes it from its input. In one
-/// line without a quote, a backslash or an exclamation mark, since each shell has its own idea of these.
-const SCRIPT: &str = include_str!("bootstrap.sh");
 /// Time to log in and to say why that fails, when the connection stands or does not.
 const SAYING: Duration = Duration::from_secs(10);
-/// Time for the agent to announce itself when its binary is there.
-const START: Duration = Duration::from_secs(30);
-/// Longest time without progress while the binary is sent.
-const STALL: Duration = Duration::from_secs(20);
 
 /// A host that `ssh` knows.
 #[derive(Debug, Clone)]
@@ -60,7 +49,7 @@ impl Ssh {
     }
 
     /// The command line.
-    fn command(&self, hash: &str) -> Command {
+    fn command(&self, binary: &Binary) -> Command {
         let mut words = self.command.iter();
         let mut command = Command::new(words.next().map_or("ssh", String::as_str));
         let connect = format!("ConnectTimeout={}", self.within.as_secs().max(1));
@@ -69,7 +58,8 @@ impl Ssh {
         // outlives it; forwards nothing.
         command.args(["-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no"]);
         command.args(["-o", &connect, "-o", "ClearAllForwardings=yes", "--", &self.host]);
-        command.arg(format!("exec sh -c '{}' prony {hash}", SCRIPT.trim_end()));
+        let [script, name, hash] = binary.script();
+        command.arg(format!("exec sh -c '{script}' {name} {hash}"));
         command
     }
 }
@@ -80,15 +70,8 @@ impl Transport for Ssh {
             host: host.to_owned(),
             reason,
         };
-        let own = Path::new("/proc/self/exe");
-        let binary = self.binary.as_deref().unwrap_or(own);
-        let hash = hash::of_binary(binary).map_err(|error| {
-            failed(format!(
-                "the binary for it, {}, cannot be read: {error}",
-                binary.display()
-            ))
-        })?;
-        let mut command = self.command(&hash);
+        let binary = Binary::of(self.binary.as_deref()).map_err(failed)?;
+        let mut command = self.command(&binary);
         let program = command.get_program().to_string_lossy().into_owned();
         let mut channel = spawn(&mut command).map_err(|error| {
             failed(format!(
@@ -96,54 +79,9 @@ impl Transport for Ssh {
             ))
         })?;
         // ssh itself knows best why it does not get there, so it may say so first.
-        let first = channel.await_marker(Instant::now() + self.within + SAYING);
-        let first = first.map_err(|silence| failed(why(&mut channel, silence, false)))?;
-        let Marker::Script(words) = first else {
-            return Ok(channel);
-        };
-        wanted(binary, &words, self.binary.is_some()).map_err(failed)?;
-        let sent = send(&channel, binary, tell);
-        let second = channel.await_marker(Instant::now() + START);
-        match (sent, second) {
-            (_, Ok(Marker::Agent { .. })) => Ok(channel),
-            (_, Ok(Marker::Script(words))) => Err(failed(format!(
-                "prony's binary could not be brought there: {}",
-                words.join(" ")
-            ))),
-            (Err(error), Err((Silence::Late, _))) => {
-                Err(failed(format!("prony's binary could not be sent: {error}")))
-            }
-            (_, Err(silence)) => Err(failed(why(&mut channel, silence, true))),
-        }
-    }
-}
-
-/// Whether the binary is for a host that says this of itself: `missing`, its system, its architecture.
-fn wanted(binary: &Path, words: &[String], named: bool) -> Result<(), String> {
-    let [state, system, machine] = words else {
-        return Err(format!(
-            "it said `{}`, which is nothing that prony knows",
-            words.join(":")
-        ));
-    };
-    if state != "missing" {
-        return Err(format!("{system} {machine}"));
-    }
-    if system != "Linux" {
-        return Err(format!("it runs {system}, and prony measures on Linux only"));
-    }
-    let of = elf::architecture(binary);
-    match of {
-        Some(of) if of != machine => Err(if named {
-            format!(
-                "it is {machine}, and {} is for {of}: give one for it with `program = …`",
-                binary.display()
-            )
-        } else {
-            format!("it is {machine}, and this prony is {of}: give one for it with `program = …`")
-        }),
-        None => Err(format!("{} is no binary for Linux", binary.display())),
-        Some(_) => Ok(()),
+        let until = Instant::now() + self.within + SAYING;
+        binary.bring(&mut channel, until, &why, tell).map_err(failed)?;
+        Ok(channel)
     }
 }
 
@@ -175,46 +113,4 @@ fn why(channel: &mut Channel, silence: (Silence, Option<String>), script: bool) 
     };
     text.push_str(junk.as_deref().unwrap_or_default());
     text
-}
-
-/// Sends the length of the binary in a line, and the binary. Writes no more than fits, so that a network that hangs is noticed.
-fn send(channel: &Channel, binary: &Path, tell: &dyn Fn(Progress)) -> io::Result<()> {
-    let mut file = File::open(binary)?;
-    let total = file.metadata()?.len();
-    let waits = OFlag::from_bits_truncate(fcntl(&channel.output, FcntlArg::F_GETFL)?);
-    fcntl(&channel.output, FcntlArg::F_SETFL(waits | OFlag::O_NONBLOCK))?;
-    let mut sent = 0;
-    let mut written = push(&channel.output, format!("{total}\n").as_bytes());
-    let mut buffer = vec![0; 256 << 10];
-    while written.is_ok() && sent < total {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            written = Err(io::Error::other("it changed while it was sent"));
-            break;
-        }
-        written = push(&channel.output, &buffer[..length]);
-        sent += length as u64;
-        tell(Progress { sent, total });
-    }
-    fcntl(&channel.output, FcntlArg::F_SETFL(waits))?;
-    written
-}
-
-fn push(mut output: &File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match output.write(bytes) {
-            Ok(length) => bytes = &bytes[length..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if !ready(output, PollFlags::POLLOUT, Instant::now() + STALL)? {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        format!("nothing went through for {} s", STALL.as_secs()),
-                    ));
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! A stream judged while it comes.
 
 use super::Events;
+use super::chat::{Chat, Told};
+use super::expected::{CompiledWhole, Expected};
 use super::ids::{Ids, Step};
 use super::message::{EventFault, Message};
 use super::reader::{Format, Reader};
@@ -19,6 +21,8 @@ pub struct CompiledEvents {
     rules: Vec<CompiledRule>,
     longest: u64,
     reads_data: bool,
+    whole: Option<CompiledWhole>,
+    chat: Option<Chat>,
 }
 
 impl Events {
@@ -35,12 +39,17 @@ impl Events {
             .iter()
             .map(CompiledRule::compile)
             .collect::<Result<_, _>>()?;
+        let whole = self.whole.as_ref().map(CompiledWhole::compile).transpose()?;
         Ok(CompiledEvents {
             until: self.until.unwrap_or(u32::MAX),
             for_ns: self.for_ns,
-            reads_data: rules.iter().any(CompiledRule::reads_data),
+            reads_data: self.chat.is_some()
+                || rules.iter().any(CompiledRule::reads_data)
+                || whole.as_ref().is_some_and(CompiledWhole::reads_data),
+            whole,
             rules,
             longest: self.longest,
+            chat: self.chat,
         })
     }
 }
@@ -53,7 +62,12 @@ impl CompiledEvents {
 
     /// Whether a stream that never ends by itself has an end.
     pub const fn is_bounded(&self) -> bool {
-        self.for_ns.is_some() || self.until < u32::MAX
+        self.for_ns.is_some() || self.until < u32::MAX || self.chat.is_some()
+    }
+
+    /// When the answer of a language model is a good one, where the stream is that.
+    pub const fn chat(&self) -> Option<&Chat> {
+        self.chat.as_ref()
     }
 }
 
@@ -65,23 +79,47 @@ pub struct EventStream {
     /// A bit for each rule that held once.
     held: u64,
     ids: Ids,
+    /// Where every message is known.
+    expected: Expected,
+    /// What the answer of a language model has told.
+    told: Told,
 }
 
 impl EventStream {
-    /// A stream that begins.
-    pub fn new(events: &CompiledEvents, format: Format) -> Self {
+    /// A stream that begins. `value(i, out)` appends the value that parameter `i` had in its request.
+    pub fn new(events: &CompiledEvents, format: Format, mut value: impl FnMut(usize, &mut Vec<u8>)) -> Self {
+        let mut expected = Expected::default();
+        if let Some(whole) = &events.whole {
+            expected.begin(whole, &mut value);
+        }
         Self {
             reader: Reader::new(format, events.longest, events.reads_data),
             count: 0,
             held: 0,
             ids: Ids::default(),
+            expected,
+            told: Told::default(),
         }
     }
 
     /// Begins with another reply, and keeps the memory.
-    pub fn begin(&mut self, events: &CompiledEvents, format: Format) {
+    pub fn begin(
+        &mut self,
+        events: &CompiledEvents,
+        format: Format,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) {
         self.reader.begin(format, events.longest, events.reads_data);
         (self.count, self.held, self.ids) = (0, 0, Ids::default());
+        if let Some(whole) = &events.whole {
+            self.expected.begin(whole, &mut value);
+        }
+        self.told = Told::default();
+    }
+
+    /// What the answer of a language model has told so far.
+    pub const fn told(&self) -> &Told {
+        &self.told
     }
 
     /// Messages so far.
@@ -89,12 +127,12 @@ impl EventStream {
         self.count
     }
 
-    /// Takes the next piece. `each` gets what the id of each message tells. Gives whether the stream has ended well by its number
-    /// of messages: what stands behind is not read.
+    /// Takes the next piece, which came `after` its request, ns. `each` gets what the id of each message tells. Gives whether the
+    /// stream has ended well by its number of messages: what stands behind is not read.
     pub fn read(
         &mut self,
         events: &CompiledEvents,
-        piece: &[u8],
+        (piece, after): (&[u8], u64),
         mut each: impl FnMut(Step),
     ) -> Result<bool, Mismatch> {
         let Self {
@@ -102,31 +140,126 @@ impl EventStream {
             count,
             held,
             ids,
+            expected,
+            ..
         } = self;
+        let mut wrong = None;
         let read = reader.read(piece, |message| {
             each(take(events, (count, held, ids), message));
-            if *count >= events.until {
+            if let Some(whole) = &events.whole {
+                wrong = expected.judge(whole, message, after).err();
+            }
+            if *count >= events.until || wrong.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        if let Some(mismatch) = wrong {
+            return Err(mismatch);
+        }
+        read.map_err(|fault| mismatch(fault, *count, events.longest))?;
+        Ok(*count >= events.until)
+    }
+
+    /// The message whose pieces were read is complete, so long after its request, ns: gRPC tells where each of them ends. Gives
+    /// whether the stream has ended well by its number of messages.
+    pub fn complete(
+        &mut self,
+        events: &CompiledEvents,
+        after: u64,
+        each: impl FnOnce(Step),
+    ) -> Result<bool, Mismatch> {
+        let Self {
+            reader,
+            count,
+            held,
+            ids,
+            expected,
+            ..
+        } = self;
+        let mut judged = Ok(());
+        reader.complete(|message| {
+            each(take(events, (count, held, ids), message));
+            if let Some(whole) = &events.whole {
+                judged = expected.judge(whole, message, after);
+            }
+        });
+        judged.map(|()| *count >= events.until)
+    }
+
+    /// Takes the next piece of the answer of a language model. `each` is called for each event that brings text. What stands
+    /// behind `[DONE]` is not looked at.
+    pub fn read_chat(
+        &mut self,
+        events: &CompiledEvents,
+        piece: &[u8],
+        mut each: impl FnMut(),
+    ) -> Result<(), Mismatch> {
+        let Self {
+            reader, count, told, ..
+        } = self;
+        if told.is_done {
+            return Ok(());
+        }
+        let mut wrong = None;
+        let read = reader.read(piece, |message| {
+            match told.take(message.name, message.data) {
+                Ok(true) => {
+                    *count = count.saturating_add(1);
+                    each();
+                }
+                Ok(false) => {}
+                Err(mismatch) => wrong = Some(mismatch),
+            }
+            if told.is_done || wrong.is_some() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
         read.map_err(|fault| mismatch(fault, *count, events.longest))?;
-        Ok(*count >= events.until)
+        wrong.map_or(Ok(()), Err)
     }
 
-    /// The reply is complete.
-    pub fn end(&mut self, events: &CompiledEvents, mut each: impl FnMut(Step)) -> Result<(), Mismatch> {
+    /// The reply of a language model is complete.
+    pub fn end_chat(&self) -> Result<(), Mismatch> {
+        if self.told.is_done {
+            return Ok(());
+        }
+        Err(Mismatch::new(
+            "events: the stream ended early",
+            "data: [DONE]",
+            format!("the end of the reply after {} events with text", self.count),
+        ))
+    }
+
+    /// The reply is complete, so long after its request, ns.
+    pub fn end(
+        &mut self,
+        events: &CompiledEvents,
+        after: u64,
+        mut each: impl FnMut(Step),
+    ) -> Result<(), Mismatch> {
         let Self {
             reader,
             count,
             held,
             ids,
+            expected,
+            ..
         } = self;
+        let mut wrong = None;
         let ended = reader.end(|message| {
             each(take(events, (count, held, ids), message));
+            if let Some(whole) = &events.whole {
+                wrong = expected.judge(whole, message, after).err();
+            }
             ControlFlow::Continue(())
         });
+        if let Some(mismatch) = wrong {
+            return Err(mismatch);
+        }
         ended.map_err(|fault| mismatch(fault, *count, events.longest))?;
         if *count < events.until && events.until < u32::MAX {
             return Err(Mismatch::new(
@@ -134,6 +267,9 @@ impl EventStream {
                 format!("{} events", events.until),
                 count.to_string(),
             ));
+        }
+        if let Some(whole) = &events.whole {
+            expected.end(whole)?;
         }
         self.judge(events)
     }

@@ -1,25 +1,28 @@
-//! Replies that are streams of messages: server-sent events and JSON Lines. Read in pieces of any size, in bounded memory, and
-//! judged as they come.
+//! Replies that are streams of messages: server-sent events, JSON Lines, messages of gRPC. Read in pieces of any size, in
+//! bounded memory, and judged as they come.
 //!
 //! [`Events`] is what a job says of such a reply; [`CompiledEvents`] is the same made ready; an [`EventStream`] is one reply
 //! under way. None of them knows whether HTTP/1.1 or HTTP/2 carried the pieces.
 
+mod chat;
+mod expected;
 mod ids;
 mod judge;
-mod lines;
 mod message;
 mod reader;
 mod rule;
-mod sse;
 #[cfg(test)]
 mod tests;
+mod whole;
 
+pub use chat::{Chat, Told, Usage};
 pub use ids::Step as IdStep;
 pub(super) use judge::no_stream;
 pub use judge::{CompiledEvents, EventStream};
 pub use message::{EventFault, Message};
 pub use reader::{Format, Reader};
 pub use rule::EventRule;
+pub use whole::{Data, Encoded, Shape, Whole};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +42,15 @@ pub struct Events {
     /// What at least one message of each stream must be; at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub some: Vec<EventRule>,
+    /// Where every message is known: how many come, and what each must be. Such a stream has no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
     /// The longest message, bytes: a longer one is wrong, and ends its stream.
     #[serde(default = "longest")]
     pub longest: u64,
+    /// Where it is the answer of a language model: only events that bring text are its messages, and `[DONE]` must end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Chat>,
 }
 
 const fn longest() -> u64 {
@@ -54,7 +63,9 @@ impl Default for Events {
             until: None,
             for_ns: None,
             some: Vec::new(),
+            whole: None,
             longest: LONGEST_EVENT,
+            chat: None,
         }
     }
 }
@@ -62,6 +73,6 @@ impl Default for Events {
 impl Events {
     /// Whether a stream that never ends by itself has an end.
     pub const fn is_bounded(&self) -> bool {
-        self.until.is_some() || self.for_ns.is_some()
+        self.until.is_some() || self.for_ns.is_some() || self.chat.is_some()
     }
 }

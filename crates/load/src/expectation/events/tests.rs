@@ -1,7 +1,9 @@
 //! Streams as the WHATWG's text says, split at every byte, and everything that is no stream.
 
-use super::sse::Sse;
+use super::reader::sse::Sse;
 use super::*;
+use crate::expectation::Mismatch;
+use crate::{Bytes, Part, Template};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
@@ -233,14 +235,14 @@ fn content_types_name_formats() {
 
 fn judged(events: &Events, text: &str) -> Result<bool, String> {
     let events = events.compile().expect("rules");
-    let mut stream = EventStream::new(&events, Format::ServerSentEvents);
+    let mut stream = EventStream::new(&events, Format::ServerSentEvents, |_, _| {});
     let is_done = stream
-        .read(&events, text.as_bytes(), |_| {})
+        .read(&events, (text.as_bytes(), 0), |_| {})
         .map_err(|mismatch| mismatch.what)?;
     let end = if is_done {
         stream.judge(&events)
     } else {
-        stream.end(&events, |_| {})
+        stream.end(&events, 0, |_| {})
     };
     end.map(|()| is_done)
         .map_err(|mismatch| format!("{} {}", mismatch.what, mismatch.expected))
@@ -289,6 +291,161 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
     ] {
         let error = text.parse::<EventRule>().expect_err("no rule");
         assert!(error.contains(reason), "{error}");
+    }
+}
+
+/// Three ticks, 10 ms apart, and the end.
+fn ticks() -> Events {
+    let text = |text: &str| Some(Template::literal(text));
+    Events {
+        whole: Some(Whole {
+            count: Template(vec![Part::Value(0)]),
+            each: Shape {
+                id: text("{= i}"),
+                name: text("tick"),
+                data: Some(Data::Json(Template(vec![
+                    Part::Literal(r#"{"n":{= i},"of":"#.into()),
+                    Part::Value(0),
+                    Part::Literal("}".into()),
+                ]))),
+            },
+            last: Some(Shape {
+                name: text("end"),
+                ..Shape::default()
+            }),
+            gap_us: text("10000"),
+            flushed: true,
+        }),
+        ..Events::default()
+    }
+}
+
+/// Pieces of a stream, each so many ms after its request.
+type Pieces = Vec<(String, u64)>;
+
+/// What is said of a stream that comes in these pieces.
+fn said(events: &Events, pieces: &[(String, u64)]) -> String {
+    let events = events.compile().expect("formulas");
+    let three = |_, out: &mut Vec<u8>| out.push(b'3');
+    let mut stream = EventStream::new(&events, Format::ServerSentEvents, three);
+    let mut after = 0;
+    for (piece, at) in pieces {
+        after = at * 1_000_000;
+        if let Err(wrong) = stream.read(&events, (piece.as_bytes(), after), |_| {}) {
+            return format!("{}: {} / {}", wrong.what, wrong.expected, wrong.got);
+        }
+    }
+    match stream.end(&events, after, |_| {}) {
+        Ok(()) => "right".to_owned(),
+        Err(wrong) => format!("{}: {} / {}", wrong.what, wrong.expected, wrong.got),
+    }
+}
+
+fn tick(i: u64) -> (String, u64) {
+    let text = format!("id: {i}\nevent: tick\ndata: {{\"n\": {i}, \"of\": 3}}\n\n");
+    (text, (i - 1) * 10)
+}
+
+#[test]
+fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
+    let end = ("event: end\ndata: bye\n\n".to_owned(), 20);
+    let right = vec![tick(1), tick(2), tick(3), end.clone()];
+    let changed = |change: &dyn Fn(&mut Pieces)| {
+        let mut pieces = right.clone();
+        change(&mut pieces);
+        said(&ticks(), &pieces)
+    };
+    let text = |number: usize, from: &str, to: &str| {
+        changed(&|pieces| pieces[number].0 = pieces[number].0.replace(from, to))
+    };
+    assert_eq!(changed(&|_| {}), "right");
+    assert_eq!(text(0, ", ", ","), "right");
+    assert_eq!(text(0, "\"n\": 1, \"of\": 3", "\"of\":3,\"n\" : 1.0"), "right");
+    assert_eq!(
+        changed(&|pieces| drop(pieces.pop())),
+        "events: too few: 3 events and the last one / 3, and the end of the stream"
+    );
+    assert_eq!(
+        changed(&|pieces| pieces.push(end.clone())),
+        "events: too many: 3 events and the last one / one more: bye"
+    );
+    assert_eq!(changed(&|pieces| drop(pieces.remove(1))), "event 2: id: 2 / 3");
+    assert_eq!(changed(&|pieces| pieces.insert(1, tick(1))), "event 2: id: 2 / 1");
+    assert_eq!(text(1, "id: 2\n", ""), "event 2: id: 2 / none");
+    assert_eq!(text(1, "tick", "tock"), "event 2: name: tick / tock");
+    assert_eq!(text(3, "end", "tick"), "event 4: name: end / tick");
+    assert_eq!(text(2, "\"of\": 3", "\"of\": 4"), "event 3: data at of: 3 / 4");
+    assert!(
+        text(2, "3}", "3").starts_with("event 3: data: no JSON"),
+        "{}",
+        text(2, "3}", "3")
+    );
+    // 1 ms too soon is what a clock of milliseconds makes of it; what is late was held up.
+    assert_eq!(changed(&|pieces| pieces[2].1 = 19), "right");
+    assert_eq!(changed(&|pieces| pieces[0].1 = 9), "right");
+    assert_eq!(
+        changed(&|pieces| pieces[2].1 = 18),
+        "event 3: too soon: not before 20ms after the request / 18ms"
+    );
+    assert_eq!(
+        changed(&|pieces| pieces.iter_mut().for_each(|(_, at)| *at = 500)),
+        "events: not flushed one by one: the last 10ms or more after the first / 0ns"
+    );
+}
+
+#[test]
+fn formulas_that_are_none_are_told() {
+    for formula in ["{= i", "{= n}", "{=}"] {
+        let mut events = ticks();
+        if let Some(whole) = &mut events.whole {
+            whole.each.id = Some(Template::literal(formula));
+        }
+        assert!(events.compile().is_err(), "{formula}");
+    }
+}
+
+/// The texts of an answer that comes in pieces of so many bytes, and how it ends.
+fn answered(text: &str, size: usize) -> (u32, Result<(), String>, Told) {
+    let events = Events {
+        chat: Some(Chat::default()),
+        ..Events::default()
+    };
+    let events = events.compile().expect("rules");
+    let mut stream = EventStream::new(&events, Format::ServerSentEvents, |_, _| {});
+    let mut count = 0;
+    let mut pieces = text.as_bytes().chunks(size);
+    let read = pieces.try_for_each(|piece| stream.read_chat(&events, piece, || count += 1));
+    let end = read.and_then(|()| stream.end_chat());
+    (count, end.map_err(|mismatch| mismatch.what), *stream.told())
+}
+
+#[test]
+fn an_answer_of_a_language_model_is_counted_by_its_texts_and_ends_when_it_says_so() {
+    let delta = |delta: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n");
+    let texts = delta(r#"{"role":"assistant","content":""}"#)
+        + &delta(r#"{"content":"Hel"}"#)
+        + ": still here\n\n"
+        + &delta(r#"{"content":"lo\n"}"#)
+        + &delta("{}");
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5}}\n\n";
+    let behind = "data: [DONE]\n\ndata: whatever stands behind it\n\n";
+    let error = "event: error\ndata: {\"message\":\"no room\"}\n\n";
+    for size in [1, 7, 10_000] {
+        let (count, end, told) = answered(&[&texts, usage, behind].concat(), size);
+        assert_eq!((count, end), (2, Ok(())), "{size}");
+        assert_eq!(told.usage.map(|usage| usage.completion_tokens), Some(5));
+        let (count, end, _) = answered(&[&texts, usage].concat(), size);
+        assert_eq!(
+            (count, end),
+            (2, Err("events: the stream ended early".to_owned()))
+        );
+        let (count, end, told) = answered(&[&texts, error, behind].concat(), size);
+        assert_eq!(
+            (count, end, told.is_error),
+            (2, Err("events: an error in the stream".to_owned()), true)
+        );
+        let (_, end, told) = answered("data: what\n\n", size);
+        assert_eq!((end, told.is_error), (Err("events".to_owned()), false));
     }
 }
 
@@ -356,4 +513,92 @@ proptest! {
         let ended = reader.end(&mut each);
         prop_assert_eq!((found, ended), (expected, end));
     }
+}
+
+/// A stream of gRPC with the numbers 1 to 3, 10 ms apart, one by one.
+fn numbers() -> Events {
+    let encoded = Encoded {
+        schema: crate::expectation::tests::schema(),
+        message: "M".to_owned(),
+        equals: (1..4_u8).map(|n| Bytes(vec![16, n])).collect(),
+    };
+    Events {
+        whole: Some(Whole {
+            count: Template::literal("3"),
+            each: Shape {
+                data: Some(Data::Messages(encoded)),
+                ..Shape::default()
+            },
+            last: None,
+            gap_us: Some(Template::literal("10000")),
+            flushed: true,
+        }),
+        longest: 20,
+        ..Events::default()
+    }
+}
+
+/// What is said of a stream of gRPC with these messages, each so many ms after the call.
+fn said_of_messages(events: &Events, messages: &[(&[u8], u64)]) -> String {
+    let events = events.compile().expect("a schema");
+    let mut stream = EventStream::new(&events, Format::Messages, |_, _| {});
+    let told = |wrong: Mismatch| format!("{}: {} / {}", wrong.what, wrong.expected, wrong.got);
+    let mut last = 0;
+    for (message, at) in messages {
+        last = at * 1_000_000;
+        for piece in message.chunks(1) {
+            if let Err(wrong) = stream.read(&events, (piece, last), |_| {}) {
+                return told(wrong);
+            }
+        }
+        match stream.complete(&events, last, |_| {}) {
+            Ok(true) => return "at its bound".to_owned(),
+            Ok(false) => {}
+            Err(wrong) => return told(wrong),
+        }
+    }
+    match stream.end(&events, last, |_| {}) {
+        Ok(()) => "right".to_owned(),
+        Err(wrong) => told(wrong),
+    }
+}
+
+#[test]
+fn messages_of_grpc_are_judged_one_by_one() {
+    let said = |messages: &[(&[u8], u64)]| said_of_messages(&numbers(), messages);
+    let [one, two, three] = [&[16, 1][..], &[16, 2], &[16, 3]];
+    assert_eq!(said(&[(one, 0), (two, 10), (three, 20)]), "right");
+    // The same numbers in other bytes.
+    let long: &[u8] = &[16, 0x82, 0];
+    assert_eq!(said(&[(one, 0), (long, 10), (three, 20)]), "right");
+    assert_eq!(said(&[(one, 0), (three, 20)]), "message 2 at b: 2 / 3");
+    assert_eq!(
+        said(&[(one, 0), (two, 10)]),
+        "messages: too few: 3 messages / 2, and the end of the stream"
+    );
+    assert_eq!(
+        said(&[(one, 0), (two, 10), (three, 20), (three, 20)]),
+        "messages: too many: 3 messages / one more: \\u{10}\\u{3}"
+    );
+    assert_eq!(
+        said(&[(one, 0), (two, 8)]),
+        "message 2: too soon: not before 10ms after the request / 8ms"
+    );
+    assert_eq!(
+        said(&[(one, 20), (two, 20), (three, 20)]),
+        "messages: not flushed one by one: the last 10ms or more after the first / 0ns"
+    );
+    assert!(said(&[(&[17], 0)]).starts_with("message 1: no message `M`"));
+    assert!(said(&[(&[0; 21], 0)]).starts_with("events: one is too long"));
+}
+
+#[test]
+fn a_stream_of_grpc_ends_at_its_bound() {
+    let bounded = Events {
+        until: Some(2),
+        ..Events::default()
+    };
+    let said = |messages: &[(&[u8], u64)]| said_of_messages(&bounded, messages);
+    assert_eq!(said(&[(b"a", 0), (b"", 1)]), "at its bound");
+    assert_eq!(said(&[(b"a", 0)]), "events: the stream ended early: 2 events / 1");
 }

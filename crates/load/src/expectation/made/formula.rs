@@ -2,14 +2,14 @@
 
 /// A formula over `i`, the number of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Formula {
+pub(in crate::expectation) enum Formula {
     Item,
     Number(i64),
     Of(Box<(Self, Self)>, Operator),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(in crate::expectation) enum Operator {
     Plus,
     Minus,
     Times,
@@ -34,7 +34,7 @@ impl Operator {
 
 impl Formula {
     /// Reads a formula. The error says what is wrong.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::expectation) fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text.trim_start();
         let formula = sum(&mut rest, 0)?;
         if rest.is_empty() {
@@ -45,7 +45,7 @@ impl Formula {
     }
 
     /// The number for item `i`. What is divided by 0 is 0, and what leaves 64 bits comes in again.
-    pub(super) fn value(&self, i: i64) -> i64 {
+    pub(in crate::expectation) fn value(&self, i: i64) -> i64 {
         match self {
             Self::Item => i,
             Self::Number(number) => *number,
@@ -61,6 +61,22 @@ impl Formula {
             }
         }
     }
+}
+
+/// The text with each `{= formula}` replaced by its number for item `i`. The error says what is wrong.
+pub fn work_out(text: &str, i: i64) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{=") {
+        let (formula, after) = after
+            .split_once('}')
+            .ok_or_else(|| format!("`{{={after}` is not closed by `}}`"))?;
+        let wrong = |reason| format!("`{}`: {reason}", formula.trim());
+        let number = Formula::parse(formula).map_err(wrong)?.value(i);
+        out = out + before + &number.to_string();
+        rest = after;
+    }
+    Ok(out + rest)
 }
 
 /// Reads operands as long as what joins them binds more closely than `least`.
@@ -119,6 +135,15 @@ mod tests {
             let formula = Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(formula.value(i), value, "{text}");
         }
+    }
+
+    #[test]
+    fn formulas_of_a_text_become_numbers() {
+        let worked_out = |text| work_out(text, 7);
+        assert_eq!(worked_out("a{= i }b{=i*i}"), Ok("a7b49".into()));
+        assert_eq!(worked_out("{n} and {}"), Ok("{n} and {}".into()));
+        assert_eq!(worked_out("{=i"), Err("`{=i` is not closed by `}`".into()));
+        assert!(worked_out("{= j}").expect_err("no formula").starts_with("`j`: "));
     }
 
     #[test]

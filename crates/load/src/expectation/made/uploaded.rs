@@ -28,7 +28,8 @@ impl Upload {
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) {
         let (mut digest, before, end) = match &self.body {
-            Body::None => (Sha256::new(), 0, &Template::default()),
+            // Messages of gRPC are no upload.
+            Body::None | Body::Messages(_) => (Sha256::new(), 0, &Template::default()),
             Body::Bytes(template) => (Sha256::new(), 0, template),
             Body::Generated(generated) => {
                 let begun = self.begun.get_or_init(|| {

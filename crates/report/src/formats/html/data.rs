@@ -3,7 +3,7 @@
 use super::pairs;
 use crate::formats::write;
 use crate::{Report, ReportError};
-use prony_statistics::Metric;
+use prony_statistics::{Metric, Pair};
 use serde_json::{Map, Number, Value};
 
 /// What an estimate says on the page; the rest is in the JSON.
@@ -41,18 +41,24 @@ const SHAPED: i32 = 3;
 /// The part of the report's JSON that the page draws from: without whole histograms, with pairs as codes, and with numbers
 /// as long as a table or a picture needs.
 pub fn page_data(report: &Report) -> Result<Value, ReportError> {
-    let mut data = serde_json::to_value(report).map_err(|error| write("HTML", &error))?;
+    let data = serde_json::to_value(report).map_err(|error| write("HTML", &error))?;
+    let pairs = report.groups.iter().map(|group| group.pairs.as_slice());
+    Ok(drawn(data, pairs))
+}
+
+/// The same of a report that is JSON already, with the pairs of each of its groups.
+pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pair]>) -> Value {
     data["plan"] = Value::Null;
     let groups = data["groups"].as_array_mut().into_iter().flatten();
-    for (group, told) in groups.zip(&report.groups) {
-        group["pairs"] = pairs::packed(&told.pairs);
+    for (group, of_group) in groups.zip(all_pairs) {
+        group["pairs"] = pairs::packed(of_group);
         let rows = group["services"].as_array_mut().into_iter().flatten();
         for row in rows.filter_map(Value::as_object_mut) {
             trim(row);
         }
     }
     shorten(&mut data);
-    Ok(data)
+    data
 }
 
 fn trim(row: &mut Map<String, Value>) {

@@ -3,6 +3,7 @@
 mod data;
 mod pairs;
 
+pub(crate) use data::drawn;
 pub use data::page_data;
 
 use super::write;
@@ -11,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::Value;
 use std::io::Write as _;
 
 /// The page without data, as `web/` builds it.
@@ -22,7 +24,12 @@ const LONG: usize = 512 * 1024;
 
 /// The page with the report in it: one file that loads nothing else.
 pub fn page(report: &Report) -> Result<String, ReportError> {
-    let data = page_data(report)?.to_string();
+    page_of(&page_data(report)?)
+}
+
+/// The page with this data in it.
+pub(crate) fn page_of(data: &Value) -> Result<String, ReportError> {
+    let data = data.to_string();
     let element = if data.len() > LONG {
         format!("type=\"application/gzip\">{}</script>", packed(&data)?)
     } else {

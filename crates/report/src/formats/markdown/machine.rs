@@ -15,10 +15,16 @@ pub(super) fn section(report: &Report) -> String {
             .flatten()
             .cloned(),
     );
+    let size = |count: u64| bytes(count as f64);
     facts.extend(
         environment
             .memory_bytes
-            .map(|count| format!("{} of memory", bytes(count as f64))),
+            .map(|count| format!("{} of memory", size(count))),
+    );
+    facts.extend(
+        environment
+            .memory_limit_bytes
+            .map(|limit| format!("of which prony may have {}", size(limit))),
     );
     facts.extend(
         environment

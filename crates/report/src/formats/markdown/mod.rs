@@ -1,18 +1,24 @@
 //! Markdown for a README or a pull request, with a bar chart made of text.
 
+mod levels;
 mod machine;
+mod operations;
 mod published;
 
 use super::columns::{Columns, unit_of};
+use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::number::{FARTHEST, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
 use prony_statistics::Verdict;
 use std::collections::BTreeSet;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the longest bar.
 const BAR: f64 = 36.0;
+/// Columns of the longest name beside a bar: with the value a line has some 80.
+const NAME: usize = 28;
 /// A ratio whose ends are this many times apart is no number to read.
 const VAGUE: f64 = 4.0;
 /// Pairs that the text lists: neighbours in the ranking, which the reader compares first.
@@ -36,6 +42,7 @@ pub(super) fn render(report: &Report) -> String {
     for group in &report.groups {
         out += &section(report, group);
     }
+    out += &levels::section(report);
     out += &checks(report);
     out += &published::section(report);
     out += "\n## How this was measured\n\n";
@@ -74,19 +81,21 @@ fn section(report: &Report, group: &GroupReport) -> String {
         out += &format!("\n{notes}");
     }
     out += &neighbours(report, group);
+    out += &operations::section(report, group);
     out
 }
 
 fn table(report: &Report, group: &GroupReport) -> String {
     let columns = Columns::of(group).all();
-    let mut out = String::from("| rank | service | version |");
+    let mut out = String::from("| rank | service | version | class |");
     for column in &columns {
         out += &format!(" {} |", safe(&column.head(group)));
     }
-    out += &format!("\n|---:|---|---|{}\n", "---:|".repeat(columns.len()));
+    out += &format!("\n|---:|---|---|---|{}\n", "---:|".repeat(columns.len()));
     for row in &group.services {
         let summary = &row.summary;
-        let version = report.info(&summary.id).and_then(|info| info.version.as_deref());
+        let info = report.info(&summary.id);
+        let version = info.and_then(|info| info.version.as_deref());
         let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         let sign = if own_warnings(group, row).next().is_none() {
             ""
@@ -94,9 +103,10 @@ fn table(report: &Report, group: &GroupReport) -> String {
             " ⚠"
         };
         out += &format!(
-            "| {rank} | {}{sign} | {} |",
+            "| {rank} | {}{sign} | {} | {} |",
             safe(&report.name(&summary.id)),
-            safe(version.unwrap_or(""))
+            safe(version.unwrap_or("")),
+            safe(info.map_or("", |info| &info.class))
         );
         if let Some(excluded) = &summary.excluded {
             out += &format!(
@@ -131,7 +141,7 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         .collect();
     let highest = rows.iter().map(|row| row.1.high).fold(0.0, f64::max);
     let most = highest.min(FARTHEST * rows.iter().map(|row| row.1.point).fold(0.0, f64::max));
-    let widest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
+    let widest = rows.iter().map(|row| row.0.width()).max().unwrap_or(0).min(NAME);
     if rows.len() < 2 || most <= 0.0 {
         return String::new();
     }
@@ -145,9 +155,9 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         let upper = (estimate.high.min(most) / most * BAR).round() as usize;
         let bar = "█".repeat(full) + &"▒".repeat(upper.saturating_sub(full));
         // A fence inside a name would end the block.
-        let name = name.replace('`', "'");
+        let name = left(&named(&name.replace('`', "'"), widest), widest);
         out += &format!(
-            "{name:<widest$}  {bar:<width$}  {}{}\n",
+            "{name}  {bar:<width$}  {}{}\n",
             if bound { "≥ " } else { "" },
             unit.show(estimate.point),
             width = BAR as usize

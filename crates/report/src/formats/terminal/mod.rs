@@ -1,15 +1,18 @@
 //! Aligned text for a terminal of any width.
 
+mod cells;
+mod levels;
 mod text;
 
-use super::columns::{Column, Columns};
+use super::columns::Columns;
 use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
+use cells::Texts;
 use prony_measurement::{Environment, LabHost};
 use prony_statistics::Group;
-pub(super) use text::named;
-use text::{left, right, wrapped};
+pub(super) use text::{left, named};
+use text::{right, wrapped};
 use unicode_width::UnicodeWidthStr as _;
 
 /// How text for a terminal looks.
@@ -33,9 +36,10 @@ impl Default for Look {
 /// Least width of the ranks.
 const RANK: usize = 4;
 const SERVICE: usize = 32;
+/// Columns of a terminal below which names are shorter, and that width.
+const NARROW: usize = 100;
+const SERVICE_IF_NARROW: usize = 24;
 const LEAST_SERVICE: usize = 12;
-/// Blanks before a column.
-const GAP: usize = 2;
 const INDENT: &str = "     ";
 
 #[derive(Clone, Copy)]
@@ -62,14 +66,20 @@ impl Look {
 pub(super) fn render(report: &Report, look: Look) -> String {
     let cpu = &report.environment.cpu;
     let model = one_line(cpu.model.as_deref().unwrap_or("unknown CPU"));
-    let mut out = look.paint(Style::Bold, &one_line(&report.suite));
-    out += &format!(
-        " · {} · {} of {} · {model}, {}\n",
+    let suite = one_line(&report.suite);
+    let head = format!(
+        "{suite} · {} · {} of {} · {model}, {}",
         one_line(&report.run),
         report.trials,
         plural(report.planned_trials as usize, "trial"),
         plural(cpu.online as usize, "CPU")
     );
+    let head = wrapped(&head, look.columns, "");
+    // A name so long that it was broken stays plain.
+    let mut out = match head.strip_prefix(&suite) {
+        Some(rest) => look.paint(Style::Bold, &suite) + rest,
+        None => head,
+    };
     if let Some(hosts) = hosts_line(&report.environment) {
         out += &wrapped(&one_line(&hosts), look.columns, "");
     }
@@ -85,17 +95,20 @@ pub(super) fn render(report: &Report, look: Look) -> String {
         out.push('\n');
         out += &table(report, group, look);
     }
+    out += &levels::tables(report, look);
     if report.groups.is_empty() {
         out += "\nNo trial has ended yet.\n";
     }
     for agreement in &report.agreement {
         if let Some(correlation) = agreement.rank_correlation {
-            out += &format!(
-                "\nPublished by {}: rank correlation {correlation:.2} with ours over {} ({}).\n",
+            let text = format!(
+                "Published by {}: rank correlation {correlation:.2} with ours over {} ({}).",
                 one_line(&agreement.source),
                 plural(agreement.services as usize, "service"),
                 one_line(&agreement.workload)
             );
+            out.push('\n');
+            out += &wrapped(&text, look.columns, "");
         }
     }
     out
@@ -110,7 +123,8 @@ fn hosts_line(environment: &Environment) -> Option<String> {
 }
 
 fn table(report: &Report, group: &GroupReport, look: Look) -> String {
-    let mut out = look.paint(Style::Bold, &one_line(&group_title(group))) + "\n";
+    let title = wrapped(&one_line(&group_title(group)), look.columns, "");
+    let mut out = look.paint(Style::Bold, title.trim_end()) + "\n";
     out += &wrapped(&one_line(&group.finding), look.columns, "");
     if let Some(ceiling) = &group.ceiling_text {
         out += &wrapped(&one_line(ceiling), look.columns, "");
@@ -123,14 +137,13 @@ fn table(report: &Report, group: &GroupReport, look: Look) -> String {
         .iter()
         .map(|row| one_line(&report.name(&row.summary.id)))
         .collect();
-    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let frame = Frame {
-        group,
-        rank: rank_width(group),
-        names,
-        service: widest.clamp(LEAST_SERVICE, SERVICE),
-        look,
+    let class = |row: &Row| {
+        report
+            .info(&row.summary.id)
+            .map_or("", |info| info.class.as_str())
     };
+    let classes = group.services.iter().map(|row| one_line(class(row))).collect();
+    let frame = Frame::of(group, names, classes, look);
     for (part, columns) in frame.parts().iter().enumerate() {
         out += &frame.part(columns, part == 0);
     }
@@ -148,14 +161,9 @@ pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
         .iter()
         .map(|row| one_line(&row.summary.id.to_string()))
         .collect();
-    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let frame = Frame {
-        group: &shown,
-        rank: rank_width(&shown),
-        names,
-        service: widest.clamp(LEAST_SERVICE, SERVICE),
-        look,
-    };
+    // A live view has the names of the folders, and no more.
+    let classes = vec![String::new(); names.len()];
+    let frame = Frame::of(&shown, names, classes, look);
     let title = format!(
         "{}, {}",
         group_title(&shown),
@@ -186,46 +194,27 @@ pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
     lines
 }
 
-/// A column as text: its head, and the cell of each row.
-struct Texts {
-    head: String,
-    cells: Vec<String>,
-    width: usize,
-}
-
-impl Texts {
-    /// The cells of a row, beside each other.
-    fn row(columns: &[Self], index: usize) -> String {
-        let cell = |texts: &Self| right(&texts.cells[index], texts.width);
-        columns.iter().map(cell).collect()
-    }
-
-    fn of(column: Column, group: &GroupReport) -> Self {
-        let head = column.head(group);
-        let cells: Vec<String> = group.services.iter().map(|row| column.cell(row)).collect();
-        let shown = group
-            .services
-            .iter()
-            .zip(&cells)
-            .filter(|(row, _)| row.summary.excluded.is_none());
-        let widest = shown.map(|(_, cell)| cell.width()).max().unwrap_or(0);
-        Self {
-            width: GAP + widest.max(head.width()),
-            head,
-            cells,
-        }
-    }
-}
-
 /// The table of a group, before it is cut to the width of the terminal.
 struct Frame<'a> {
     group: &'a GroupReport,
     names: Vec<String>,
+    /// What kind of software each is; empty where nothing is known of it.
+    classes: Vec<String>,
     /// Width of the ranks.
     rank: usize,
     /// Width of the names.
     service: usize,
     look: Look,
+}
+
+fn service_width(names: &[String], look: Look) -> usize {
+    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let most = if look.columns < NARROW {
+        SERVICE_IF_NARROW
+    } else {
+        SERVICE
+    };
+    widest.clamp(LEAST_SERVICE, most)
 }
 
 fn rank_width(group: &GroupReport) -> usize {
@@ -237,15 +226,26 @@ fn rank_width(group: &GroupReport) -> usize {
     widths.max().unwrap_or(0).max(RANK)
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
+    fn of(group: &'a GroupReport, names: Vec<String>, classes: Vec<String>, look: Look) -> Self {
+        Self {
+            group,
+            rank: rank_width(group),
+            service: service_width(&names, look),
+            names,
+            classes,
+            look,
+        }
+    }
+
     /// The columns, in as many parts as the width takes; a column that may be left out makes no part of its own.
     fn parts(&self) -> Vec<Vec<Texts>> {
-        let room = self.look.columns.saturating_sub(self.rank + 1 + self.service);
+        let room = self.look.columns.saturating_sub(self.before());
         let columns = Columns::of(self.group);
         let mut parts: Vec<Vec<Texts>> = vec![Vec::new()];
         let mut used = 0;
         for column in columns.first {
-            let texts = Texts::of(column, self.group);
+            let texts = Texts::of(column, self.group, room);
             if used > 0 && used + texts.width > room {
                 parts.push(Vec::new());
                 used = 0;
@@ -254,12 +254,21 @@ impl Frame<'_> {
             parts.last_mut().expect("invariant: never empty").push(texts);
         }
         for column in columns.more {
-            let texts = Texts::of(column, self.group);
+            let texts = Texts::of(column, self.group, room);
             if used + texts.width > room {
                 break;
             }
             used += texts.width;
             parts.last_mut().expect("invariant: never empty").push(texts);
+        }
+        if self
+            .group
+            .services
+            .iter()
+            .all(|row| row.summary.excluded.is_some())
+        {
+            // Further parts would be heads over nothing.
+            parts.truncate(1);
         }
         parts
     }
@@ -294,20 +303,43 @@ impl Frame<'_> {
             .map(|texts| right(&texts.head, texts.width))
             .collect();
         let head = format!(
-            "{} {}{heads}",
+            "{} {}{}{heads}",
             right("rank", self.rank),
-            left("service", self.service)
+            left("service", self.service),
+            self.class("class")
         );
         self.look.paint(Style::Dim, &head)
     }
 
-    /// Rank and name.
+    /// A class as a column; nothing where no service has one.
+    fn class(&self, class: &str) -> String {
+        match self.class_width() {
+            0 => String::new(),
+            width => format!(" {}", left(class, width)),
+        }
+    }
+
+    fn class_width(&self) -> usize {
+        let widest = self.classes.iter().map(|class| class.width()).max();
+        widest
+            .filter(|&widest| widest > 0)
+            .map_or(0, |widest| widest.max("class".len()))
+    }
+
+    /// Columns of rank, name and class.
+    fn before(&self) -> usize {
+        let class = self.class_width();
+        self.rank + 1 + self.service + class + usize::from(class > 0)
+    }
+
+    /// Rank, name and class.
     fn place(&self, index: usize, row: &Row) -> String {
         let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         format!(
-            "{} {}",
+            "{} {}{}",
             right(&rank, self.rank),
-            left(&named(&self.names[index], self.service), self.service)
+            left(&named(&self.names[index], self.service), self.service),
+            self.class(&self.classes[index])
         )
     }
 
@@ -316,7 +348,7 @@ impl Frame<'_> {
         if let Some(excluded) = &row.summary.excluded {
             let stage = format!("{:?}", excluded.stage).to_lowercase();
             let reason = format!("excluded at {stage}: {}", one_line(&excluded.reason));
-            let before = self.rank + self.service + 3;
+            let before = self.before() + 2;
             out += "  ";
             out += &wrapped(
                 &reason,

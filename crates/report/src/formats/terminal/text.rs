@@ -48,7 +48,7 @@ pub(in crate::formats) fn named(name: &str, width: usize) -> String {
 }
 
 /// Pads, or shortens with `…`.
-pub(super) fn left(text: &str, width: usize) -> String {
+pub(in crate::formats) fn left(text: &str, width: usize) -> String {
     if text.width() <= width {
         return format!("{text}{}", " ".repeat(width - text.width()));
     }

@@ -1,7 +1,9 @@
 //! Runs cases: side by side where their order is free, those that disturb others alone.
 
+mod leave;
 mod restart;
 
+pub(super) use leave::{Spent, left};
 pub(crate) use restart::Beside;
 pub(super) use restart::restarted;
 

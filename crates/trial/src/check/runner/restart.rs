@@ -3,8 +3,8 @@
 //! While it is away each request must be answered with a status that says so, or wait until it is back and be answered rightly.
 //! Then all calls of the case must hold at once, on connections of their own, within the time that the case gives.
 
-use super::super::client::{Client, failure, unanswered};
-use super::super::exchange::{Answer, Fault, judge};
+use super::super::client::Client;
+use super::super::exchange::{Answer, Fault, failure, judge, unanswered};
 use super::super::report::{CaseReport, Failure};
 use super::super::stream::Endpoint;
 use super::super::tally::Tally;

@@ -10,6 +10,7 @@ use super::neighbours::neighbours;
 use super::no_load::NoLoad;
 use super::warm::Warmth;
 use super::warming::{Warmed, warm_up};
+use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
 use prony_load::{self as load, WarmUp};
 use prony_measurement::{
@@ -154,6 +155,9 @@ impl<'a> Player<'a> {
 
     /// Its window of a cycle.
     pub(super) fn turn(&mut self, slot: Slot, length: Duration, watch: &mut dyn FnMut(Progress)) {
+        watch(Progress::Turn {
+            place: self.trial.planned.place,
+        });
         let turn = self.window(slot, length, watch).and_then(|()| self.rest());
         self.keep(turn);
     }
@@ -175,7 +179,8 @@ impl<'a> Player<'a> {
         let begun = (self.bench.generator).begin(&job, &self.seat.placement, &self.seat.log("generator"));
         entered.loading = begun.map_err(|error| Failure::host(Stage::WarmUp, &error))?;
         let mut phases = Phases::new(self.bench, entered, watch);
-        phases.warm_up(WarmUpChoice::FixedNs(RAMP.as_nanos() as u64))?;
+        let ramp = WarmUpChoice::FixedNs(RAMP.as_nanos() as u64);
+        phases.warm_up(ramp, Pace::of(&self.trial.group().load))?;
         let (recording, window) = phases.measure()?;
         judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
         let times = recording.response_time_ns;

@@ -5,10 +5,11 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder
 import java.net.InetSocketAddress
 import java.util.concurrent.TimeUnit
 import prony.person.PersonServiceGrpc.PersonService
+import prony.stream.StreamServiceGrpc.StreamService
 import scala.concurrent.ExecutionContext
 import sun.misc.Signal
 
-/** person over gRPC with ScalaPB. */
+/** person and stream over gRPC with ScalaPB. */
 object Main:
   def main(args: Array[String]): Unit =
     // The JVM's own handler of the signal exits with 143.
@@ -19,6 +20,7 @@ object Main:
       .forAddress(InetSocketAddress(host, port), InsecureServerCredentials.create())
       // No call blocks, so none needs a thread of its own.
       .addService(PersonService.bindService(People, ExecutionContext.parasitic))
+      .addService(StreamService.bindService(Streams, ExecutionContext.parasitic))
       .directExecutor()
       .build()
       .start()

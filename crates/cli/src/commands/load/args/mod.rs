@@ -1,18 +1,24 @@
 //! What can be typed after `prony load`.
 
 mod cpus;
+mod grpc;
+mod llm;
 mod log;
 mod reach;
 mod save;
 mod schedule;
 mod streams;
 mod tls;
+mod websocket;
 
+pub(crate) use grpc::CallArgs;
+pub(crate) use llm::LlmArgs;
 pub(super) use reach::ReachArgs;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(crate) use streams::{ACCEPTED, StreamArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
+pub(crate) use websocket::WebSocketArgs;
 
 use super::metrics::MetricsAddress;
 use crate::checkout::LabArgs;
@@ -20,6 +26,7 @@ use clap::{ArgGroup, ValueEnum};
 use cpus::CpuList;
 use log::{LogFile, log_share};
 use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
+use prony_telemetry::Collector;
 use std::path::PathBuf;
 
 /// Load a URL and say how it answered
@@ -32,7 +39,7 @@ Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
   prony load http://127.0.0.1:8080/api/test --rate 2000 -d 30s --objective 'p99<10ms,errors<0.1%'
 
-These are the switches that most loads need; --help has all of them: users, files of URLs and data, gRPC, TLS, a log.",
+These are the switches that most loads need; --help has all of them: users, files of URLs and data, gRPC, WebSocket, TLS, a log.",
     after_long_help = "\
 Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
@@ -42,25 +49,27 @@ Examples:
   prony load http://127.0.0.1:8080 --grpc --method prony.person.PersonService/getPerson \
       --message '{\"id\": \"1\"}' -c 8 --in-flight 8
   prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
+  prony load ws://127.0.0.1:8080/ws/echo -c 100 --in-flight 8 --message-size 1KiB
+  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,itl<50ms'
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
 )]
 pub(crate) struct Args {
-    /// Where the requests go: http://host:port/path; redirects are not followed
+    /// Where the requests go: http://host:port/path, or messages: ws://…; redirects are not followed
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) lab: LabArgs,
     /// Load several URLs of one host, in a mix: a file with `[WEIGHT] METHOD URL [BODY]` a line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
     /// Load what a line of curl asks for, as a browser copies it; or @FILE with it
-    #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; values of replies go into later requests
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -81,6 +90,9 @@ pub(crate) struct Args {
     /// Serve live figures for Prometheus: a port of 127.0.0.1, or ADDR:PORT
     #[arg(long, value_name = "ADDR", hide_short_help = true, help_heading = "Result")]
     pub(crate) metrics: Option<MetricsAddress>,
+    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL", hide_short_help = true, help_heading = "Result")]
+    pub(crate) otlp: Option<Collector>,
     /// `-`: read a job as JSON from standard input, then commands; write events
     #[arg(long, hide = true, value_parser = ["-"], conflicts_with_all = NOT_BESIDE_A_JOB)]
     pub(crate) job: Option<String>,
@@ -88,12 +100,11 @@ pub(crate) struct Args {
 
 /// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 42] = [
-    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp",
-    "staircase", "users", "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog",
-    "timeout", "transport", "cpus", "seed", "method", "headers", "body", "expect", "feeds", "data", "http2",
-    "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl", "metrics", "log", "json",
-    "objective", "save", "StreamArgs",
+const NOT_BESIDE_A_JOB: [&str; 46] = [
+    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "staircase", "users",
+    "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
+    "headers", "body", "expect", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
+    "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
 ];
 
 /// How requests arrive
@@ -157,7 +168,7 @@ pub(crate) struct LoadArgs {
     /// Send at random times of the same mean rate, as many independent users would
     #[arg(long, requires = "arrival", hide_short_help = true)]
     pub(crate) poisson: bool,
-    /// Requests under way on one connection: pipelining in HTTP/1.1, streams in HTTP/2
+    /// Requests under way on one connection: pipelining in HTTP/1.1, streams in HTTP/2, messages of a WebSocket
     #[arg(
         long,
         alias = "pipeline",
@@ -231,11 +242,10 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) proto: Option<PathBuf>,
-    /// The message to send, as JSON, or @FILE; without it the empty message
+    /// The message to send, or @FILE: of gRPC as JSON, the empty one without it; over ws:// a text, 16 random digits without it
     #[arg(
         long,
-        value_name = "JSON|@FILE",
-        requires = "grpc",
+        value_name = "TEXT|@FILE",
         hide_short_help = true,
         help_heading = "gRPC"
     )]
@@ -250,7 +260,13 @@ pub(crate) struct RequestArgs {
     )]
     pub(crate) deadline: Option<WrittenDuration>,
     #[command(flatten)]
+    pub(crate) call: CallArgs,
+    #[command(flatten)]
+    pub(crate) web_socket: WebSocketArgs,
+    #[command(flatten)]
     pub(crate) stream: StreamArgs,
+    #[command(flatten)]
+    pub(crate) llm: LlmArgs,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
     #[command(flatten)]

@@ -36,6 +36,7 @@ impl ScheduleArgs {
         prony_load::Limits {
             requests: self.requests,
             requests_per_connection: self.requests_per_connection.or(self.no_keepalive.then_some(1)),
+            longest_message: None,
         }
     }
 

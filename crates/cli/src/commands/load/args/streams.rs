@@ -1,18 +1,18 @@
-//! Replies that are streams of events, as they are typed.
+//! Replies that are streams, as they are typed.
 
 use super::schedule::some_time;
 use prony_load::WrittenDuration;
 use prony_load::events::{EventRule, Events, LONGEST_EVENT};
 
-/// Replies that are streams of events
+/// Replies that are streams
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamArgs {
-    /// The reply is a stream (text/event-stream, application/x-ndjson or jsonl) that has ended well after N events
-    #[arg(long, value_name = "N", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    /// The reply is a stream (text/event-stream, application/x-ndjson or jsonl, of gRPC) that has ended well after N events
+    #[arg(long, value_name = "N", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) events: Option<u32>,
     /// The reply is a stream that has ended well after this time; --timeout is the longest silence in it
-    #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["grpc", "decode", "expect"], hide_short_help = true, value_parser = some_time)]
+    #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = some_time)]
     pub(crate) for_time: Option<WrittenDuration>,
     // Not as a comment, where `json:/…` would be read as a link.
     #[arg(
@@ -23,7 +23,7 @@ pub(crate) struct StreamArgs {
         hide_short_help = true
     )]
     pub(crate) expect_event: Vec<EventRule>,
-    /// The longest event, as in 64KiB; 1MiB unless told. A longer one is a wrong reply
+    /// The longest event, or message of gRPC or a WebSocket, as in 64KiB; 1MiB unless told. A longer one is a wrong reply
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) longest_event: Option<u64>,
 }
@@ -35,17 +35,24 @@ impl StreamArgs {
     /// What the reply must be, where it must be a stream.
     pub(crate) fn expected(&self) -> Option<Events> {
         let is_wanted = self.events.is_some() || self.for_time.is_some() || !self.expect_event.is_empty();
-        is_wanted.then(|| Events {
+        is_wanted.then(|| self.events())
+    }
+
+    /// What a reply must be that is a stream.
+    pub(crate) fn events(&self) -> Events {
+        Events {
             until: self.events,
             for_ns: self.for_time.map(WrittenDuration::as_ns),
             some: self.expect_event.clone(),
             longest: self.longest_event.unwrap_or(LONGEST_EVENT),
-        })
+            whole: None,
+            chat: None,
+        }
     }
 }
 
 /// Bytes: `1000`, `64KiB`, `16MiB`.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let unit: u64 = match &text[digits.len()..] {
         "" | "B" => 1,

@@ -7,9 +7,8 @@ use super::template::Places;
 use super::typed::{JobError, header, text};
 use prony_contract::ProtoMethod;
 use prony_engine::parameters::Parameters;
-use prony_load::{
-    Body, BodyRule, Bytes, Expectation, Header, MessageCount, Operation, Part, Request, Target, Template,
-};
+use prony_load::grpc::Messages;
+use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
 
 /// The call that was typed; `path` is what the URL holds after the authority.
 pub(super) fn operation(
@@ -25,26 +24,32 @@ pub(super) fn operation(
         Some(file) => ProtoMethod::find(file, &args.method)?,
         None => reflection::method(target, &args.method)?,
     };
+    refuse(args, &method)?;
     let message = places.template(&text(args.message.as_deref().unwrap_or("{}"))?)?;
     let mut headers: Vec<Header> = args
         .headers
         .iter()
         .map(|text| header(text, places))
         .collect::<Result<_, _>>()?;
-    headers.extend(args.deadline.map(|time| Header {
-        name: "grpc-timeout".to_owned(),
-        value: Template::literal(timeout(time.as_ns()).as_str()),
-    }));
-    let body = messages(&method, &message, places)?;
+    headers.extend(args.deadline.map(|time| Header::deadline(time.as_ns())));
+    let body = if method.is_client_streaming() {
+        Body::Messages(Messages {
+            each: encoded(
+                &method,
+                &message,
+                places,
+                u64::from(args.call.messages.unwrap_or(1)),
+            )?,
+            unanswered: args.call.unanswered,
+        })
+    } else {
+        Body::Bytes(messages(&method, &message, places)?)
+    };
     let request = Request {
         method: "POST".to_owned(),
         path: Template::literal(method.path().as_str()),
         headers,
-        body: Body::Bytes(body),
-    };
-    let any = MessageCount {
-        at_least: 0,
-        at_most: None,
+        body,
     };
     let expect = Expectation {
         status: vec![200],
@@ -56,7 +61,7 @@ pub(super) fn operation(
             .transpose()?
             .into_iter()
             .collect(),
-        messages: method.is_server_streaming().then_some(any),
+        events: method.is_server_streaming().then(|| args.stream.events()),
         ..Expectation::default()
     };
     Ok(Operation {
@@ -66,40 +71,61 @@ pub(super) fn operation(
     })
 }
 
+/// Refuses switches that are about streams which the method does not have.
+fn refuse(args: &RequestArgs, method: &ProtoMethod) -> Result<(), JobError> {
+    let (sends, answers) = (method.is_client_streaming(), method.is_server_streaming());
+    let switch = if args.stream.events.is_some() && !answers {
+        Some(("--events", "answers with"))
+    } else if args.stream.for_time.is_some() && !answers {
+        Some(("--for", "answers with"))
+    } else if args.call.messages.is_some() && !sends {
+        Some(("--messages", "takes"))
+    } else if args.call.unanswered.is_some() && !answers {
+        Some(("--unanswered", "answers with"))
+    } else {
+        None
+    };
+    match switch {
+        None => Ok(()),
+        Some((switch, does)) => Err(JobError::OneMessage {
+            method: method.path(),
+            switch,
+            does,
+        }),
+    }
+}
+
 /// Messages that are encoded before the load, at most: one with places is another one each time.
 const PREPARED: u64 = 10_000;
 
 /// The message; where it has places, the messages that come of them in turn, each encoded.
 fn messages(method: &ProtoMethod, message: &Template, places: &mut Places) -> Result<Template, JobError> {
-    let encode = |json: &[u8]| method.encode_request(&String::from_utf8_lossy(json));
-    let mut json = Vec::new();
     if message.is_constant() {
-        message.render(&mut json, |_, _| {});
-        return Ok(Template::literal(encode(&json)?));
+        let only = encoded(method, message, places, 1)?.pop();
+        return Ok(Template::literal(only.unwrap_or_default().0));
     }
-    let parameters = Parameters::new(&places.parameters, 0);
-    let mut encoded = Vec::new();
-    for number in 0..places.period().min(PREPARED) {
-        json.clear();
-        let values = parameters.values(number);
-        message.render(&mut json, |index, out| values.append(index, out));
-        encoded.push(Bytes(encode(&json)?));
-    }
+    let encoded = encoded(method, message, places, places.period().min(PREPARED))?;
     Ok(Template(vec![Part::Value(places.messages(encoded))]))
 }
 
-/// A duration as `grpc-timeout` has it: at most eight digits and a unit.
-fn timeout(ns: u64) -> String {
-    let units = [
-        (1, 'n'),
-        (1_000, 'u'),
-        (1_000_000, 'm'),
-        (1_000_000_000, 'S'),
-        (60_000_000_000, 'M'),
-    ];
-    let fits = |(length, _): &&(u64, char)| ns.div_ceil(*length) < 100_000_000;
-    let (length, unit) = units.iter().find(fits).unwrap_or(&(3_600_000_000_000, 'H'));
-    format!("{}{unit}", ns.div_ceil(*length))
+/// So many messages, each with the next values of its places.
+fn encoded(
+    method: &ProtoMethod,
+    message: &Template,
+    places: &Places,
+    count: u64,
+) -> Result<Vec<Bytes>, JobError> {
+    let parameters = Parameters::new(&places.parameters, 0);
+    let mut encoded = Vec::new();
+    let mut json = Vec::new();
+    for number in 0..count {
+        json.clear();
+        let values = parameters.values(number);
+        message.render(&mut json, |index, out| values.append(index, out));
+        let text = String::from_utf8_lossy(&json);
+        encoded.push(Bytes(method.encode_request(&text)?));
+    }
+    Ok(encoded)
 }
 
 fn rule(method: &ProtoMethod, json: &str) -> Result<BodyRule, JobError> {
@@ -112,20 +138,4 @@ fn rule(method: &ProtoMethod, json: &str) -> Result<BodyRule, JobError> {
         message,
         equals: Template::literal(method.encode_reply(&text(json)?)?),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_deadline_has_at_most_eight_digits() {
-        for (ns, text) in [
-            (1, "1n"),
-            (99_999_999, "99999999n"),
-            (100_000_000, "100000u"),
-            (10_000_000_000, "10000000u"),
-            (3_600_000_000_000, "3600000m"),
-        ] {
-            assert_eq!(super::timeout(ns), text);
-        }
-    }
 }

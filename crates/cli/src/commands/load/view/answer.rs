@@ -1,11 +1,13 @@
 //! The last line of a load: how fast, how slow at its worst, how many errors, and whether to believe it.
 
+use super::llm;
 use crate::shown::duration;
 use prony_measurement::{Messages, Recording, WarningKind};
 
 /// What was measured, in one line.
 pub(in super::super) fn answer(recording: &Recording) -> String {
     let mut parts = match &recording.messages {
+        Some(messages @ Messages { llm: Some(llm), .. }) => llm::answer(messages, llm),
         Some(messages) if messages.streams.is_some() => of_streams(messages),
         _ => of_replies(recording),
     };

@@ -1,6 +1,7 @@
 //! What is shown on a terminal while a load runs: one line, written again each interval.
 
 pub(super) mod answer;
+mod llm;
 pub(super) mod summary;
 
 use crate::shown::{duration, sparkline};
@@ -47,7 +48,7 @@ impl View {
             return;
         }
         match event {
-            Event::Interval { phase, interval } => self.interval(*phase, interval),
+            Event::Interval { phase, interval, .. } => self.interval(*phase, interval),
             Event::Phase {
                 phase: Phase::Measurement,
                 ..
@@ -94,6 +95,12 @@ impl View {
         // A terminal that is gone is no reason to stop measuring.
         let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
         self.written = true;
+    }
+
+    /// A line that stays.
+    pub(super) fn says(&mut self, text: &str) {
+        self.finish();
+        eprintln!("{text}");
     }
 
     /// Clears the line.

@@ -1,5 +1,6 @@
 //! A recording as text for people.
 
+use super::llm;
 use crate::shown::duration;
 use prony_measurement::{Latency, Messages, Recording};
 use std::fmt::Write as _;
@@ -62,7 +63,10 @@ pub(in super::super) fn summary(recording: &Recording) -> String {
     }
     network(recording, &mut text);
     text.push('\n');
-    times(recording, &mut text);
+    match &recording.messages {
+        Some(messages @ Messages { llm: Some(llm), .. }) => text += &llm::text(recording, messages, llm),
+        _ => times(recording, &mut text),
+    }
     operations(recording, &mut text);
     for wrong in &recording.wrong_replies {
         let _ = writeln!(text, "\n  wrong reply to {}: {}", wrong.operation, wrong.what);
@@ -154,6 +158,12 @@ fn times(recording: &Recording, text: &mut String) {
             recording.messages.and_then(|messages| messages.gap_ns),
         ),
         (
+            "delivery",
+            recording
+                .messages
+                .and_then(|messages| messages.rooms?.delivery_ns),
+        ),
+        (
             "last message",
             recording.messages.and_then(|messages| messages.last_ns),
         ),
@@ -184,11 +194,24 @@ fn streams(messages: &Messages, text: &mut String) {
         "  messages    {:>12.1} messages/s, {} received",
         messages.per_s, messages.received
     );
+    if let Some((rooms, reach)) = messages.rooms.and_then(|rooms| Some((rooms, rooms.reach()?))) {
+        let _ = writeln!(
+            text,
+            "  reach       {:>11.4}% of the members of rooms of {}: {} of {}",
+            reach * 100.0,
+            rooms.members,
+            rooms.reached,
+            rooms.expected
+        );
+    }
     if let Some(ids) = messages.ids {
         let _ = writeln!(
             text,
-            "  ids         {:>12} missing, {} doubled, {} late",
-            ids.missing, ids.doubled, ids.late
+            "  {:<12}{:>12} missing, {} doubled, {} late",
+            if messages.rooms.is_some() { "order" } else { "ids" },
+            ids.missing,
+            ids.doubled,
+            ids.late
         );
     }
     if let Some(streams) = messages.streams {
@@ -243,5 +266,8 @@ fn operations(recording: &Recording, text: &mut String) {
 pub(in super::super) fn warn(recording: &Recording) {
     for warning in &recording.warnings {
         eprintln!("warning: {}", warning.text);
+    }
+    if recording.messages.is_some_and(|messages| messages.llm.is_some()) {
+        llm::advise(recording);
     }
 }

@@ -123,7 +123,8 @@ impl<M: Semantics> Bench<M> {
         let mut shared = Connection::<M>::shared();
         let mut connection = Connection::<M>::new(&mut shared, depth);
         let mut sent = Vec::new();
-        connection.open(&mut shared, &mut sent);
+        let first = Connection::<M>::prepare(&request("GET", "/", None), &target()).expect("a request");
+        connection.open(&mut shared, &first, &mut sent);
         Self {
             connection,
             shared,

@@ -7,7 +7,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import sun.misc.Signal;
 
-/** person over gRPC. */
+/** The contracts person and stream over gRPC. */
 public final class Server {
     public static void main(String[] args) throws IOException, InterruptedException {
         // The JVM's own handler of the signal exits with 143.
@@ -18,6 +18,7 @@ public final class Server {
         io.grpc.Server server = NettyServerBuilder.forAddress(
                         new InetSocketAddress(host, port), InsecureServerCredentials.create())
                 .addService(new PersonService(People.load()))
+                .addService(new StreamService())
                 // No call blocks, so none needs a thread of its own.
                 .directExecutor()
                 .build()

@@ -24,7 +24,7 @@ import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 
-/** Answers each request as soon as its head is there; no operation reads a body. */
+/** Answers each request as soon as its head is there; no operation reads a body. A WebSocket is left to {@link Echo} and {@link Room}. */
 @Sharable
 final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static final String COUNT = "/api/count/";
@@ -42,10 +42,18 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, HttpObject message) {
         if (message instanceof HttpRequest request) {
-            context.write(answer(context, request));
+            if (request.uri().equals(Echo.PATH)) {
+                Echo.begin(context.pipeline());
+            } else if (Room.isRoom(request.uri())) {
+                Room.begin(context.pipeline());
+            } else {
+                context.write(answer(context, request));
+                return;
+            }
+            context.fireChannelRead(request);
+            context.pipeline().remove(this);
         }
     }
-
     /** One flush for all the requests that arrived together. */
     @Override
     public void channelReadComplete(ChannelHandlerContext context) {

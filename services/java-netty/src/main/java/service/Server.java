@@ -12,7 +12,7 @@ import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import java.util.concurrent.TimeUnit;
 import sun.misc.Signal;
 
-/** hello, sequence and snoop on Netty: one event loop accepts, WORKERS event loops serve. */
+/** hello, sequence, snoop, echo and room on Netty: one event loop accepts, WORKERS event loops serve. */
 public final class Server {
     /** The default, 8 KiB for all headers of a request, is tight for a hundred of them. */
     private static final int MAX_HEADER_BYTES = 64 * 1024;

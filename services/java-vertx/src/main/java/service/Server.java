@@ -13,7 +13,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.util.function.IntFunction;
 import sun.misc.Signal;
 
-/** hello, sequence, catalog and upload on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
+/** hello, sequence, catalog, upload and events on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
 public final class Server extends VerticleBase {
     /** An integer from 0 to 10,000: anything else does not match the route, so it is a 404. */
     private static final String N = "(?<n>10000|[0-9]{1,4})";
@@ -42,6 +42,7 @@ public final class Server extends VerticleBase {
         router.getWithRegex("/api/fib/" + N).handler(sequence(Sequence::fib));
         router.get("/catalog").handler(Catalog::answer);
         router.post("/upload").handler(Upload::answer);
+        router.get("/events").handler(Events::answer);
         HttpServerOptions options = new HttpServerOptions()
                 .setCompressionSupported(Boolean.parseBoolean(variable("COMPRESSION", "false")))
                 .setHandle100ContinueAutomatically(true)

@@ -1,0 +1,129 @@
+//! The generator against streams whose truth is known.
+
+use super::instrument::{Instrument, PERIOD_S, STALL_S, STALLED, TIMEOUT, Wish, evenly};
+use crate::BenchError;
+use prony_host::Placement;
+use prony_load::events::Events;
+use prony_load::{Body, Expectation, Load, Operation, Request, Template, Workload};
+use prony_measurement::Messages;
+use prony_statistics::{TruthCheck, stalled_gap_quantile, stalled_quantile};
+use std::time::Duration;
+
+const ALLOWED: f64 = 0.01;
+/// Streams that begin per second, for the time to their first event: each has one.
+const FIRSTS_PER_S: f64 = 200.0;
+/// Streams that begin in a freeze, and then some.
+const FIRSTS_CONNECTIONS: u32 = 256;
+/// Streams that stay, for their gaps. A timer of a millisecond must be little beside a gap.
+const STAYING: u32 = 100;
+const GAP_S: f64 = 0.05;
+/// Streams of as many events as can be sent, for those that are missing.
+const BUSY: u32 = 4;
+const EVENTS_OF_BUSY: u32 = 10_000;
+const LOSE_EVERY: u32 = 1_000;
+const LENGTH: Duration = Duration::from_secs(8);
+const SHORT_LENGTH: Duration = Duration::from_secs(3);
+const BUSY_LENGTH: Duration = Duration::from_secs(2);
+
+/// Time to the first event, gaps, and what is missing, beside what they must be.
+pub(super) fn truths(
+    instrument: &Instrument<'_>,
+    placement: &Placement,
+) -> Result<Vec<TruthCheck>, BenchError> {
+    (instrument.tell)("streams of a server that freezes and loses one event in a thousand …");
+    let lose_every = LOSE_EVERY.to_string();
+    let toy = instrument.toy(
+        placement,
+        &[&STALLED[..], &["--lose-every", &lose_every]].concat(),
+    )?;
+    let length = if instrument.short { SHORT_LENGTH } else { LENGTH };
+    let messages = |load, workload, length, drain| {
+        let wish = Wish {
+            port: toy.port,
+            load,
+            workload,
+            length,
+            drain,
+        };
+        let recording = instrument.load(placement, wish)?;
+        recording.messages.ok_or_else(nothing)
+    };
+    // One stream more than come at the same points of every period: each begins at a point of its own.
+    let rate = FIRSTS_PER_S + 1.0 / length.as_secs_f64();
+    let load = evenly(rate, FIRSTS_CONNECTIONS)?;
+    let firsts = messages(load, streams(1, 0.0, None), length, TIMEOUT)?;
+    // They outlast the load, and what is under way at its end is cut.
+    let stay = Some(2 * length.as_nanos() as u64);
+    let workload = streams(u32::MAX, GAP_S, stay);
+    let staying = messages(Load::closed(STAYING, 1), workload, length, Duration::ZERO)?;
+    let workload = streams(EVENTS_OF_BUSY, 0.0, None);
+    let busy = messages(Load::closed(BUSY, 1), workload, BUSY_LENGTH, Duration::ZERO)?;
+    Ok([first_events(&firsts)?, gaps(&staying)?, lost(&busy)?].concat())
+}
+
+fn nothing() -> BenchError {
+    BenchError::Failed("no event came from the server that freezes".to_owned())
+}
+
+/// Streams of so many events, that end by themselves or are left after this time, ns.
+fn streams(count: u32, gap_s: f64, for_ns: Option<u64>) -> Workload {
+    let path = format!("/events?count={count}&gap_us={:.0}", gap_s * 1e6);
+    Workload::of(Operation {
+        name: "events".to_owned(),
+        request: Request {
+            method: "GET".to_owned(),
+            path: Template::literal(path.as_str()),
+            headers: Vec::new(),
+            body: Body::None,
+        },
+        expect: Expectation {
+            events: Some(Events {
+                for_ns,
+                ..Events::default()
+            }),
+            ..Expectation::default()
+        },
+    })
+}
+
+/// A stream that begins in a freeze waits for its end, as a request does.
+fn first_events(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+    let times = messages.first_ns.ok_or_else(nothing)?;
+    let checks = [("p95", 0.95, times.p95), ("p99", 0.99, times.p99)].map(|(name, quantile, ns)| {
+        let truth = stalled_quantile(STALL_S, PERIOD_S, quantile);
+        check(format!("first event, {name}"), truth, ns)
+    });
+    Ok(checks.to_vec())
+}
+
+/// A lost event makes one gap of two: one in a thousand, and no longer than 2 × 50 ms. That moves none of these by 0.1 %.
+fn gaps(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+    let gaps = messages.gap_ns.ok_or_else(nothing)?;
+    let quantiles = [
+        ("p50", 0.5, gaps.p50),
+        ("p99", 0.99, gaps.p99),
+        ("p99.9", 0.999, gaps.p99_9),
+    ];
+    let checks = quantiles.map(|(name, quantile, ns)| {
+        let truth = stalled_gap_quantile(GAP_S, STALL_S, PERIOD_S, quantile);
+        check(format!("gaps of events, {name}"), truth, ns)
+    });
+    Ok(checks.to_vec())
+}
+
+fn check(what: String, truth_s: f64, ns: u64) -> TruthCheck {
+    TruthCheck::new(what, "ms", 1000.0 * truth_s, ns as f64 / 1e6, ALLOWED)
+}
+
+fn lost(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+    let ids = messages.ids.filter(|ids| ids.counted > 0).ok_or_else(nothing)?;
+    let per_thousand = 1000.0 * ids.missing as f64 / (ids.counted + ids.missing) as f64;
+    let truth = 1000.0 / f64::from(LOSE_EVERY);
+    Ok(vec![TruthCheck::new(
+        "events lost",
+        "‰",
+        truth,
+        per_thousand,
+        ALLOWED,
+    )])
+}

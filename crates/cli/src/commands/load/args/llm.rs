@@ -1,0 +1,98 @@
+//! Language models, as they are typed.
+
+use std::path::PathBuf;
+
+/// Language models
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Language models")]
+pub(crate) struct LlmArgs {
+    // Not as a comment, where a name with `_` would want backticks.
+    #[arg(
+        long,
+        help = "Ask a language model: chat completions, streamed. The URL is the base, as in http://host:8000/v1. A key is taken from PRONY_API_KEY alone",
+        conflicts_with_all = ["grpc", "method", "body", "expect", "feeds", "data", "decode", "events", "for_time", "expect_event"],
+        hide_short_help = true
+    )]
+    pub(crate) llm: bool,
+    /// The model; without it the only one that the server has
+    #[arg(long, value_name = "NAME", requires = "llm", hide_short_help = true)]
+    pub(crate) model: Option<String>,
+    /// Send this prompt each time, or what stands in @FILE
+    #[arg(long, value_name = "TEXT|@FILE", requires = "llm", conflicts_with_all = ["prompts", "prompt_words"], hide_short_help = true)]
+    pub(crate) prompt: Option<String>,
+    // Not as a comment, where `[…]` would be read as a link.
+    #[arg(
+        long,
+        help = "Send the prompts of this file in turn: JSON Lines, each a text, {\"prompt\": …} or {\"messages\": […]}",
+        value_name = "FILE",
+        requires = "llm",
+        conflicts_with = "prompt_words",
+        hide_short_help = true
+    )]
+    pub(crate) prompts: Option<PathBuf>,
+    /// Send prompts of N words, or of A to B, of which no two begin alike; 100 unless told
+    #[arg(long, value_name = "N|A:B", requires = "llm", hide_short_help = true)]
+    pub(crate) prompt_words: Option<Words>,
+    /// Tokens of an answer, at most
+    #[arg(long, value_name = "N", requires = "llm", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_tokens: Option<u32>,
+}
+
+/// So many words, or as many as drawn from a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Words {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+}
+
+/// Words of a prompt, at most.
+const MOST_WORDS: usize = 1_000_000;
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { low: 100, high: 100 }
+    }
+}
+
+impl std::fmt::Display for Words {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.low == self.high {
+            write!(formatter, "{}", self.low)
+        } else {
+            write!(formatter, "{} to {}", self.low, self.high)
+        }
+    }
+}
+
+impl std::str::FromStr for Words {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            let number = text.parse::<usize>().ok();
+            number
+                .filter(|number| (1..=MOST_WORDS).contains(number))
+                .ok_or_else(|| format!("`{text}` is no number of words from 1 to {MOST_WORDS}"))
+        };
+        let (low, high) = text.split_once(':').unwrap_or((text, text));
+        let (low, high) = (number(low)?, number(high)?);
+        if low > high {
+            return Err("write it as N, or as A:B where A is not the larger one".to_owned());
+        }
+        Ok(Self { low, high })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_a_number_or_a_range() {
+        assert_eq!("50".parse(), Ok(Words { low: 50, high: 50 }));
+        assert_eq!("50:200".parse(), Ok(Words { low: 50, high: 200 }));
+        for wrong in ["", "0", "a", "1:", ":1", "2:1", "1:2:3", "-1", "1000001"] {
+            assert!(wrong.parse::<Words>().is_err(), "{wrong}");
+        }
+    }
+}

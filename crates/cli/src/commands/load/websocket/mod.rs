@@ -1,0 +1,150 @@
+//! From what was typed to the messages of a WebSocket.
+
+use super::args::RequestArgs;
+use super::template::Places;
+use super::typed::{JobError, header, text_or_file};
+use prony_load::events::LONGEST_EVENT;
+use prony_load::{
+    Body, BodyRule, Expectation, Generated, Operation, Parameter, Part, Request, Source, Template,
+};
+
+/// Digits of the message that is sent where none was typed.
+const DIGITS: u8 = 16;
+
+/// The message that was typed, which must come back as it is; `path` is what the URL holds after the authority.
+pub(super) fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Operation, JobError> {
+    refuse(args)?;
+    if args.web_socket.members.is_some() && path.contains("{room}") && !path.contains("{room:") {
+        places.room()?;
+    }
+    let (kind, message) = match (&args.message, args.web_socket.message_size) {
+        (_, Some(bytes)) => ("BINARY", of_size(bytes, places)?),
+        (Some(typed), None) => typed_message(typed, args.web_socket.binary, places)?,
+        (None, None) => (
+            if args.web_socket.binary { "BINARY" } else { "TEXT" },
+            digits(DIGITS, places)?,
+        ),
+    };
+    Ok(Operation {
+        name: format!("{kind} {path}"),
+        request: Request {
+            method: kind.to_owned(),
+            path: places.template(path)?,
+            headers: args
+                .headers
+                .iter()
+                .map(|text| header(text, places))
+                .collect::<Result<_, _>>()?,
+            body: Body::Bytes(message.clone()),
+        },
+        expect: Expectation {
+            status: vec![101],
+            body: vec![BodyRule::Exact(message)],
+            ..Expectation::default()
+        },
+    })
+}
+
+/// The longest message that may come back: what was typed, else a usual one, or what is sent where that is longer.
+pub(super) fn longest(args: &RequestArgs, operation: &Operation, parameters: &[Parameter]) -> u64 {
+    let longest = |part: &Part| match part {
+        Part::Literal(bytes) => bytes.as_slice().len(),
+        Part::Value(index) => longest_value(&parameters[*index].source),
+    };
+    let sent = match &operation.request.body {
+        Body::Bytes(Template(parts)) => parts.iter().map(longest).sum(),
+        _ => 0,
+    };
+    args.stream
+        .longest_event
+        .unwrap_or_else(|| LONGEST_EVENT.max(sent as u64))
+}
+
+fn longest_value(source: &Source) -> usize {
+    match source {
+        Source::Counter { .. } | Source::Range { .. } | Source::Random { .. } => u64::MAX.to_string().len(),
+        Source::Hex { digits } => usize::from(*digits),
+        Source::Lines(values) | Source::Column { values, .. } => {
+            values.iter().map(String::len).max().unwrap_or_default()
+        }
+        Source::Messages(_) | Source::Taken(_) => 0,
+    }
+}
+
+/// What is typed about messages is for a WebSocket, or for gRPC.
+pub(super) fn refuse_elsewhere(args: &RequestArgs) -> Result<(), JobError> {
+    let typed = [
+        (args.web_socket.message_size.is_some(), "--message-size"),
+        (args.web_socket.binary, "--binary"),
+        (args.web_socket.members.is_some(), "--members"),
+        (args.message.is_some() && !args.grpc, "--message"),
+    ];
+    match typed.iter().find(|(is_typed, _)| *is_typed) {
+        Some((_, switch)) => Err(JobError::NoWebSocket(switch)),
+        None => Ok(()),
+    }
+}
+
+/// What is typed about requests and replies of HTTP is not for a WebSocket.
+fn refuse(args: &RequestArgs) -> Result<(), JobError> {
+    let stream = &args.stream;
+    let typed = [
+        (args.grpc, "--grpc"),
+        (args.http2, "--http2"),
+        (args.method != "GET", "--method"),
+        (args.body.is_some(), "--body"),
+        (args.expect.is_some(), "--expect"),
+        (args.decode, "--decode"),
+        (stream.events.is_some(), "--events"),
+        (stream.for_time.is_some(), "--for"),
+        (!stream.expect_event.is_empty(), "--expect-event"),
+    ];
+    match typed.iter().find(|(is_typed, _)| *is_typed) {
+        Some((_, switch)) => Err(JobError::OfHttp(switch)),
+        None => Ok(()),
+    }
+}
+
+fn typed_message(
+    typed: &str,
+    is_binary: bool,
+    places: &mut Places,
+) -> Result<(&'static str, Template), JobError> {
+    let message = text_or_file(typed, places)?;
+    if is_binary {
+        return Ok(("BINARY", message));
+    }
+    if literals(&message).any(|bytes| std::str::from_utf8(bytes).is_err()) {
+        return Err(JobError::NoText(typed.to_owned()));
+    }
+    Ok(("TEXT", message))
+}
+
+/// Bytes that do not compress, and an end that is another one each time.
+fn of_size(bytes: u64, places: &mut Places) -> Result<Template, JobError> {
+    let end = digits(Generated::end_length(bytes), places)?;
+    let generated = Generated {
+        bytes,
+        chunk: None,
+        end: Template::default(),
+    };
+    let filler = generated.filler();
+    let mut parts = Vec::new();
+    if !filler.is_empty() {
+        parts.push(Part::Literal(filler.into()));
+    }
+    parts.extend(end.0);
+    Ok(Template(parts))
+}
+
+/// So many random hexadecimal digits.
+fn digits(count: u8, places: &mut Places) -> Result<Template, JobError> {
+    Ok(places.template(&format!("{{message:hex({count})}}"))?)
+}
+
+fn literals(template: &Template) -> impl Iterator<Item = &[u8]> {
+    template.0.iter().filter_map(|part| match part {
+        Part::Literal(bytes) => Some(bytes.as_slice()),
+        Part::Value(_) => None,
+    })
+}

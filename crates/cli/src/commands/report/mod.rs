@@ -1,0 +1,160 @@
+//! `prony report`: a run in any form, from the store, at any time; or many runs as a site.
+
+mod site;
+
+use crate::checkout::{Checkout, StoreArgs, usage};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::reporting::{self, Surroundings};
+use anyhow::anyhow;
+use prony_report::{Format, Report, junit, render};
+use std::path::{Path, PathBuf};
+
+/// Show a run as text, page, table, chart or metrics; or many runs as static pages
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony report
+  prony report quick --format html
+  prony report --site public
+  prony report --site public --from results --base-url https://example.org/bench/
+
+Nothing is opened: what is written is named on standard output. The pages of a site load nothing and link to each other relatively, so
+that they work from a disk and from any host.")]
+pub(crate) struct Args {
+    /// The run: its name, the start or end of it, or `latest`, which is meant when none is given. With --site any number of them;
+    /// none is all
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: Form,
+    /// Print JSON: `--format json` in short
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Where to write: a file, or a folder, which takes it as `report.html` and so on; `svg` and `all` are several files and
+    /// take a folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
+    #[arg(long, short, value_name = "PATH")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    site: site::SiteArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Aligned text
+    Terminal,
+    /// One self-contained page with charts
+    Html,
+    /// Markdown for a README or a pull request
+    Md,
+    /// A line per service and metric
+    Csv,
+    /// All of it, for programs
+    Json,
+    /// Each chart as a file
+    Svg,
+    /// The text format of Prometheus
+    Prometheus,
+    /// Metrics of OpenTelemetry as OTLP JSON
+    Otlp,
+    /// The contract checks as `JUnit` XML
+    Junit,
+    /// A folder with all of these
+    All,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.site.site {
+        return site::write(&args.site, folder, &args.runs, &args.store);
+    }
+    let wanted = match args.runs.as_slice() {
+        [] => "latest",
+        [one] => one,
+        _ => {
+            let text = "one run at a time: --site makes pages of several";
+            return Err(bad_input(anyhow!(text)));
+        }
+    };
+    let store = args.store.open_existing()?;
+    let run = store.find_run(wanted).map_err(usage)?;
+    let report = reporting::report(&store, &run, &Surroundings::read()?)?;
+    let form = args.form();
+    let text = match form {
+        Form::Html | Form::Svg | Form::All => return files(args, &report),
+        Form::Junit => junit_of(&report)?,
+        Form::Terminal => render(&report, Format::Terminal, reporting::look())?,
+        Form::Md => render(&report, Format::Markdown, reporting::look())?,
+        Form::Csv => render(&report, Format::Csv, reporting::look())?,
+        Form::Json => render(&report, Format::Json, reporting::look())?,
+        Form::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
+        Form::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
+    };
+    match &args.out {
+        None => print(text.trim_end())?,
+        Some(out) => reporting::write(&reporting::file(out, form.file()), &text)?,
+    }
+    Ok(Exit::Fine)
+}
+
+impl Args {
+    const fn form(&self) -> Form {
+        if self.json { Form::Json } else { self.format }
+    }
+}
+
+impl Form {
+    /// What its file is called in a folder.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Terminal => "report.txt",
+            Self::Html => "report.html",
+            Self::Md => "report.md",
+            Self::Csv => "report.csv",
+            Self::Json => "report.json",
+            Self::Prometheus => "report.prom",
+            Self::Otlp => "report.otlp.json",
+            Self::Junit => "checks.junit.xml",
+            Self::Svg => "charts",
+            Self::All => "",
+        }
+    }
+}
+
+/// Forms that are files: says where they are.
+fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let usual =
+        || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
+    let place = match (&args.out, args.format) {
+        (Some(out), Form::Html) => reporting::file(out, Form::Html.file()),
+        (Some(out), _) => reporting::folder(out)?.to_owned(),
+        (None, Form::Html) => usual()?.join("report.html"),
+        (None, Form::Svg) => usual()?.join("charts"),
+        (None, _) => usual()?,
+    };
+    match args.format {
+        Form::Html => reporting::write(&place, &prony_report::page(report)?)?,
+        Form::Svg => reporting::write_charts(report, &place)?,
+        _ => drop(reporting::write_all(report, &place)?),
+    }
+    print(&shown(&place))?;
+    Ok(Exit::Fine)
+}
+
+fn junit_of(report: &Report) -> anyhow::Result<String> {
+    match &report.checks {
+        Some(checks) => Ok(junit(checks)),
+        None => Err(bad_input(anyhow!(
+            "the run {} has no contract checks: `prony check --junit` makes them",
+            report.run
+        ))),
+    }
+}
+
+/// The path as short as it can be said from here.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).unwrap_or(path).display().to_string()
+}

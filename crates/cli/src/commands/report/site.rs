@@ -1,0 +1,167 @@
+//! `prony report --site`: runs of the store, and reports that were exported, as static pages.
+
+use super::shown;
+use crate::checkout::{StoreArgs, usage};
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::reporting::{self, Surroundings};
+use anyhow::{Context as _, anyhow};
+use prony_report::{SiteFile, SiteRun};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What an exported report is called in its folder.
+const EXPORTED: &str = "report.json";
+/// The first page.
+const FIRST: &str = "index.html";
+
+/// Static pages of many runs
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "For a site")]
+pub(super) struct SiteArgs {
+    /// Write static pages into this folder: all boards with who leads, each service over all boards and time, what changed
+    /// from one run of a suite to the next, badges and a feed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "json", "out"])]
+    pub(super) site: Option<PathBuf>,
+    /// Reports that were exported as JSON, in place of the store: a file, a folder with `report.json`, or a folder of such
+    /// folders; may be given again. Runs that are named are taken from the store beside them
+    #[arg(long, value_name = "PATH", requires = "site")]
+    from: Vec<PathBuf>,
+    /// Where the site will be found: the feed and the lines for READMEs then name whole addresses
+    #[arg(long, value_name = "URL", requires = "site", value_parser = base)]
+    base_url: Option<String>,
+}
+
+/// What was made so far.
+struct Made<'a> {
+    folder: &'a Path,
+    runs: Vec<SiteRun>,
+    names: BTreeSet<String>,
+    files: usize,
+    bytes: usize,
+}
+
+pub(super) fn write(
+    args: &SiteArgs,
+    folder: &Path,
+    runs: &[String],
+    store: &StoreArgs,
+) -> anyhow::Result<Exit> {
+    let began = Instant::now();
+    if folder.is_file() {
+        let text = format!("{} is a file: name a folder with --site", folder.display());
+        return Err(bad_input(anyhow!(text)));
+    }
+    let mut made = Made {
+        folder,
+        runs: Vec::new(),
+        names: BTreeSet::new(),
+        files: 0,
+        bytes: 0,
+    };
+    if args.from.is_empty() || !runs.is_empty() {
+        made.of_store(store, runs)?;
+    }
+    for path in &args.from {
+        for file in exported(path)? {
+            made.of_file(&file)?;
+        }
+    }
+    let site = prony_report::site(&made.runs, args.base_url.as_deref())?;
+    site.iter().try_for_each(|file| made.write(file))?;
+    print(&shown(&folder.join(FIRST)))?;
+    eprintln!(
+        "prony: {} run{} in {} files, {:.1} MB, in {:.1} s",
+        made.runs.len(),
+        if made.runs.len() == 1 { "" } else { "s" },
+        made.files,
+        made.bytes as f64 / 1e6,
+        began.elapsed().as_secs_f64()
+    );
+    Ok(Exit::Fine)
+}
+
+impl Made<'_> {
+    /// The named runs of the store, or all that have trials.
+    fn of_store(&mut self, store: &StoreArgs, runs: &[String]) -> anyhow::Result<()> {
+        let store = store.open_existing()?;
+        let named: Vec<String> = if runs.is_empty() {
+            let all = store.runs()?.into_iter().filter(|entry| entry.trials > 0);
+            all.map(|entry| entry.id).collect()
+        } else {
+            let each = runs.iter().map(|run| store.find_run(run).map_err(usage));
+            each.collect::<anyhow::Result<_>>()?
+        };
+        let beside = Surroundings::read()?;
+        for run in named {
+            let report = reporting::report(&store, &run, &beside)?;
+            let read = SiteRun::read(serde_json::to_value(&report)?);
+            self.add(read.with_context(|| format!("cannot show the run {run}"))?)?;
+        }
+        Ok(())
+    }
+
+    fn of_file(&mut self, file: &Path) -> anyhow::Result<()> {
+        let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let report = serde_json::from_slice(&text).map_err(anyhow::Error::from);
+        let read = report.and_then(|report| Ok(SiteRun::read(report)?));
+        let read = read.with_context(|| format!("cannot show {}", file.display()));
+        self.add(read.map_err(bad_input)?)
+    }
+
+    /// A run that is there already is the same one: the first stays.
+    fn add(&mut self, (run, page): (SiteRun, SiteFile)) -> anyhow::Result<()> {
+        if self.names.insert(run.name().to_owned()) {
+            self.write(&page)?;
+            self.runs.push(run);
+        } else {
+            eprintln!(
+                "prony: the run {} is there twice; the first one is shown",
+                run.name()
+            );
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, file: &SiteFile) -> anyhow::Result<()> {
+        self.files += 1;
+        self.bytes += file.text.len();
+        reporting::write(&self.folder.join(&file.path), &file.text)
+    }
+}
+
+/// The reports below a path: itself where it is a file, that of the folder, and those of its folders.
+fn exported(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path)
+        .with_context(|| {
+            format!(
+                "cannot read {}: name a report or a folder of reports with --from",
+                path.display()
+            )
+        })
+        .map_err(bad_input)?;
+    let below = entries.filter_map(|entry| Some(entry.ok()?.path().join(EXPORTED)));
+    let mut files: Vec<PathBuf> = std::iter::once(path.join(EXPORTED)).chain(below).collect();
+    files.retain(|file| file.is_file());
+    files.sort();
+    if files.is_empty() {
+        let text = format!(
+            "there is no {EXPORTED} in {} or in a folder of it: `prony report RUN --json --out FOLDER/` writes one",
+            path.display()
+        );
+        return Err(bad_input(anyhow!(text)));
+    }
+    Ok(files)
+}
+
+fn base(text: &str) -> Result<String, String> {
+    let known = text.starts_with("https://") || text.starts_with("http://");
+    if !known || text.contains(|character: char| character.is_whitespace() || character.is_control()) {
+        return Err("an address begins with https:// or http:// and has no blanks".to_owned());
+    }
+    Ok(format!("{}/", text.trim_end_matches('/')))
+}

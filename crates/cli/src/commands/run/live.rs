@@ -1,0 +1,104 @@
+//! What a run does, for a collector (`--otlp`), beside what a user sees of it.
+
+use super::view::View;
+use prony_bench::{AllBuilt, Shows};
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_plan::{Catalogue, Plan};
+use prony_report::describe_load;
+use prony_telemetry::{Exporter, Labels};
+use prony_trial::Progress;
+
+pub(super) struct Live<'a> {
+    view: &'a mut View,
+    exporter: Exporter,
+    /// By entry of the plan.
+    labels: Vec<Labels>,
+    /// The entry of each place.
+    entries: Vec<usize>,
+    /// The entry that is loaded now.
+    now: Option<usize>,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(view: &'a mut View, exporter: Exporter, plan: &Plan, catalogue: &Catalogue) -> Self {
+        let of = |entry: &prony_plan::Entry| {
+            let group = plan.group_of(entry);
+            let contract = catalogue.contracts.get(&group.contract);
+            let is_sequence = contract.is_some_and(|contract| contract.is_sequence(&group.workload));
+            Labels {
+                protocol: entry.protocol,
+                attributes: vec![
+                    ("service", entry.service.clone()),
+                    ("variant", entry.variant.clone()),
+                    ("contract", group.contract.clone()),
+                    ("workload", group.workload.clone()),
+                    ("load", describe_load(&group.load_record(), is_sequence)),
+                ],
+            }
+        };
+        Self {
+            view,
+            exporter,
+            labels: plan.entries.iter().map(of).collect(),
+            entries: plan.trials().map(|planned| planned.entry).collect(),
+            now: None,
+        }
+    }
+
+    fn warn(&self) {
+        if let Some(text) = self.exporter.warning() {
+            self.view.says(&format!("warning: {text}"));
+        }
+    }
+}
+
+impl Shows for Live<'_> {
+    fn says(&self, text: &str) {
+        self.view.says(text);
+    }
+
+    fn building(&self, progress: &Progress) {
+        self.view.building(progress);
+    }
+
+    fn built(&self, built: &AllBuilt) {
+        self.view.built(built);
+    }
+
+    fn begins(&mut self, run: &RunRecord) {
+        for labels in &mut self.labels {
+            labels.attributes.push(("run", run.id.clone()));
+        }
+        self.view.begins(run);
+    }
+
+    fn knows(&mut self, trials: &[TrialRecord]) {
+        self.view.knows(trials);
+    }
+
+    fn saw(&mut self, progress: &Progress) {
+        let of_place = |place: u32| self.entries.get(place as usize).copied();
+        match progress {
+            Progress::Begins { number, .. } => self.now = of_place(number.saturating_sub(1)),
+            Progress::Turn { place } => self.now = of_place(*place),
+            Progress::Interval {
+                phase,
+                interval,
+                times,
+            } => {
+                if let Some(labels) = self.now.and_then(|entry| self.labels.get(entry)) {
+                    self.exporter.interval(labels, *phase, interval, times);
+                }
+            }
+            _ => {}
+        }
+        self.warn();
+        self.view.saw(progress);
+    }
+
+    fn done(&mut self) {
+        self.exporter.finish();
+        self.warn();
+        self.view.done();
+    }
+}

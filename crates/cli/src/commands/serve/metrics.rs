@@ -1,0 +1,69 @@
+//! What the store holds, for Prometheus: the newest run of each suite, and runs that go on.
+
+use super::State as Shared;
+use super::api::{Failure, blocking};
+use crate::reporting;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use prony_report::{Report, RunProgress, exposition, progress};
+use prony_store::{RunEntry, Store};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+pub(super) async fn metrics(State(state): State<Arc<Shared>>) -> Result<impl IntoResponse, Failure> {
+    let text = blocking(&state, text).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
+}
+
+fn text(store: &Store, state: &Shared) -> anyhow::Result<String> {
+    let (unended, ended): (Vec<_>, Vec<_>) =
+        store.runs()?.into_iter().partition(|run| run.ended_at.is_none());
+    let newest = newest_of_each(ended);
+    let mut text = exposition(reports(store, state, &newest)?.iter().map(AsRef::as_ref));
+    text += &progress(&going_on(store, &unended)?);
+    Ok(text)
+}
+
+/// The newest run of each suite that has trials. The list begins with the newest.
+fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
+    let mut seen = BTreeSet::new();
+    let has_numbers = |run: &RunEntry| run.trials > run.excluded_trials;
+    let mut newest: Vec<RunEntry> = runs.into_iter().filter(has_numbers).collect();
+    newest.retain(|run| seen.insert(run.suite.clone()));
+    newest
+}
+
+/// A run that ended is reported once: its report is kept until a newer one of its suite takes its place.
+fn reports(store: &Store, state: &Shared, runs: &[RunEntry]) -> anyhow::Result<Vec<Arc<Report>>> {
+    let kept = || state.newest.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reports = Vec::new();
+    for run in runs {
+        let known = kept().get(&run.id).cloned();
+        reports.push(match known {
+            Some(report) => report,
+            None => Arc::new(reporting::report(store, &run.id, &state.beside)?),
+        });
+    }
+    *kept() = reports
+        .iter()
+        .map(|report| (report.run.clone(), Arc::clone(report)))
+        .collect();
+    Ok(reports)
+}
+
+/// How far each run is that is still heard of.
+fn going_on(store: &Store, runs: &[RunEntry]) -> anyhow::Result<Vec<RunProgress>> {
+    let mut found = Vec::new();
+    for run in runs {
+        if reporting::is_running(store, &store.run(&run.id)?)? {
+            found.push(RunProgress {
+                suite: run.suite.clone(),
+                run: run.id.clone(),
+                trials: run.trials,
+                planned: run.planned_trials,
+            });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,77 @@
+//! Live metrics of the commands that load (`--otlp`): where they go, and whose they are.
+
+use crate::exit::bad_input;
+use prony_load::{Job, Order};
+use prony_measurement::Event;
+use prony_report::describe_load;
+use prony_telemetry::{Collector, Exporter, Labels};
+
+/// Headers for a collector, as every exporter of OpenTelemetry takes them: what is secret stands in no argument.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+/// What sends to a collector, where one is wanted.
+pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<Exporter>> {
+    let Some(mut collector) = collector.cloned() else {
+        return Ok(None);
+    };
+    if let Ok(headers) = std::env::var(HEADERS) {
+        let with = collector.with_headers(&headers);
+        collector = with.map_err(|error| bad_input(anyhow::Error::new(error).context(HEADERS)))?;
+    }
+    let host = prony_host::hostname().unwrap_or_else(|| "localhost".to_owned());
+    let instance = format!("{host}-{}", std::process::id());
+    Ok(Some(Exporter::new(collector, instance).map_err(bad_input)?))
+}
+
+/// The metrics of loads that one command makes of a URL.
+pub(crate) struct Live(Exporter);
+
+impl Live {
+    /// Where they are wanted.
+    pub(crate) fn to(collector: Option<&Collector>) -> anyhow::Result<Option<Self>> {
+        Ok(exporter(collector)?.map(Self))
+    }
+
+    /// Takes note of an event of a load.
+    pub(crate) fn take(&self, labels: &Labels, event: &Event) {
+        if let Event::Interval {
+            phase,
+            interval,
+            times,
+        } = event
+        {
+            self.0.interval(labels, *phase, interval, times);
+        }
+    }
+
+    /// Why the collector does not get them, once.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.0.warning().map(|text| format!("warning: {text}"))
+    }
+
+    /// No load follows: sends the rest.
+    pub(crate) fn finish(&self) {
+        self.0.finish();
+        if let Some(text) = self.warning() {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// What the metrics of a load of a URL are told by; `run`: the name that it is kept by.
+pub(crate) fn labels(job: &Job, run: Option<&str>) -> Labels {
+    let load = serde_json::to_value(&job.load).unwrap_or_default();
+    let is_sequence = matches!(job.workload.order, Order::Sequence(_));
+    let mut attributes = vec![
+        ("service", job.target.authority.clone()),
+        ("workload", job.workload.name.clone()),
+        ("load", describe_load(&load, is_sequence)),
+        ("server.address", job.target.host.clone()),
+        ("server.port", job.target.port.to_string()),
+    ];
+    attributes.extend(run.map(|run| ("run", run.to_owned())));
+    Labels {
+        protocol: job.protocol,
+        attributes,
+    }
+}

@@ -1,0 +1,36 @@
+//! Stores with the made-up run.
+
+#[allow(dead_code, reason = "each test binary uses a part of it")]
+#[path = "../../../report/tests/sample/mod.rs"]
+pub(crate) mod sample;
+
+use prony_measurement::{RunRecord, TrialRecord};
+use prony_store::Store;
+use std::path::{Path, PathBuf};
+
+/// A store in this folder that holds the made-up run.
+#[allow(dead_code, reason = "each test binary uses its own part")]
+pub(crate) fn filled(folder: &Path) -> PathBuf {
+    let path = folder.join("store.db");
+    let store = Store::open(&path).expect("opens");
+    keep(&store, &sample::run(), &sample::trials());
+    path
+}
+
+/// Adds a run with these trials.
+pub(crate) fn keep(store: &Store, run: &RunRecord, trials: &[TrialRecord]) {
+    store.begin_run(run).expect("begins");
+    for trial in trials {
+        store.append_trial(&run.id, trial).expect("appends");
+    }
+}
+
+/// The made-up run as one that began now and goes on.
+#[allow(dead_code, reason = "each test binary uses its own part")]
+pub(crate) fn going_on() -> RunRecord {
+    let mut run = sample::run();
+    "next".clone_into(&mut run.id);
+    run.started_at = humantime::format_rfc3339(std::time::SystemTime::now()).to_string();
+    run.ended_at = None;
+    run
+}

@@ -1,0 +1,206 @@
+//! `prony load --otlp` and `prony capacity --otlp` from outside: what collectors get while a load goes on, and that none of them
+//! can spoil one.
+
+#[path = "../../../tests/collector.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod collector;
+mod common;
+#[path = "common/tls.rs"]
+mod tls;
+
+use collector::{Collector, Posted, Value, gone, last};
+use common::{json_of, prony, server, told};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+use tls::Front;
+
+/// The last value of the one data point of this name in this phase, and its attributes.
+fn point(posted: &[Posted], name: &str, phase: &str) -> (BTreeMap<String, String>, Value) {
+    let all = last(posted);
+    let mut found = all
+        .iter()
+        .filter(|((metric, attributes), _)| metric == name && attributes["phase"] == phase);
+    let ((_, attributes), value) = found
+        .next()
+        .unwrap_or_else(|| panic!("no {name} in {phase}: {all:?}"));
+    assert_eq!(found.next(), None, "{name} is told twice");
+    (attributes.clone(), value.clone())
+}
+
+/// A sum over the intervals of a recording.
+fn sum(recording: &Json, key: &str) -> u64 {
+    let intervals = recording["intervals"].as_array().expect("intervals");
+    intervals
+        .iter()
+        .filter_map(|interval| interval[key].as_u64())
+        .sum()
+}
+
+/// Loads a server for three intervals, of which one is warm-up, and sends metrics there.
+fn load(otlp: &str, variables: &[(&str, &str)]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args([
+            "load",
+            &server(),
+            "-c",
+            "2",
+            "--warmup",
+            "1s",
+            "-d",
+            "2s",
+            "--json",
+        ])
+        .args(["--otlp", otlp])
+        .envs(variables.iter().copied())
+        .output()
+        .expect("prony runs")
+}
+
+#[test]
+fn what_arrives_is_what_is_recorded() {
+    let collector = Collector::new(|_| Some("200 OK"));
+    let output = load(&collector.url, &[]);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(!told(&output).contains("metrics"), "{}", told(&output));
+    let recording = json_of(&output);
+    let posted = collector.all();
+    assert!(posted.len() >= 2, "it came while the load went on");
+    let measured = |name: &str| point(&posted, name, "measurement").1;
+    for (name, key) in [
+        ("prony.replies", "completed"),
+        ("prony.valid_replies", "valid"),
+        ("prony.errors", "errors"),
+    ] {
+        assert_eq!(measured(name), Value::Count(sum(&recording, key)), "{name}");
+    }
+    let intervals = recording["intervals"].as_array().expect("intervals");
+    let p99 = intervals[intervals.len() - 1]["response_time_ns_p99"].as_f64();
+    assert_eq!(
+        measured("prony.response_time.p99"),
+        Value::Now(p99.expect("a time") / 1e9)
+    );
+    let (attributes, times) = point(&posted, "http.client.request.duration", "measurement");
+    let Value::Times {
+        count,
+        sum_s,
+        buckets,
+    } = times
+    else {
+        panic!("{times:?}");
+    };
+    // A reply to what was sent before the measurement is counted in it, and has no time there.
+    let completed = sum(&recording, "completed");
+    assert!(
+        (completed - 2..=completed).contains(&count),
+        "{count} of {completed}"
+    );
+    assert_eq!(buckets.iter().sum::<u64>(), count);
+    assert!(sum_s > 0.0);
+    let port = recording["target"]
+        .as_str()
+        .and_then(|url| url.rsplit(':').next());
+    assert_eq!(attributes.get("server.port").map(String::as_str), port);
+    assert_eq!(attributes["load"], "closed loop on 2 connections");
+    for key in ["service", "workload", "server.address"] {
+        assert!(!attributes[key].is_empty(), "{attributes:?}");
+    }
+    let Value::Count(warm_up) = point(&posted, "prony.replies", "warm_up").1 else {
+        panic!("no count");
+    };
+    assert!(warm_up > 0);
+}
+
+#[test]
+fn a_collector_that_refuses_or_stalls_costs_one_line() {
+    let stalls = Collector::new(|_| None);
+    let refuses = Collector::new(|_| Some("401 Unauthorized"));
+    for url in [gone(), stalls.url.clone(), refuses.url.clone()] {
+        let output = load(&url, &[]);
+        assert!(output.status.success(), "{}", told(&output));
+        assert!(sum(&json_of(&output), "valid") > 0);
+        let said = told(&output);
+        let about = said.lines().filter(|line| line.contains("live metrics")).count();
+        assert_eq!(about, 1, "{said}");
+    }
+    assert_eq!(refuses.all().len(), 1, "it was told no");
+}
+
+#[test]
+fn headers_come_from_the_environment_and_are_told_nobody() {
+    let collector = Collector::new(|_| Some("403 Forbidden"));
+    let headers = "authorization=Basic%20c2VjcmV0";
+    let output = load(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", headers)]);
+    assert!(output.status.success(), "{}", told(&output));
+    let head = &collector.next().head;
+    assert!(head.contains("authorization: basic c2vjcmv0"), "{head}");
+    assert!(told(&output).contains("403 Forbidden") && !told(&output).contains("c2VjcmV0"));
+    let output = load(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", "secret")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        told(&output).contains("OTEL_EXPORTER_OTLP_HEADERS: header 1"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn a_collector_may_speak_tls() {
+    let collector = Collector::new(|_| Some("200 OK"));
+    let port = collector
+        .url
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse().ok());
+    let front = Front::before(port.expect("a port"), &["http/1.1"]);
+    let trusted = front.cacert();
+    let output = load(&front.url(), &[("SSL_CERT_FILE", tls::typed(&trusted))]);
+    assert!(output.status.success(), "{}", told(&output));
+    let completed = sum(&json_of(&output), "completed");
+    let (_, replies) = point(&collector.all(), "prony.replies", "measurement");
+    assert_eq!(replies, Value::Count(completed));
+}
+
+#[test]
+fn what_is_no_collector_is_refused_before_the_load() {
+    for url in ["localhost:4318", "grpc://localhost:4317"] {
+        let output = prony(&["load", "http://127.0.0.1:1", "--otlp", url]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            told(&output).contains("is no URL of a collector"),
+            "{}",
+            told(&output)
+        );
+    }
+}
+
+#[test]
+fn a_search_tells_each_rate_by_its_name() {
+    let collector = Collector::new(|_| Some("200 OK"));
+    let output = prony(&[
+        "capacity",
+        &server(),
+        "--objective",
+        "errors<1%",
+        "--start",
+        "100",
+        "--limit",
+        "200",
+        "-d",
+        "1s",
+        "-c",
+        "2",
+        "--otlp",
+        &collector.url,
+    ]);
+    assert!(output.status.success(), "{}", told(&output));
+    let loads: Vec<String> = last(&collector.all())
+        .into_keys()
+        .filter(|(name, _)| name == "prony.replies")
+        .map(|(_, attributes)| attributes["load"].clone())
+        .collect();
+    for rate in ["100", "200"] {
+        let named = format!("open loop: {rate} requests per second on 2 connections");
+        assert!(loads.contains(&named), "{named}: {loads:?}");
+    }
+}

@@ -1,0 +1,274 @@
+//! Loads of a WebSocket from outside: what is typed, what is sent, what is said, and what is refused before the load.
+
+mod common;
+#[path = "common/tls.rs"]
+mod tls;
+
+use common::{json_of, listen, prony, recording_of, server, told};
+use serde_json::Value;
+use std::process::Output;
+use std::sync::{Arc, Mutex};
+use tungstenite::Message;
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+
+/// What a server was sent.
+#[derive(Default)]
+struct Seen {
+    /// Path and headers of each handshake.
+    handshakes: Vec<String>,
+    messages: Vec<Message>,
+}
+
+/// A server that gives each message back, and a text `wrong` as another one. Gives its port, and what it was sent.
+fn echo() -> (u16, Arc<Mutex<Seen>>) {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let noted = Arc::clone(&seen);
+    let port = listen(move |stream| {
+        stream.set_nodelay(true).ok()?;
+        #[allow(clippy::result_large_err, reason = "the library's own type")]
+        let note = |asked: &Request, answer: Response| -> Result<Response, ErrorResponse> {
+            let text = format!("{} {:?}", asked.uri(), asked.headers());
+            noted.lock().expect("no panic").handshakes.push(text);
+            Ok(answer)
+        };
+        let mut socket = tungstenite::accept_hdr(stream, note).ok()?;
+        loop {
+            let message = socket.read().ok()?;
+            if message.is_text() || message.is_binary() {
+                noted.lock().expect("no panic").messages.push(message.clone());
+                let wrong = message == Message::text("wrong");
+                socket
+                    .send(if wrong { Message::text("wrung") } else { message })
+                    .ok()?;
+            }
+        }
+    });
+    (port, seen)
+}
+
+fn load(arguments: &[&str]) -> Output {
+    prony(&[&["load"], arguments].concat())
+}
+
+/// The JSON, which must be as its schema says, of a load without errors.
+fn recording(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", told(output));
+    let recording = recording_of(output);
+    assert_eq!(recording["protocol"], "websocket");
+    recording
+}
+
+#[test]
+fn texts_that_come_back_are_valid() {
+    let (port, seen) = echo();
+    let url = format!("ws://127.0.0.1:{port}/ws/echo?a=b");
+    let output = load(&[
+        &url,
+        "-c",
+        "2",
+        "--in-flight",
+        "3",
+        "-n",
+        "30",
+        "--message",
+        "number {n:counter(1)}",
+        "-H",
+        "Origin: http://here",
+        "--json",
+    ]);
+    let recording = recording(&output);
+    assert_eq!(recording["outcomes"]["valid"], 30, "{recording:#}");
+    assert_eq!(recording["status_codes"]["101"], 30);
+    assert_eq!(recording["operations"][0]["name"], "TEXT /ws/echo?a=b");
+    let seen = seen.lock().expect("no panic");
+    assert_eq!(seen.handshakes.len(), 2);
+    assert!(
+        seen.handshakes[0].starts_with("/ws/echo?a=b ") && seen.handshakes[0].contains("http://here"),
+        "{:?}",
+        seen.handshakes
+    );
+    for number in 1..=30 {
+        let message = Message::text(format!("number {number}"));
+        assert!(seen.messages.contains(&message), "{message}");
+    }
+}
+
+#[test]
+fn messages_have_the_size_and_the_kind_that_was_typed() {
+    let (port, seen) = echo();
+    let url = format!("ws://127.0.0.1:{port}");
+    let of = |arguments: &[&str]| {
+        seen.lock().expect("no panic").messages.clear();
+        let output = load(&[&[url.as_str(), "-c", "1", "-n", "4", "--json"], arguments].concat());
+        assert_eq!(recording(&output)["outcomes"]["valid"], 4);
+        std::mem::take(&mut seen.lock().expect("no panic").messages)
+    };
+    for (size, bytes) in [("5", 5), ("1KiB", 1_024), ("2MiB", 2 << 20)] {
+        let messages = of(&["--message-size", size]);
+        assert!(
+            messages.iter().all(|one| one.is_binary() && one.len() == bytes),
+            "{size}"
+        );
+        assert_ne!(messages[0], messages[1], "each has an end of its own");
+    }
+    let messages = of(&[]);
+    assert!(messages.iter().all(|one| one.is_text() && one.len() == 16));
+    assert_ne!(messages[0], messages[1]);
+    let messages = of(&["--message", "hello", "--binary"]);
+    assert_eq!(messages[3], Message::binary(b"hello".to_vec()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("message");
+    std::fs::write(&file, [0xff, 0xfe]).expect("a file");
+    let file = format!("@{}", tls::typed(&file));
+    let messages = of(&["--message", &file, "--binary"]);
+    assert_eq!(messages[3], Message::binary(vec![0xff, 0xfe]));
+    let output = load(&[&url, "--message", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("--binary"), "{}", told(&output));
+}
+
+#[test]
+fn an_open_load_sends_so_many_messages_a_second() {
+    let (port, _) = echo();
+    let url = format!("ws://127.0.0.1:{port}");
+    let output = load(&[
+        &url,
+        "-c",
+        "4",
+        "--in-flight",
+        "4",
+        "--rate",
+        "200",
+        "-d",
+        "500ms",
+        "--json",
+    ]);
+    let recording = recording(&output);
+    assert_eq!(recording["requests"]["valid"], 100, "{recording:#}");
+    assert!(recording["schedule_lag_ns"]["p50"].is_u64());
+}
+
+#[test]
+fn a_wrong_reply_is_shown_and_fails_an_objective() {
+    let (port, _) = echo();
+    let url = format!("ws://127.0.0.1:{port}/chat");
+    let arguments = [
+        &url,
+        "-c",
+        "1",
+        "-n",
+        "3",
+        "--message",
+        "wrong",
+        "--objective",
+        "errors<1%",
+    ];
+    let output = load(&arguments);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    for part in [
+        "wrong reply to TEXT /chat",
+        "expected wrong",
+        "got      wrung",
+        "nothing but errors",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+}
+
+#[test]
+fn a_web_socket_may_be_sealed() {
+    let (port, _) = echo();
+    let front = tls::Front::before(port, &["http/1.1"]);
+    let url = front.url().replace("https", "wss");
+    let cacert = front.cacert();
+    let arguments = [
+        "-c",
+        "2",
+        "--in-flight",
+        "2",
+        "-n",
+        "20",
+        "--message-size",
+        "64KiB",
+        "--json",
+    ];
+    let output = load(
+        &[
+            &[url.as_str(), "--cacert", tls::typed(&cacert)],
+            arguments.as_slice(),
+        ]
+        .concat(),
+    );
+    let recording = recording(&output);
+    assert_eq!(recording["outcomes"]["valid"], 20);
+    assert!(recording["tls_time_ns"]["p50"].is_u64());
+    let output = load(&[&[url.as_str()], arguments.as_slice()].concat());
+    assert!(told(&output).contains("--cacert"), "{}", told(&output));
+}
+
+#[test]
+fn a_server_without_web_sockets_is_told() {
+    let url = server().replace("http", "ws");
+    let output = load(&[&url, "-c", "1", "-d", "100ms"]);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(
+        told(&output).contains("there is no WebSocket at this path"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_the_load() {
+    let (port, _) = echo();
+    let ws = format!("ws://127.0.0.1:{port}/echo");
+    let (ws, placed) = (ws.as_str(), format!("{ws}/{{n:counter(1)}}"));
+    let http = "http://127.0.0.1:1/echo";
+    let cases: [(&[&str], &str); 14] = [
+        (&[ws, "--http2"], "--http2 is about requests of HTTP"),
+        (&[ws, "-X", "POST"], "--method is about requests of HTTP"),
+        (&[ws, "--body", "a"], "--message TEXT"),
+        (&[ws, "--expect", "a"], "--expect is about"),
+        (&[ws, "--events", "3"], "--events is about"),
+        (&[ws, "-H", "Connection: close"], "prony writes itself"),
+        (&[ws, "--message-size", "0"], "no size"),
+        (&[ws, "--message-size", "4", "--message", "a"], "cannot be used"),
+        (&[&placed], "has no places"),
+        (&[ws, "--sequence", "none.toml"], "not ws"),
+        (&[ws, "--cacert", "none.pem"], "speaks none"),
+        (&[http, "--message", "a"], "ws:// or wss://"),
+        (
+            &[http, "--message-size", "4"],
+            "--message-size is about the messages of a WebSocket",
+        ),
+        (&[http, "--longest-event", "4"], "streams and WebSockets"),
+    ];
+    for (arguments, part) in cases {
+        let output = load(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(part), "{part}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_message_has_a_longest_length() {
+    let (port, _) = echo();
+    let url = format!("ws://127.0.0.1:{port}");
+    let output = load(&[
+        &url,
+        "-c",
+        "1",
+        "-n",
+        "2",
+        "--message-size",
+        "100",
+        "--longest-event",
+        "99",
+        "--json",
+    ]);
+    let recording = json_of(&output);
+    assert_eq!(recording["outcomes"]["wrong_reply"], 2, "{recording:#}");
+    let got = recording["wrong_replies"][0]["got"].as_str().expect("text");
+    assert!(got.contains("--longest-event"), "{got}");
+}

@@ -1,0 +1,415 @@
+//! `prony serve` from outside, on stores with made-up runs.
+
+#[path = "common/made.rs"]
+mod made;
+
+use made::{filled, keep, sample};
+use prony_store::{Progress, Store};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// `prony serve` on a free port; ends with the value.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(store: &Path) -> Self {
+        Self::with(store, &[])
+    }
+
+    fn with(store: &Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args(["serve", "--port", "0"])
+            .args(arguments)
+            .env("PRONY_STORE", store)
+            .current_dir(store.parent().expect("lies in a folder"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut line = String::new();
+        let out = process.stdout.take().expect("piped");
+        BufReader::new(out)
+            .read_line(&mut line)
+            .expect("says its address");
+        let address = line
+            .trim()
+            .trim_start_matches("http://")
+            .trim_end_matches('/')
+            .to_owned();
+        Self { process, address }
+    }
+
+    fn connect(&self, head: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("connects");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("has a limit");
+        stream.write_all(head.as_bytes()).expect("asks");
+        stream
+    }
+
+    /// Asks with further lines of the head, each with its end.
+    fn ask(&self, line: &str, more: &str, body: &str) -> (String, String) {
+        let length = body.len();
+        let text =
+            format!("{line} HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n{more}\r\n{body}");
+        let mut reply = String::new();
+        self.connect(&text).read_to_string(&mut reply).expect("answers");
+        let (head, body) = reply.split_once("\r\n\r\n").expect("a reply");
+        (head.to_ascii_lowercase(), body.to_owned())
+    }
+
+    fn get(&self, path: &str) -> (String, String) {
+        self.ask(&format!("GET {path}"), &format!("Host: {}\r\n", self.address), "")
+    }
+
+    /// Asks as a page of this server does; gives the status.
+    fn change(&self, line: &str, body: &str) -> (u16, String) {
+        let own = &self.address;
+        let more = format!("Host: {own}\r\nOrigin: http://{own}\r\nContent-Type: application/json\r\n");
+        let (head, body) = self.ask(line, &more, body);
+        (status(&head), body)
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let (head, body) = self.get(path);
+        assert!(
+            head.starts_with("http/1.1 200") && head.contains("application/json"),
+            "{head}"
+        );
+        serde_json::from_str(&body).expect("JSON")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn status(head: &str) -> u16 {
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    status.expect("a status")
+}
+
+#[test]
+fn pages_and_data_are_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(&filled(folder.path()));
+    for path in [
+        "/",
+        "/run/latest",
+        "/compare?a=x&b=y",
+        "/service/rust-axum/current/hello",
+    ] {
+        let (head, body) = server.get(path);
+        assert!(
+            head.starts_with("http/1.1 200") && head.contains("text/html"),
+            "{path}: {head}"
+        );
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; script-src 'sha256-"),
+            "{head}"
+        );
+        assert!(
+            head.contains("frame-ancestors 'none'") && head.contains("nosniff"),
+            "{head}"
+        );
+        assert!(body.contains("id=\"prony-data\""));
+    }
+    let id = sample::run().id;
+    assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
+    assert_eq!(
+        server.json("/api/runs/latest")["groups"][0]["services"][0]["service"],
+        "rust-axum"
+    );
+    assert_eq!(server.json("/api/services").as_array().map(Vec::len), Some(4));
+    let history = server.json("/api/history?service=rust-axum&variant=current&contract=hello");
+    assert!(
+        history[0]["runs"][0]["goodput_per_s"]["point"].is_number(),
+        "{history}"
+    );
+    let both = server.json(&format!("/api/compare?a={id}&b=latest"));
+    assert_eq!(both["base"]["id"], both["new"]["id"]);
+    let changes = both["groups"][0]["services"][0]["changes"]
+        .as_array()
+        .expect("changes");
+    assert!(
+        changes
+            .iter()
+            .all(|change| change["verdict"] == "same" || change["verdict"] == "cannot_tell"),
+        "{both}"
+    );
+    let (head, body) = server.get("/api/runs/nowhere");
+    assert!(
+        head.starts_with("http/1.1 404") && body.contains("no run `nowhere`"),
+        "{head}\n{body}"
+    );
+}
+
+#[test]
+fn killed_runs_are_listed_without_reading_all_their_trials() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let mut run = sample::run();
+    run.ended_at = None;
+    keep(&store, &run, &sample::trials());
+    drop(store);
+    // What an earlier version wrote, and nobody can read any more.
+    let database = rusqlite::Connection::open(&path).expect("opens");
+    let broken = "UPDATE trial SET head = x'00' WHERE sequence < (SELECT max(sequence) FROM trial)";
+    assert!(database.execute(broken, []).expect("breaks") > 1);
+    drop(database);
+    let listed = Server::start(&path).json("/api/runs");
+    assert_eq!(listed[0]["id"], run.id.as_str(), "{listed}");
+    assert_eq!(listed[0]["running"], false, "{listed}");
+}
+
+#[test]
+fn only_from_here_and_only_its_own_pages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(&filled(folder.path()));
+    let (own, id) = (&server.address, sample::run().id);
+    let (head, body) = server.ask("GET /api/runs", "Host: evil.example\r\n", "");
+    assert!(
+        head.starts_with("http/1.1 403") && !body.contains("sample"),
+        "{head}\n{body}"
+    );
+    let lines = [
+        format!("DELETE /api/runs/{id}"),
+        format!("PUT /api/runs/{id}/label"),
+    ];
+    for line in &lines {
+        for more in [
+            // No page asks, or one of nowhere, of another server, of another port, or one that has rebound its name.
+            format!("Host: {own}\r\n"),
+            format!("Host: {own}\r\nOrigin: null\r\n"),
+            format!("Host: {own}\r\nOrigin: http://evil.example\r\n"),
+            format!("Host: {own}\r\nOrigin: http://127.0.0.1:1\r\n"),
+            format!("Host: {own}\r\nOrigin: http://{own}\r\nSec-Fetch-Site: same-site\r\n"),
+            "Host: evil.example\r\nOrigin: http://evil.example\r\n".to_owned(),
+        ] {
+            let more = format!("{more}Content-Type: application/json\r\n");
+            let (head, _) = server.ask(line, &more, "{\"label\":\"harmed\"}");
+            assert_eq!(status(&head), 403, "{line}: {more}");
+        }
+    }
+    // Nobody is told that another page may ask.
+    let more =
+        format!("Host: {own}\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n");
+    let (head, _) = server.ask(&lines[0].replacen("DELETE", "OPTIONS", 1), &more, "");
+    assert!(
+        status(&head) == 403 && !head.contains("access-control-allow"),
+        "{head}"
+    );
+    let listed = server.json("/api/runs");
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["label"]),
+        (&Value::from(id), &Value::Null)
+    );
+    assert_eq!(server.change("POST /api/runs", "{}").0, 405);
+}
+
+#[test]
+fn beyond_loopback_it_only_shows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::with(&filled(folder.path()), &["--listen", "0.0.0.0"]);
+    let id = sample::run().id;
+    assert_eq!(server.json("/api/rights")["change"], false);
+    let (status, told) = server.change(&format!("DELETE /api/runs/{id}"), "");
+    assert!(status == 405 && told.contains("only shows"), "{status} {told}");
+    assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
+}
+
+#[test]
+fn a_run_gets_a_label() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    let server = Server::start(&path);
+    assert_eq!(server.json("/api/rights")["change"], true);
+    let id = sample::run().id;
+    let line = format!("PUT /api/runs/{id}/label");
+    let (status, told) = server.change(&line, "{\"label\":\" before the <b>fix</b> \"}");
+    assert_eq!(status, 204, "{told}");
+    for label in [
+        &server.json("/api/runs")[0]["label"],
+        &server.json(&format!("/api/runs/{id}"))["label"],
+    ] {
+        assert_eq!(label, "before the <b>fix</b>");
+    }
+    let listed = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["list", "runs"])
+        .env("PRONY_STORE", &path)
+        .current_dir(folder.path())
+        .output()
+        .expect("runs");
+    let shown = String::from_utf8_lossy(&listed.stdout);
+    assert!(shown.contains("before the <b>fix</b>"), "{shown}");
+    let long = format!("{{\"label\":\"{}\"}}", "x".repeat(81));
+    let (status, told) = server.change(&line, &long);
+    assert!(status == 400 && told.contains("at most 80"), "{status} {told}");
+    assert_eq!(
+        server
+            .change("PUT /api/runs/nowhere/label", "{\"label\":\"x\"}")
+            .0,
+        404
+    );
+    // A part of a name shows a run, but changes none.
+    assert_eq!(
+        server.change("PUT /api/runs/latest/label", "{\"label\":\"x\"}").0,
+        404
+    );
+    assert_eq!(server.change(&line, "{\"label\":\"\"}").0, 204);
+    assert_eq!(server.json("/api/runs")[0]["label"], Value::Null);
+}
+
+#[test]
+fn a_run_is_deleted_unless_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    let store = Store::open(&path).expect("opens");
+    keep(&store, &made::going_on(), &[]);
+    let server = Server::start(&path);
+    let id = sample::run().id;
+    let answer = server.json(&format!("/api/runs/{id}/answer"));
+    assert!(answer["answer"].is_string(), "{answer}");
+    // One that was heard of just now, and one that ended but is measured again.
+    let lock = store.lock_run(&id).expect("free");
+    for run in ["next", &id] {
+        let (status, told) = server.change(&format!("DELETE /api/runs/{run}"), "");
+        assert!(
+            status == 409 && told.contains("is being measured"),
+            "{status} {told}"
+        );
+    }
+    drop(lock);
+    assert_eq!(server.json("/api/runs").as_array().map(Vec::len), Some(2));
+    assert_eq!(server.change("DELETE /api/runs/latest", "").0, 404);
+    assert_eq!(server.change(&format!("DELETE /api/runs/{id}"), "").0, 204);
+    let (head, _) = server.get(&format!("/api/runs/{id}"));
+    assert_eq!(status(&head), 404);
+    let (head, _) = server.get(&format!("/api/runs/{id}/answer"));
+    assert_eq!(status(&head), 404);
+    assert_eq!(server.json("/api/runs")[0]["id"], "next");
+    assert_eq!(server.json("/api/services").as_array().map(Vec::len), Some(0));
+    assert_eq!(server.change(&format!("DELETE /api/runs/{id}"), "").0, 404);
+}
+
+#[test]
+fn a_run_in_progress_is_told_as_it_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let now = humantime::format_rfc3339(std::time::SystemTime::now()).to_string();
+    let mut run = sample::run();
+    (run.started_at, run.ended_at) = (now.clone(), None);
+    store.begin_run(&run).expect("begins");
+    let server = Server::start(&path);
+    let head = format!(
+        "GET /api/runs/latest/events HTTP/1.1\r\nHost: {}\r\n\r\n",
+        server.address
+    );
+    let mut lines = BufReader::new(server.connect(&head))
+        .lines()
+        .map_while(Result::ok);
+    let mut next = || -> Value {
+        let line = lines.find(|line| line.starts_with("data:")).expect("an event");
+        serde_json::from_str(&line["data:".len()..]).expect("JSON")
+    };
+    let first = next();
+    assert_eq!(
+        (first["trials"].as_u64(), first["running"].as_bool()),
+        (Some(0), Some(true))
+    );
+    store
+        .append_trial(&run.id, &sample::trials()[0])
+        .expect("appends");
+    assert_eq!(next()["trials"], 1);
+    store
+        .set_progress(&run.id, &progress(now.clone()))
+        .expect("writes");
+    assert_eq!(next()["progress"]["service"]["service"], "go-nethttp");
+    store.finish_run(&run.id, &now, &[]).expect("ends");
+    assert_eq!(next()["running"], false);
+}
+
+fn progress(at: String) -> Progress {
+    Progress {
+        at,
+        done: 1,
+        planned: 32,
+        eta_s: Some(100.0),
+        service: Some(sample::trials()[1].service.clone()),
+        contract: Some("hello".to_owned()),
+        workload: Some("hello".to_owned()),
+        step: Some("measurement".to_owned()),
+        phase: None,
+        throughput_per_s: Some(55_000.0),
+        response_time_ns_p99: Some(3_000_000),
+        workers: Vec::new(),
+        lost: None,
+    }
+}
+
+/// The page's tests read this file: it keeps the two sides of what is served together.
+#[test]
+fn the_page_tests_read_what_is_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for day in 1..=8u32 {
+        let mut run = sample::run();
+        run.id = format!("2026-11-0{day}T08-30-00-sample");
+        run.started_at = format!("2026-11-0{day}T08:30:00Z");
+        let group = serde_json::json!({ "contract": "hello", "workload": "hello" });
+        run.plan = serde_json::json!({ "services": sample::services(), "groups": [group] });
+        store.begin_run(&run).expect("begins");
+        // From the fifth run on everything is a fifth slower; before it and after it, it wobbles by some per mille.
+        let level = if day < 5 { 1.0 } else { 0.8 } * (1.0 + f64::from(day * 7 % 4) / 1000.0);
+        for mut trial in sample::trials() {
+            if let Ok(measured) = &mut trial.result {
+                measured.recording.throughput_per_s *= level;
+                measured.recording.goodput_per_s *= level;
+            }
+            store.append_trial(&run.id, &trial).expect("appends");
+        }
+    }
+    let server = Server::start(&path);
+    let (first, last) = ("2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample");
+    let answers = serde_json::json!({
+        "rights": server.json("/api/rights"),
+        "runs": server.json("/api/runs"),
+        "answer": server.json(&format!("/api/runs/{last}/answer")),
+        "services": server.json("/api/services"),
+        "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
+        "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
+    });
+    let told = answers["answer"]["answer"].as_str().unwrap_or_default();
+    assert!(told.starts_with("axum is fastest:"), "{told}");
+    let compared = answers["runs"][0]["compared"].as_str().unwrap_or_default();
+    assert!(compared.starts_with("axum, Go net/http,"), "{compared}");
+    let change = &answers["history"][0]["changes"][0];
+    assert_eq!(
+        change["run"], "2026-11-05T08-30-00-sample",
+        "{}",
+        answers["history"]
+    );
+    let written = answers.to_string() + "\n";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/served.json");
+    if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
+        std::fs::write(&file, &written).expect("writes");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == written,
+        "web/tests/served.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
+    );
+}

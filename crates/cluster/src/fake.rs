@@ -1,0 +1,313 @@
+//! A cluster in memory, for tests: it keeps jobs, makes their pods at once, and fails when it is told to.
+
+use crate::api::{Api, Call, ClusterError};
+use crate::manifest::tests::{cluster, groups};
+use crate::run::{Begin, Run};
+use prony_host::Channel;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What an API knows.
+#[derive(Default)]
+pub(crate) struct Fake(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    jobs: Vec<Value>,
+    /// What was made so far.
+    count: u32,
+    /// Codes of the next answers, by method.
+    before: BTreeMap<String, VecDeque<u16>>,
+    /// The same, of those that were done all the same.
+    after: BTreeMap<String, VecDeque<u16>>,
+    refusal: Option<String>,
+    unscheduled: Option<String>,
+    one_node: bool,
+    /// Why no container starts: a reason, and what is said.
+    no_image: Option<(String, String)>,
+    /// Whether it leaves out what Kubernetes knows since 1.29.
+    is_old: bool,
+    /// Pods that failed: their job, and their number there.
+    lost: BTreeSet<(String, u64)>,
+    /// Rights that are missing: verb and resource.
+    denied: Vec<(String, String)>,
+}
+
+/// A service and two workers.
+pub(crate) fn begin(fake: &Arc<Fake>) -> Result<Run, ClusterError> {
+    let begin = Begin {
+        what: "prony run hello",
+        tell: &|_| {},
+        goes_on: &|| true,
+    };
+    Run::on(Arc::clone(fake) as Arc<dyn Api>, &cluster(), &groups(), &begin)
+}
+
+/// A fault must say all of this.
+pub(crate) fn ends<T>(result: Result<T, ClusterError>, parts: &[&str]) {
+    let Err(error) = result else {
+        panic!("{parts:?}: it went well")
+    };
+    let text = error.to_string();
+    assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
+}
+
+impl Fake {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nobody panicked")
+    }
+
+    pub(crate) fn jobs(&self) -> Vec<Value> {
+        self.state().jobs.clone()
+    }
+
+    pub(crate) fn fail(&self, method: &str, codes: &[u16]) {
+        self.state()
+            .before
+            .insert(method.to_owned(), codes.iter().copied().collect());
+    }
+
+    pub(crate) fn fail_after(&self, method: &str, codes: &[u16]) {
+        self.state()
+            .after
+            .insert(method.to_owned(), codes.iter().copied().collect());
+    }
+
+    pub(crate) fn refuse_pods(&self, why: &str) {
+        self.state().refusal = Some(why.to_owned());
+    }
+
+    pub(crate) fn no_node(&self, why: &str) {
+        self.state().unscheduled = Some(why.to_owned());
+    }
+
+    pub(crate) fn with_nodes(&self) {
+        self.state().unscheduled = None;
+    }
+
+    pub(crate) fn no_image(&self, reason: &str, said: &str) {
+        self.state().no_image = Some((reason.to_owned(), said.to_owned()));
+    }
+
+    pub(crate) fn is_old(&self) {
+        self.state().is_old = true;
+    }
+
+    /// Removes a pod of a group, as somebody else or a node without power does.
+    pub(crate) fn lose(&self, group: &str, index: u64) {
+        let mut state = self.state();
+        let job = state.job_of(group);
+        state.lost.insert((text(&job["metadata"]["name"]), index));
+    }
+
+    /// The pods of a group that have failed for good.
+    pub(crate) fn failed(&self, group: &str) -> Vec<u64> {
+        let state = self.state();
+        let job = state.job_of(group);
+        let count = job["spec"]["completions"].as_u64().expect("a number");
+        (0..count)
+            .filter(|&index| state.has_failed(&job, index))
+            .collect()
+    }
+
+    /// Pods that there are.
+    pub(crate) fn running(&self) -> usize {
+        self.state().pods(None).len()
+    }
+
+    pub(crate) fn one_node(&self) {
+        self.state().one_node = true;
+    }
+
+    /// As somebody else does.
+    pub(crate) fn remove_jobs(&self) {
+        self.state().jobs.clear();
+    }
+
+    pub(crate) fn deny(&self, verb: &str, resource: &str) {
+        self.state().denied.push((verb.to_owned(), resource.to_owned()));
+    }
+}
+
+fn refused(call: &Call, code: u16) -> ClusterError {
+    ClusterError::Refused {
+        what: call.what.clone(),
+        said: "so the test says".to_owned(),
+        code,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+impl State {
+    fn answer(&mut self, call: &Call) -> Result<Value, ClusterError> {
+        let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
+        // `managed-by` selects all.
+        let mut parts = query.split('&');
+        let run = parts
+            .next()
+            .and_then(|part| part.strip_prefix("labelSelector=prony%2Frun%3D"));
+        let named = parts
+            .next()
+            .and_then(|part| part.strip_prefix("fieldSelector=metadata.name%3D"));
+        let (folder, name) = path.rsplit_once('/').expect("a path");
+        match (call.method, folder, name) {
+            ("POST", _, "jobs") => self.make(call),
+            ("POST", _, "selfsubjectaccessreviews") => Ok(self.review(call)),
+            ("GET", _, "jobs") => Ok(json!({ "items": self.jobs })),
+            ("GET", _, "pods") => {
+                let mut pods = self.pods(run);
+                pods.retain(|pod| named.is_none_or(|name| pod["metadata"]["name"] == name));
+                Ok(json!({ "items": pods }))
+            }
+            ("GET", _, "events") => Ok(json!({ "items": self.events() })),
+            ("GET", folder, name) if folder.ends_with("/jobs") => {
+                let found = self.jobs.iter().find(|job| job["metadata"]["name"] == name);
+                found.cloned().ok_or_else(|| refused(call, 404))
+            }
+            ("DELETE", folder, name) if folder.ends_with("/jobs") => {
+                assert_eq!(
+                    call.body.as_ref().expect("options")["propagationPolicy"],
+                    "Background",
+                    "else its pods stay"
+                );
+                let before = self.jobs.len();
+                self.jobs.retain(|job| job["metadata"]["name"] != name);
+                if self.jobs.len() == before {
+                    return Err(refused(call, 404));
+                }
+                Ok(json!({}))
+            }
+            _ => panic!("{call:?}"),
+        }
+    }
+
+    fn make(&mut self, call: &Call) -> Result<Value, ClusterError> {
+        let mut job = call.body.clone().expect("a job");
+        let name = job["metadata"]["name"].clone();
+        if self.jobs.iter().any(|job| job["metadata"]["name"] == name) {
+            return Err(refused(call, 409));
+        }
+        self.count += 1;
+        job["metadata"]["uid"] = json!(format!("uid-{}", self.count));
+        job["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        if self.is_old {
+            job["spec"]
+                .as_object_mut()
+                .expect("what is wanted")
+                .remove("backoffLimitPerIndex");
+        }
+        self.jobs.push(job.clone());
+        Ok(job)
+    }
+
+    fn pods(&self, run: Option<&str>) -> Vec<Value> {
+        if self.refusal.is_some() {
+            return Vec::new();
+        }
+        let of = |job: &&Value| run.is_none_or(|run| job["metadata"]["labels"]["prony/run"] == run);
+        let mut pods = Vec::new();
+        for job in self.jobs.iter().filter(of) {
+            let count = job["spec"]["completions"].as_u64().expect("a number");
+            for index in (0..count).filter(|&index| !self.has_failed(job, index)) {
+                pods.push(self.pod(job, index, pods.len()));
+            }
+        }
+        pods
+    }
+
+    fn job_of(&self, group: &str) -> Value {
+        let mut jobs = self.jobs.iter();
+        let job = jobs.find(|job| job["metadata"]["labels"]["prony/group"] == group);
+        job.expect("such a group").clone()
+    }
+
+    /// One that was lost failed once. Where a job counts for all of its pods together, and has counted enough, it ends them all.
+    fn has_failed(&self, job: &Value, index: u64) -> bool {
+        let name = text(&job["metadata"]["name"]);
+        let mut lost = self.lost.iter().filter(|(job, _)| *job == name);
+        match job["spec"]["backoffLimitPerIndex"].as_u64() {
+            Some(limit) => limit == 0 && lost.any(|&(_, lost)| lost == index),
+            None => job["spec"]["backoffLimit"] == 0 && lost.next().is_some(),
+        }
+    }
+
+    fn pod(&self, job: &Value, index: u64, number: usize) -> Value {
+        let node = if self.one_node { 1 } else { number + 1 };
+        let status = match &self.unscheduled {
+            Some(why) => json!({ "phase": "Pending", "conditions": [
+                { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": why },
+            ] }),
+            None => json!({
+                "phase": "Running",
+                "podIP": format!("10.0.{}.{}", (number + 1) >> 8, (number + 1) & 255),
+                "containerStatuses": [{ "imageID": "debian@sha256:11", "state": match &self.no_image {
+                    Some((reason, said)) => json!({ "waiting": { "reason": reason, "message": said } }),
+                    None => json!({ "running": {} }),
+                } }],
+            }),
+        };
+        let mut labels = job["spec"]["template"]["metadata"]["labels"].clone();
+        labels["batch.kubernetes.io/job-name"] = job["metadata"]["name"].clone();
+        json!({
+            "metadata": {
+                "name": format!("{}-{index}-abcde", text(&job["metadata"]["name"])),
+                "labels": labels,
+                "annotations": { "batch.kubernetes.io/job-completion-index": index.to_string() },
+            },
+            "spec": { "nodeName": format!("n{node}") },
+            "status": status,
+        })
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let refused = self.refusal.iter().flat_map(|why| {
+            self.jobs.iter().map(move |job| {
+                json!({ "reason": "FailedCreate", "message": why,
+                    "involvedObject": { "name": job["metadata"]["name"] } })
+            })
+        });
+        refused.collect()
+    }
+
+    fn review(&self, call: &Call) -> Value {
+        let asked = &call.body.as_ref().expect("a review")["spec"]["resourceAttributes"];
+        let resource = match asked["subresource"].as_str() {
+            Some(below) if !below.is_empty() => format!("{}/{below}", text(&asked["resource"])),
+            _ => text(&asked["resource"]),
+        };
+        let is_denied = self.denied.contains(&(text(&asked["verb"]), resource));
+        json!({ "status": { "allowed": !is_denied } })
+    }
+}
+
+impl Debug for Fake {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Fake")
+    }
+}
+
+impl Api for Fake {
+    fn call(&self, call: &Call) -> Result<Value, ClusterError> {
+        let mut state = self.state();
+        let next = |codes: &mut BTreeMap<String, VecDeque<u16>>| codes.get_mut(call.method)?.pop_front();
+        if let Some(code) = next(&mut state.before) {
+            return Err(refused(call, code));
+        }
+        let answer = state.answer(call);
+        match next(&mut state.after) {
+            Some(code) => Err(refused(call, code)),
+            None => answer,
+        }
+    }
+
+    fn exec(&self, _: &str, _: &str, _: &[String]) -> Result<Channel, ClusterError> {
+        Err(ClusterError::Silent {
+            reason: "it has no real pods".to_owned(),
+        })
+    }
+}

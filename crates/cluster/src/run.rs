@@ -1,0 +1,409 @@
+//! The pods of one run: made, waited for, and removed.
+
+use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, named, pods, warnings};
+use crate::connect::connect;
+use crate::manifest::{Asker, RUN, job, job_name};
+use crate::seen::{Event, List, SeenJob, SeenPod, Standing, fate, standing};
+use crate::wanted::{Cluster, Group, Pod};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the pods, and before something that failed is asked again.
+const PAUSE: Duration = Duration::from_millis(400);
+/// What is waited for is told after this.
+const TOLD_AFTER: Duration = Duration::from_secs(3);
+
+/// Who wants pods, and how long.
+pub struct Begin<'a> {
+    /// What for, as those see it who find them in the cluster: `prony run hello`.
+    pub what: &'a str,
+    /// Hears what takes long.
+    pub tell: &'a dyn Fn(&str),
+    /// Whether they are still wanted.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+/// The pods of a run. Dropping it removes them.
+pub struct Run {
+    api: Arc<dyn Api>,
+    cluster: Cluster,
+    name: String,
+    jobs: Vec<String>,
+    pods: Vec<Pod>,
+    pause: Duration,
+}
+
+impl Run {
+    /// Makes the pods and waits until all of them run.
+    pub fn begin(cluster: &Cluster, groups: &[Group], begin: &Begin<'_>) -> Result<Self, ClusterError> {
+        Self::on(connect(cluster)?, cluster, groups, begin)
+    }
+
+    /// The same, by an API that is reached already.
+    pub(crate) fn on(
+        api: Arc<dyn Api>,
+        cluster: &Cluster,
+        groups: &[Group],
+        begin: &Begin<'_>,
+    ) -> Result<Self, ClusterError> {
+        let mut run = Self {
+            api,
+            cluster: cluster.clone(),
+            name: fresh_name(),
+            jobs: Vec::new(),
+            pods: Vec::new(),
+            pause: PAUSE.min(cluster.within / 20),
+        };
+        run.make(groups, begin.what)?;
+        run.pods = run.wait(groups, begin)?;
+        for (node, shared) in run.shared_nodes() {
+            (begin.tell)(&format!(
+                "{} share the node {node}: what they do disturbs each other",
+                shared.join(" and ")
+            ));
+        }
+        Ok(run)
+    }
+
+    /// The pods, which all ran when the run began.
+    pub fn pods(&self) -> &[Pod] {
+        &self.pods
+    }
+
+    pub(crate) fn api(&self) -> &dyn Api {
+        &*self.api
+    }
+
+    pub(crate) const fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// What became of a pod, where it runs no more and the cluster knows it.
+    pub(crate) fn fate(&self, pod: &str) -> Option<String> {
+        // Of this one alone: many may be lost at the same time.
+        let mut call = self.list();
+        call.path += &named(pod);
+        let seen: List<SeenPod> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
+        fate(&seen.items, pod)
+    }
+
+    /// Asks for all of its pods.
+    fn list(&self) -> Call {
+        let path = pods(&self.cluster.namespace) + &labelled(RUN, &self.name);
+        Call::get(path, "list pods")
+    }
+
+    /// One job for each group. All others go with the first.
+    fn make(&mut self, groups: &[Group], what: &str) -> Result<(), ClusterError> {
+        let asker = Asker {
+            run: self.name.clone(),
+            what: what.to_owned(),
+        };
+        let path = jobs(&self.cluster.namespace);
+        let mut owner: Option<(String, String)> = None;
+        for group in groups {
+            let name = job_name(&self.name, &group.name);
+            let first = owner.as_ref().map(|(name, uid)| (name.as_str(), uid.as_str()));
+            let body = job(&self.cluster, group, &asker, first);
+            let call = Call::post(path.clone(), body, format!("make the job {name}"));
+            // Also where the answer was lost: what is removed in vain was not there.
+            self.jobs.push(name.clone());
+            let made: SeenJob = ask(&*self.api, &call, self.pause)?;
+            // A cluster leaves out what it does not know, and would put another pod in the place of one that is lost.
+            if made.spec.backoff_limit_per_index.is_none() {
+                return Err(ClusterError::Old);
+            }
+            owner.get_or_insert((name, made.metadata.uid));
+        }
+        Ok(())
+    }
+
+    fn wait(&self, groups: &[Group], begin: &Begin<'_>) -> Result<Vec<Pod>, ClusterError> {
+        let since = Instant::now();
+        let seen = self.list();
+        let warned = Call::get(warnings(&self.cluster.namespace), "list events");
+        let mut told = String::new();
+        loop {
+            let seen: List<SeenPod> = ask(&*self.api, &seen, self.pause)?;
+            let mut now = standing(groups, &self.name, &seen.items, &[]);
+            if !matches!(now, Standing::Ready(_)) {
+                // They only say why: without the right to read them less is told.
+                let events: Result<List<Event>, _> = ask(&*self.api, &warned, self.pause);
+                let events = events.map(|list| list.items).unwrap_or_default();
+                now = standing(groups, &self.name, &seen.items, &events);
+            }
+            let waits = match now {
+                Standing::Ready(pods) => return Ok(pods),
+                Standing::Never(text) => return Err(ClusterError::Pods { text }),
+                Standing::Waiting(text) => text,
+            };
+            if !(begin.goes_on)() {
+                return Err(ClusterError::Ended);
+            }
+            if since.elapsed() >= self.cluster.within {
+                return Err(ClusterError::Pods {
+                    text: format!(
+                        "after {} s {waits}: ask for less, make room on the nodes, or wait longer (`within` of \
+                         [kubernetes])",
+                        self.cluster.within.as_secs()
+                    ),
+                });
+            }
+            if since.elapsed() >= TOLD_AFTER && waits != told {
+                (begin.tell)(&format!("waiting for pods: {waits}"));
+                told = waits;
+            }
+            std::thread::sleep(self.pause);
+        }
+    }
+
+    /// Nodes with more than one pod, and the hosts that these are.
+    fn shared_nodes(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for pod in &self.pods {
+            nodes.entry(&pod.node).or_default().push(&pod.host);
+        }
+        nodes.into_iter().filter(|(_, hosts)| hosts.len() > 1).collect()
+    }
+}
+
+impl Drop for Run {
+    /// What cannot be removed ends at its deadline, and `prony lab clean` finds it.
+    fn drop(&mut self) {
+        for job in &self.jobs {
+            let path = format!("{}/{job}", jobs(&self.cluster.namespace));
+            let call = Call::delete(path, format!("remove the job {job}"));
+            let removed: Result<serde_json::Value, _> = ask(&*self.api, &call, self.pause);
+            // A cluster that says nothing is not waited for once more; all others go with the first.
+            if matches!(removed, Err(ClusterError::Silent { .. })) {
+                break;
+            }
+        }
+    }
+}
+
+/// Eight letters and digits that no other run has.
+fn fresh_name() -> String {
+    format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, begin, ends};
+    use crate::manifest::tests::{cluster, groups};
+    use serde_json::{Value, json};
+    use std::cell::Cell;
+
+    #[test]
+    fn pods_are_made_waited_for_and_removed() {
+        let fake = Arc::new(Fake::default());
+        let run = begin(&fake).expect("pods");
+        let hosts: Vec<&str> = run.pods().iter().map(|pod| pod.host.as_str()).collect();
+        assert_eq!(hosts, ["app", "load-0", "load-1"]);
+        let jobs = fake.jobs();
+        assert_eq!(jobs.len(), 2);
+        assert_eq!(jobs[0]["metadata"]["ownerReferences"], json!([]));
+        assert_eq!(
+            jobs[1]["metadata"]["ownerReferences"][0]["uid"], jobs[0]["metadata"]["uid"],
+            "the first goes, and all go"
+        );
+        drop(run);
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn two_runs_have_names_of_their_own() {
+        let fake = Arc::new(Fake::default());
+        let (one, other) = (begin(&fake).expect("pods"), begin(&fake).expect("pods"));
+        assert_ne!(one.name, other.name);
+        drop(one);
+        assert_eq!(fake.jobs().len(), 2, "those of the other stay");
+    }
+
+    #[test]
+    fn what_fails_in_a_way_that_passes_is_tried_again() {
+        let fake = Arc::new(Fake::default());
+        fake.fail("POST", &[503]);
+        fake.fail("GET", &[429, 500]);
+        begin(&fake).expect("pods in the end");
+        // The job was made and the answer lost: it is there when it is made again.
+        fake.fail_after("POST", &[504]);
+        begin(&fake).expect("pods in the end");
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn refusals_say_what_to_do_and_leave_nothing() {
+        for (code, part) in [
+            (401, "log in again"),
+            (403, "`prony lab rbac`"),
+            (404, "kubectl create namespace"),
+        ] {
+            let fake = Arc::new(Fake::default());
+            fake.fail("POST", &[code]);
+            ends(begin(&fake), &["refuses to make the job prony-", part]);
+            // The second of two.
+            let fake = Arc::new(Fake::default());
+            fake.fail("GET", &[code]);
+            ends(begin(&fake), &["refuses to list pods", part]);
+            assert_eq!(fake.jobs(), Vec::<Value>::new());
+        }
+        let fake = Arc::new(Fake::default());
+        fake.fail("POST", &[503, 503, 503, 503]);
+        ends(begin(&fake), &["(503)"]);
+    }
+
+    #[test]
+    fn a_quota_ends_the_wait_and_a_lack_of_nodes_ends_it_in_time() {
+        let fake = Arc::new(Fake::default());
+        fake.refuse_pods("pods is forbidden: exceeded quota: small");
+        ends(begin(&fake), &["app is not allowed", "exceeded quota: small"]);
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+        let fake = Arc::new(Fake::default());
+        fake.no_node("0/2 nodes are available: 2 Insufficient cpu.");
+        ends(
+            begin(&fake),
+            &["after 2 s", "0/2 nodes are available: 2 Insufficient cpu."],
+        );
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_lost_pod_is_told_and_nobody_takes_its_place() {
+        let fake = Arc::new(Fake::default());
+        let run = begin(&fake).expect("pods");
+        let names = || run.pods().iter().map(|pod| pod.name.clone());
+        assert!(names().all(|name| run.fate(&name).is_none()));
+        fake.lose("load", 1);
+        assert_eq!(fake.failed("load"), [1], "at once");
+        let fates: Vec<Option<String>> = names().map(|name| run.fate(&name)).collect();
+        assert_eq!((&fates[0], &fates[1]), (&None, &None), "the others go on");
+        assert!(
+            fates[2]
+                .as_ref()
+                .is_some_and(|told| told.contains("the pod is gone"))
+        );
+        assert_eq!(fake.running(), 2, "and no other is made");
+    }
+
+    #[test]
+    fn a_cluster_that_would_make_new_pods_is_refused() {
+        let fake = Arc::new(Fake::default());
+        fake.is_old();
+        ends(
+            begin(&fake),
+            &["older than Kubernetes 1.29", "in the place of lost ones"],
+        );
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn an_image_that_is_not_there_ends_the_wait_at_once() {
+        let fake = Arc::new(Fake::default());
+        fake.no_image(
+            "ErrImageNeverPull",
+            "Container image \"debian:12\" is not present",
+        );
+        ends(
+            begin(&fake),
+            &["app (prony-", "does not start", "is not present", "IfNotPresent"],
+        );
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_namespace_that_goes_takes_its_pods_along() {
+        let fake = Arc::new(Fake::default());
+        let run = begin(&fake).expect("pods");
+        let name = run.pods()[1].name.clone();
+        fake.remove_jobs();
+        assert!(
+            run.fate(&name)
+                .is_some_and(|told| told.contains("the pod is gone"))
+        );
+        fake.fail("GET", &[404]);
+        assert_eq!(run.fate(&name), None, "nobody knows");
+        // What it removes is gone already.
+        fake.fail("DELETE", &[404, 404]);
+        drop(run);
+    }
+
+    #[test]
+    fn ten_runs_leave_nothing() {
+        let fake = Arc::new(Fake::default());
+        for _ in 0..10 {
+            begin(&fake).expect("pods");
+        }
+        assert_eq!((fake.jobs(), fake.running()), (Vec::<Value>::new(), 0));
+    }
+
+    /// Five hundred workers are planned, waited for and removed; what is told meanwhile stays short.
+    #[test]
+    fn five_hundred_pods_are_waited_for_in_few_words() {
+        const WORKERS: u32 = 500;
+        let mut groups = groups();
+        groups[1].replicas = WORKERS;
+        let fake = Arc::new(Fake::default());
+        fake.no_node("0/2 nodes are available.");
+        let began = Instant::now();
+        let wanted = Cell::new(false);
+        let asked = Begin {
+            what: "",
+            tell: &|_| {},
+            goes_on: &|| wanted.get(),
+        };
+        let start = || Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups, &asked);
+        ends(start(), &["ended before all pods ran"]);
+        let Standing::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
+            panic!("none is there")
+        };
+        assert!(told.ends_with("; and 497 more") && told.len() < 300, "{told}");
+        fake.with_nodes();
+        wanted.set(true);
+        let run = start().expect("pods");
+        let hosts: Vec<&str> = run.pods().iter().map(|pod| pod.host.as_str()).collect();
+        assert_eq!((hosts.len(), hosts[0], hosts[500]), (501, "app", "load-499"));
+        fake.lose("load", 250);
+        let lost = |number: usize| run.fate(&run.pods()[number].name).is_some();
+        assert_eq!([250, 251, 252].map(lost), [false, true, false]);
+        drop(run);
+        println!(
+            "{WORKERS} pods were waited for, asked after and removed in {:.0} ms",
+            began.elapsed().as_secs_f64() * 1e3
+        );
+    }
+
+    #[test]
+    fn it_ends_when_nobody_wants_it_any_more() {
+        let fake = Arc::new(Fake::default());
+        fake.no_node("none");
+        let begin = Begin {
+            what: "",
+            tell: &|_| {},
+            goes_on: &|| false,
+        };
+        let ended = Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin);
+        ends(ended, &["ended before all pods ran"]);
+        assert_eq!(fake.jobs(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn pods_on_one_node_are_told() {
+        let fake = Arc::new(Fake::default());
+        fake.one_node();
+        let told = std::cell::RefCell::new(Vec::new());
+        let begin = Begin {
+            what: "",
+            tell: &|text| told.borrow_mut().push(text.to_owned()),
+            goes_on: &|| true,
+        };
+        Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin).expect("pods");
+        assert_eq!(
+            told.into_inner(),
+            ["app and load-0 and load-1 share the node n1: what they do disturbs each other"]
+        );
+    }
+}

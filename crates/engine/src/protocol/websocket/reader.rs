@@ -1,0 +1,207 @@
+//! Frames that come in pieces of any size, as messages and control frames.
+
+use super::Fault;
+use super::frame::{Header, Kind, LONGEST_CONTROL, LONGEST_HEADER, code, opcode};
+use super::utf8::{NoText, Utf8};
+
+/// What was seen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen<'a> {
+    /// A message begins.
+    Begin(Kind),
+    /// Bytes of it; at least one.
+    Piece(&'a [u8]),
+    /// It is complete.
+    End,
+    /// A ping, whose bytes [`Reader::control`] has.
+    Ping,
+    /// The end of the connection; its code and reason are there, too.
+    Close,
+}
+
+/// The state of what comes on one connection.
+#[derive(Debug)]
+pub(super) struct Reader {
+    /// A header that came without its end.
+    partial: Bytes<LONGEST_HEADER>,
+    /// The frame whose payload is coming; its length is what is still to come.
+    frame: Option<Header>,
+    control: Bytes<LONGEST_CONTROL>,
+    /// The message that is coming, and its bytes so far, those of the frame that is coming included.
+    message: Option<(Kind, u64)>,
+    utf8: Utf8,
+}
+
+impl Reader {
+    pub(super) const fn new() -> Self {
+        Self {
+            partial: Bytes::new(),
+            frame: None,
+            control: Bytes::new(),
+            message: None,
+            utf8: Utf8::new(),
+        }
+    }
+
+    /// The payload of the control frame that was seen last.
+    pub(super) fn control(&self) -> &[u8] {
+        self.control.get()
+    }
+
+    /// Whether a message has begun and is not complete.
+    pub(super) const fn is_within_message(&self) -> bool {
+        self.message.is_some()
+    }
+
+    /// Takes from the front of `bytes` what is seen next; `None`: all of them are taken. No message may be longer than
+    /// `longest` bytes.
+    #[inline]
+    pub(super) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
+        loop {
+            let Some(frame) = &mut self.frame else {
+                let Some(header) = self.header(bytes)? else {
+                    return Ok(None);
+                };
+                match self.begin(header, longest)? {
+                    Some(kind) => return Ok(Some(Seen::Begin(kind))),
+                    None => continue,
+                }
+            };
+            let count = usize::try_from(frame.length).map_or(bytes.len(), |left| left.min(bytes.len()));
+            let (piece, rest) = bytes.split_at(count);
+            *bytes = rest;
+            frame.length -= count as u64;
+            let (opcode, is_final, is_over) = (frame.opcode, frame.is_final, frame.length == 0);
+            if opcode & CONTROL != 0 {
+                self.control.extend(piece);
+                if !is_over {
+                    return Ok(None);
+                }
+                self.frame = None;
+                match opcode {
+                    opcode::PING => return Ok(Some(Seen::Ping)),
+                    opcode::CLOSE => return Ok(Some(Seen::Close)),
+                    // A pong that nobody asked for means nothing (section 5.5.3).
+                    _ => continue,
+                }
+            }
+            if !piece.is_empty() {
+                self.check(piece)?;
+                return Ok(Some(Seen::Piece(piece)));
+            }
+            if !is_over {
+                return Ok(None);
+            }
+            self.frame = None;
+            if is_final {
+                self.message = None;
+                self.utf8.end()?;
+                return Ok(Some(Seen::End));
+            }
+        }
+    }
+
+    #[inline]
+    fn header(&mut self, bytes: &mut &[u8]) -> Result<Option<Header>, Fault> {
+        if self.partial.get().is_empty()
+            && let Some((header, size)) = Header::parse(bytes)?
+        {
+            *bytes = &bytes[size..];
+            return Ok(Some(header));
+        }
+        while let Some((byte, rest)) = bytes.split_first() {
+            *bytes = rest;
+            self.partial.extend(&[*byte]);
+            if let Some((header, _)) = Header::parse(self.partial.get())? {
+                self.partial = Bytes::new();
+                return Ok(Some(header));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A frame begins; gives the kind of the message that begins with it.
+    #[inline]
+    fn begin(&mut self, header: Header, longest: u64) -> Result<Option<Kind>, Fault> {
+        self.frame = Some(header);
+        let broken = |reason| Fault {
+            code: code::PROTOCOL,
+            reason,
+        };
+        let begins = match (header.opcode, self.message) {
+            (opcode::TEXT | opcode::BINARY, Some(_)) => {
+                return Err(broken("a message begins before the one before it is over"));
+            }
+            (opcode::CONTINUATION, None) => return Err(broken("a fragment of no message")),
+            (opcode::TEXT, None) => Some(Kind::Text),
+            (opcode::BINARY, None) => Some(Kind::Binary),
+            (opcode::CONTINUATION, Some(_)) => None,
+            _ => {
+                self.control = Bytes::new();
+                return Ok(None);
+            }
+        };
+        if let Some(kind) = begins {
+            self.message = Some((kind, 0));
+            self.utf8 = Utf8::new();
+        }
+        if let Some((_, length)) = &mut self.message {
+            *length = length.saturating_add(header.length);
+            if *length > longest {
+                return Err(Fault {
+                    code: code::TOO_LONG,
+                    reason: "a message longer than --longest-event",
+                });
+            }
+        }
+        Ok(begins)
+    }
+
+    #[inline]
+    fn check(&mut self, piece: &[u8]) -> Result<(), Fault> {
+        if let Some((Kind::Text, _)) = self.message {
+            self.utf8.take(piece)?;
+        }
+        Ok(())
+    }
+}
+
+impl From<NoText> for Fault {
+    fn from(NoText: NoText) -> Self {
+        Self {
+            code: code::NO_TEXT,
+            reason: "a text that is not UTF-8",
+        }
+    }
+}
+
+/// The bit that control frames have.
+const CONTROL: u8 = 8;
+
+/// A few bytes in place.
+#[derive(Debug, Clone, Copy)]
+struct Bytes<const N: usize> {
+    bytes: [u8; N],
+    length: u8,
+}
+
+impl<const N: usize> Bytes<N> {
+    const fn new() -> Self {
+        Self {
+            bytes: [0; N],
+            length: 0,
+        }
+    }
+
+    fn get(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// # Panics
+    /// Where there is no room: the length of what is held here is checked before.
+    fn extend(&mut self, bytes: &[u8]) {
+        let begin = usize::from(self.length);
+        self.bytes[begin..begin + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len() as u8;
+    }
+}

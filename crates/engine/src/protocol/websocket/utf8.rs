@@ -1,0 +1,97 @@
+//! Whether text that comes in pieces is UTF-8.
+
+/// The end of the text so far, where it stands in the middle of a character.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Utf8 {
+    begun: [u8; 4],
+    length: u8,
+}
+
+/// The text is not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoText;
+
+impl Utf8 {
+    pub(super) const fn new() -> Self {
+        Self {
+            begun: [0; 4],
+            length: 0,
+        }
+    }
+
+    /// Takes the next piece.
+    #[inline]
+    pub(super) fn take(&mut self, mut piece: &[u8]) -> Result<(), NoText> {
+        while self.length > 0
+            && let Some((&byte, rest)) = piece.split_first()
+        {
+            self.begun[usize::from(self.length)] = byte;
+            self.length += 1;
+            piece = rest;
+            match std::str::from_utf8(&self.begun[..usize::from(self.length)]) {
+                Ok(_) => self.length = 0,
+                // It may still become one.
+                Err(error) if error.error_len().is_none() => {}
+                Err(_) => return Err(NoText),
+            }
+        }
+        // Most texts are, and this is told with vector instructions.
+        if piece.is_ascii() {
+            return Ok(());
+        }
+        let Err(error) = std::str::from_utf8(piece) else {
+            return Ok(());
+        };
+        if error.error_len().is_some() {
+            return Err(NoText);
+        }
+        let begun = &piece[error.valid_up_to()..];
+        self.begun[..begun.len()].copy_from_slice(begun);
+        self.length = begun.len() as u8;
+        Ok(())
+    }
+
+    /// The text is over.
+    pub(super) const fn end(self) -> Result<(), NoText> {
+        if self.length == 0 { Ok(()) } else { Err(NoText) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn judged<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), NoText> {
+        let mut utf8 = Utf8::new();
+        pieces.into_iter().try_for_each(|piece| utf8.take(piece))?;
+        utf8.end()
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_judged_as_the_whole(
+            text in any::<String>(),
+            wrong in proptest::collection::vec(any::<u8>(), 0..4),
+            at in any::<proptest::sample::Index>(),
+            size in 1..9_usize,
+        ) {
+            let mut bytes = text.into_bytes();
+            let at = at.index(bytes.len() + 1);
+            bytes.splice(at..at, wrong);
+            let expected = std::str::from_utf8(&bytes).map(|_| ()).map_err(|_| NoText);
+            prop_assert_eq!(judged([bytes.as_slice()]), expected);
+            prop_assert_eq!(judged(bytes.chunks(size)), expected);
+        }
+    }
+
+    #[test]
+    fn characters_may_be_cut_anywhere() {
+        let text = "a\u{e4}\u{20ac}\u{1f600}".as_bytes();
+        for at in 0..=text.len() {
+            let (front, back) = text.split_at(at);
+            assert_eq!(judged([front, back]), Ok(()));
+            assert_eq!(judged([front]).is_ok(), std::str::from_utf8(front).is_ok());
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! The lab file: which hosts there are, how each is reached, and what each is for.
+
+mod pods;
+mod text;
+
+use prony_cluster::{Cluster, Group};
+use prony_host::{Cpus, Ssh};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+pub use text::FileError;
+use text::Text;
+use toml::Spanned;
+
+/// A lab file, read and found sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The cluster whose pods the hosts are, where they are pods.
+    pub kubernetes: Option<Cluster>,
+    /// The hosts, in the order of their names.
+    pub hosts: Vec<HostEntry>,
+    /// What each is for.
+    pub roles: Roles,
+}
+
+/// A host of a lab file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostEntry {
+    /// What the lab calls it.
+    pub name: String,
+    /// How it is reached.
+    pub way: Way,
+    /// CPUs that prony may use there; empty: all.
+    pub cpus: Cpus,
+    /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
+    pub address: Option<String>,
+    /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
+    pub program: Option<PathBuf>,
+    /// Where its services are built.
+    pub build: BuildAt,
+}
+
+/// Where the services of a host are built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BuildAt {
+    /// On the host itself, from sources that are sent.
+    #[default]
+    There,
+    /// On the machine of the controller, and sent.
+    Here,
+}
+
+impl HostEntry {
+    /// The name of the pods that it is one of; `None`: it is no pod.
+    fn group(&self) -> Option<&str> {
+        match &self.way {
+            Way::Pod(group) => Some(&group.name),
+            Way::Here | Way::Pipe | Way::Ssh { .. } => None,
+        }
+    }
+
+    /// Where it lies as far as this machine knows without asking it: its address, or what `ssh` makes of its name.
+    pub fn known_as(&self) -> Option<String> {
+        match (&self.address, &self.way) {
+            (Some(address), _) => Some(address.clone()),
+            (None, Way::Ssh { destination, command }) => {
+                let ssh = Ssh {
+                    command: command.clone(),
+                    ..Ssh::new(destination.clone())
+                };
+                ssh.host_name()
+            }
+            (None, Way::Here | Way::Pipe | Way::Pod(_)) => None,
+        }
+    }
+}
+
+/// How a host is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// It is the machine of the controller.
+    Here,
+    /// It is this machine, through an agent: what several hosts do, without a second one.
+    Pipe,
+    /// Over SSH.
+    Ssh {
+        /// As `ssh` knows it.
+        destination: String,
+        /// The words of the command; usually `ssh`.
+        command: Vec<String>,
+    },
+    /// It is a pod, one of these equal ones.
+    Pod(Group),
+}
+
+/// What each host is for, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roles {
+    /// Runs the service.
+    pub service: String,
+    /// Make the load; at least one.
+    pub load: Vec<String>,
+    /// Runs what stands beside the service; the first worker where the file does not say.
+    pub companion: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenLab {
+    host: BTreeMap<Spanned<String>, WrittenHost>,
+    roles: Spanned<WrittenRoles>,
+    ssh: Option<WrittenSsh>,
+    kubernetes: Option<Spanned<pods::WrittenCluster>>,
+}
+
+/// How `ssh` is called for every host.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenSsh {
+    command: Spanned<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenHost {
+    ssh: Option<Spanned<String>>,
+    #[serde(default)]
+    local: bool,
+    #[serde(default)]
+    pipe: bool,
+    cpus: Option<Spanned<WrittenCpus>>,
+    address: Option<Spanned<String>>,
+    program: Option<PathBuf>,
+    build: Option<Spanned<BuildAt>>,
+    replicas: Option<Spanned<i64>>,
+    memory: Option<Spanned<String>>,
+    node: Option<Spanned<BTreeMap<String, String>>>,
+}
+
+/// CPUs of a machine by their numbers, or so many of a pod.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "CPUs as `\"2-15\"`, or a number of them for a pod")]
+enum WrittenCpus {
+    Which(String),
+    Many(i64),
+    Part(f64),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRoles {
+    service: Spanned<String>,
+    load: Spanned<OneOrMany>,
+    companion: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "the name of a host, or a list of names")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl LabFile {
+    /// Reads a lab file.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| FileError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a lab file; errors name `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
+        let text = Text { path, text };
+        let written: WrittenLab = toml::from_str(text.text).map_err(|error| {
+            let message = error.message().trim().replace('\n', "; ");
+            text.wrong(error.span().map_or(0, |span| span.start), message)
+        })?;
+        let ssh = match written.ssh {
+            None => vec!["ssh".to_owned()],
+            Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
+                return Err(text.wrong(
+                    command.span().start,
+                    "command: give at least one word, as [\"ssh\"]",
+                ));
+            }
+            Some(WrittenSsh { command }) => command.into_inner(),
+        };
+        let kubernetes = written.kubernetes.map(|cluster| text.cluster(cluster));
+        let kubernetes = kubernetes.transpose()?;
+        let mut hosts: Vec<HostEntry> = Vec::new();
+        for (name, host) in written.host {
+            let at = name.span().start;
+            let new = match &kubernetes {
+                Some(_) => text.pods(&name, host)?,
+                None => vec![text.host(&name, host, &ssh)?],
+            };
+            if let Some(twice) = new
+                .iter()
+                .find(|new| hosts.iter().any(|host| host.name == new.name))
+            {
+                return Err(text.wrong(at, format!("host: `{}` is there twice", twice.name)));
+            }
+            hosts.extend(new);
+        }
+        let roles = text.roles(written.roles.into_inner(), &hosts)?;
+        Ok(Self {
+            path: path.to_owned(),
+            kubernetes,
+            hosts,
+            roles,
+        })
+    }
+
+    /// The same with its workers alone: for a load of what none of its hosts is started for.
+    #[must_use]
+    pub fn workers(&self) -> Self {
+        self.only(&self.roles.load)
+    }
+
+    /// The same with the host of the service alone.
+    #[must_use]
+    pub fn service(&self) -> Self {
+        self.only(std::slice::from_ref(&self.roles.service))
+    }
+
+    /// The same with these hosts, which all make load.
+    fn only(&self, names: &[String]) -> Self {
+        let hosts = self.hosts.iter();
+        Self {
+            path: self.path.clone(),
+            kubernetes: self.kubernetes.clone(),
+            hosts: hosts.filter(|host| names.contains(&host.name)).cloned().collect(),
+            roles: Roles {
+                service: names[0].clone(),
+                load: names.to_vec(),
+                companion: names[0].clone(),
+            },
+        }
+    }
+
+    /// The host with this name, where the lab has it.
+    pub fn host(&self, name: &str) -> Option<&HostEntry> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+}
+
+impl Text<'_> {
+    fn host(
+        &self,
+        name: &Spanned<String>,
+        written: WrittenHost,
+        ssh: &[String],
+    ) -> Result<HostEntry, FileError> {
+        let at = name.span().start;
+        let name = name.get_ref();
+        if let Some((key, at)) = written.key_of_pods() {
+            let text = format!("host.{name}.{key}: only a pod has that: say which cluster with [kubernetes]");
+            return Err(self.wrong(at, text));
+        }
+        let way = match (&written.ssh, written.local, written.pipe) {
+            (Some(destination), false, false) => Way::Ssh {
+                destination: self.destination(destination)?,
+                command: ssh.to_vec(),
+            },
+            (None, true, false) => Way::Here,
+            (None, false, true) => Way::Pipe,
+            _ => {
+                let text = format!(
+                    "host.{name}: say how it is reached, in one way: `ssh = \"name\"`, `local = true` for this machine, or \
+                     `pipe = true` for an agent on this machine"
+                );
+                return Err(self.wrong(at, text));
+            }
+        };
+        let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
+            let wrong = |error: String| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
+            match cpus.get_ref() {
+                WrittenCpus::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
+                _ => Err(wrong("say which, as `cpus = \"2-15\"`".to_owned())),
+            }
+        })?;
+        if let Some(address) = &written.address
+            && (address.get_ref().is_empty() || address.get_ref().contains([' ', '/']))
+        {
+            let text = format!("host.{name}.address: give a name or an IP address, without a port");
+            return Err(self.wrong(address.span().start, text));
+        }
+        let build = match written.build {
+            Some(build) if way == Way::Here => {
+                let text =
+                    format!("host.{name}.build: this machine builds its services itself: leave `build` out");
+                return Err(self.wrong(build.span().start, text));
+            }
+            build => build.map(Spanned::into_inner).unwrap_or_default(),
+        };
+        Ok(HostEntry {
+            name: name.clone(),
+            way,
+            build,
+            cpus,
+            address: written.address.map(Spanned::into_inner),
+            program: written.program,
+        })
+    }
+
+    /// A name that begins with a dash would be an option of `ssh`.
+    fn destination(&self, written: &Spanned<String>) -> Result<String, FileError> {
+        let name = written.get_ref();
+        if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
+            let text = format!("ssh: `{name}` is no name of a host; write it as `ssh` takes it: `user@host`");
+            return Err(self.wrong(written.span().start, text));
+        }
+        Ok(name.clone())
+    }
+
+    fn roles(&self, written: WrittenRoles, hosts: &[HostEntry]) -> Result<Roles, FileError> {
+        // The pods of a group have its name together.
+        let members = |role: &str, name: &str, at: usize| {
+            let found = hosts
+                .iter()
+                .filter(|host| host.name == name || host.group() == Some(name));
+            let found: Vec<String> = found.map(|host| host.name.clone()).collect();
+            if found.is_empty() {
+                let mut names: Vec<&str> = Vec::new();
+                for name in hosts
+                    .iter()
+                    .map(|host| host.group().unwrap_or(host.name.as_str()))
+                {
+                    if names.last() != Some(&name) {
+                        names.push(name);
+                    }
+                }
+                let text = format!("roles.{role}: no host `{name}`: there are {}", names.join(", "));
+                return Err(self.wrong(at, text));
+            }
+            Ok(found)
+        };
+        let one = |role: &str, name: &Spanned<String>| {
+            let found = members(role, name.get_ref(), name.span().start)?;
+            if let [one] = &found[..] {
+                return Ok(one.clone());
+            }
+            let count = found.len();
+            let text = format!(
+                "roles.{role}: `{}` has {count} replicas: this role has one host",
+                name.get_ref()
+            );
+            Err(self.wrong(name.span().start, text))
+        };
+        let at = written.load.span().start;
+        let names = match written.load.into_inner() {
+            OneOrMany::One(name) => vec![name],
+            OneOrMany::Many(names) => names,
+        };
+        let mut load: Vec<String> = Vec::new();
+        for name in names {
+            let found = members("load", &name, at)?;
+            if found.iter().any(|found| load.contains(found)) {
+                return Err(self.wrong(at, format!("roles.load: `{name}` is there twice")));
+            }
+            load.extend(found);
+        }
+        let Some(first) = load.first() else {
+            return Err(self.wrong(at, "roles.load: give at least one host"));
+        };
+        let companion = match &written.companion {
+            None => first.clone(),
+            Some(name) => one("companion", name)?,
+        };
+        Ok(Roles {
+            service: one("service", &written.service)?,
+            load,
+            companion,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<LabFile, String> {
+        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    }
+
+    const WHOLE: &str = r#"
+[host.app]
+ssh = "app01"
+cpus = "2-15"
+[host.load1]
+ssh = "bench@load01"
+address = "10.0.0.7"
+[host.load2]
+local = true
+[roles]
+service = "app"
+load = ["load1", "load2"]
+companion = "load2"
+[ssh]
+command = ["ssh", "-F", "config"]
+"#;
+
+    #[test]
+    fn a_lab_is_read() {
+        let lab = parse(WHOLE).expect("sound");
+        let app = lab.host("app").expect("there");
+        let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
+        let destination = "app01".to_owned();
+        assert_eq!(app.way, Way::Ssh { destination, command });
+        assert_eq!(
+            (app.cpus.to_string().as_str(), app.build),
+            ("2-15", BuildAt::There)
+        );
+        let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
+        assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
+        let load2 = lab.host("load2").expect("there");
+        assert_eq!(load2.way, Way::Here);
+        assert_eq!(
+            lab.host("load1").expect("there").address.as_deref(),
+            Some("10.0.0.7")
+        );
+        assert_eq!(lab.roles.load, ["load1", "load2"]);
+        assert_eq!(lab.roles.companion, "load2");
+        assert_eq!(lab.host("db"), None);
+    }
+
+    #[test]
+    fn one_worker_may_be_written_alone_and_has_the_companion() {
+        let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
+        assert_eq!(
+            (lab.roles.load, lab.roles.companion),
+            (vec!["a".to_owned()], "a".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err("wrong");
+        for (from, to, line, part) in [
+            (
+                "service = \"app\"",
+                "service = \"ap\"",
+                11,
+                "no host `ap`: there are app, load1, load2",
+            ),
+            (
+                "[\"load1\", \"load2\"]",
+                "[\"load1\", \"load1\"]",
+                12,
+                "`load1` is there twice",
+            ),
+            ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
+            (
+                "companion = \"load2\"",
+                "companions = \"load2\"",
+                13,
+                "companions",
+            ),
+            ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
+            (
+                "address = \"10.0.0.7\"",
+                "address = \"http://a\"",
+                7,
+                "host.load1.address",
+            ),
+            (
+                "local = true",
+                "local = true\nssh = \"b\"",
+                8,
+                "host.load2: say how it is reached",
+            ),
+            (
+                "ssh = \"app01\"",
+                "ssh = \"-oProxyCommand=x\"",
+                3,
+                "no name of a host",
+            ),
+            (
+                "local = true",
+                "local = true\nbuild = \"here\"",
+                10,
+                "host.load2.build: this machine builds",
+            ),
+            ("cpus = \"2-15\"", "build = \"hier\"", 4, "hier"),
+            ("[\"ssh\", \"-F\", \"config\"]", "[]", 15, "at least one word"),
+        ] {
+            let error = changed(from, to);
+            assert!(
+                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                "{to}: {error}"
+            );
+        }
+        let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
+        assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+    }
+
+    /// Those that are shipped name hosts that nobody has; what they must be is sound.
+    #[test]
+    fn the_labs_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+            let path = entry.expect("an entry").path();
+            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            assert!(
+                !lab.roles.load.contains(&lab.roles.service),
+                "{}: service and load are apart",
+                path.display()
+            );
+            // Each is for a suite of its name.
+            let number = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+                .to_owned();
+            let suites = std::fs::read_dir(folder.join("..")).expect("suites").flatten();
+            let of = |name: String| name.starts_with(&format!("{number}-"));
+            assert!(
+                suites
+                    .into_iter()
+                    .any(|suite| of(suite.file_name().to_string_lossy().into_owned())),
+                "{}: of which suite?",
+                path.display()
+            );
+            names.push(number);
+        }
+        names.sort();
+        assert_eq!(names, ["002", "003"]);
+    }
+}

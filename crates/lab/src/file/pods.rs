@@ -1,0 +1,344 @@
+//! What a lab file says of a cluster and its pods.
+
+use super::text::{FileError, Text};
+use super::{HostEntry, Way, WrittenCpus, WrittenHost};
+use prony_cluster::{Cluster, Group, Pull, is_label};
+use prony_host::Cpus;
+use prony_load::WrittenDuration;
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use toml::Spanned;
+
+/// Time for all pods to run: a node may have to fetch the image first.
+const WITHIN: Duration = Duration::from_mins(2);
+/// After this the cluster ends the pods, whatever became of the controller.
+const DEADLINE: Duration = Duration::from_hours(12);
+/// Memory of a pod.
+const MEMORY: u64 = 2 << 30;
+/// Most equal pods.
+const MOST: i64 = 1_000;
+/// Longest name of pods: with the run and a number it names an object of the cluster, which has 63 letters at most.
+const LONGEST_NAME: usize = 30;
+/// Longest name of a namespace.
+const LONGEST_LABEL: usize = 63;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenCluster {
+    kubeconfig: Option<PathBuf>,
+    context: Option<String>,
+    namespace: Option<Spanned<String>>,
+    image: Option<Spanned<String>>,
+    #[serde(default)]
+    pull: Pull,
+    prony: Option<Spanned<String>>,
+    within: Option<Spanned<WrittenDuration>>,
+    deadline: Option<Spanned<WrittenDuration>>,
+    #[serde(default)]
+    share_nodes: bool,
+}
+
+impl WrittenHost {
+    /// One of the keys that only pods have, and where, if one is given.
+    pub(super) fn key_of_pods(&self) -> Option<(&'static str, usize)> {
+        let replicas = self
+            .replicas
+            .as_ref()
+            .map(|value| ("replicas", value.span().start));
+        let memory = self.memory.as_ref().map(|value| ("memory", value.span().start));
+        let node = self.node.as_ref().map(|value| ("node", value.span().start));
+        replicas.or(memory).or(node)
+    }
+}
+
+impl Text<'_> {
+    pub(super) fn cluster(&self, written: Spanned<WrittenCluster>) -> Result<Cluster, FileError> {
+        let at = written.span().start;
+        let written = written.into_inner();
+        let needed = |key: &str, value: Option<Spanned<String>>, example: &str| {
+            let value = value.filter(|value| !value.get_ref().trim().is_empty());
+            value.ok_or_else(|| {
+                self.wrong(
+                    at,
+                    format!("kubernetes.{key}: it must be there, as `{key} = \"{example}\"`"),
+                )
+            })
+        };
+        let namespace = needed("namespace", written.namespace, "prony")?;
+        if !is_label(namespace.get_ref(), LONGEST_LABEL) {
+            let text = format!(
+                "kubernetes.namespace: `{}` is no name of a namespace: lower-case letters, digits and dashes",
+                namespace.get_ref()
+            );
+            return Err(self.wrong(namespace.span().start, text));
+        }
+        let image = needed("image", written.image, "debian:12")?.into_inner();
+        if let Some(prony) = written
+            .prony
+            .as_ref()
+            .filter(|prony| !prony.get_ref().starts_with('/'))
+        {
+            let text = "kubernetes.prony: give the whole path of prony in the image, as `prony = \"/usr/bin/prony\"`";
+            return Err(self.wrong(prony.span().start, text));
+        }
+        let time = |key: &str, value: Option<Spanned<WrittenDuration>>, usual: Duration| {
+            let Some(value) = value else { return Ok(usual) };
+            let time = value.get_ref().0;
+            if time < Duration::from_secs(1) {
+                return Err(self.wrong(value.span().start, format!("kubernetes.{key}: at least a second")));
+            }
+            Ok(time)
+        };
+        Ok(Cluster {
+            kubeconfig: written.kubeconfig,
+            context: written.context,
+            namespace: namespace.into_inner(),
+            image,
+            pull: written.pull,
+            prony: written.prony.map(Spanned::into_inner),
+            within: time("within", written.within, WITHIN)?,
+            deadline: time("deadline", written.deadline, DEADLINE)?,
+            share_nodes: written.share_nodes,
+        })
+    }
+
+    /// The hosts that one entry of a lab in a cluster stands for.
+    pub(super) fn pods(
+        &self,
+        name: &Spanned<String>,
+        written: WrittenHost,
+    ) -> Result<Vec<HostEntry>, FileError> {
+        let at = name.span().start;
+        let name = name.get_ref();
+        let wrong = |at, text: String| self.wrong(at, format!("host.{name}{text}"));
+        if !is_label(name, LONGEST_NAME) {
+            let text =
+                format!(": a pod's name has lower-case letters, digits and dashes, {LONGEST_NAME} at most");
+            return Err(wrong(at, text));
+        }
+        if written.ssh.is_some() || written.local || written.pipe {
+            let text = ": the hosts of a lab with [kubernetes] are pods: leave `ssh`, `local` and `pipe` out";
+            return Err(wrong(at, text.to_owned()));
+        }
+        if let Some(address) = &written.address {
+            let text = ".address: the cluster gives a pod its address: leave it out";
+            return Err(wrong(address.span().start, text.to_owned()));
+        }
+        let replicas = written.replicas.as_ref().map_or(Ok(1), |value| {
+            replicas(*value.get_ref()).map_err(|text| wrong(value.span().start, format!(".replicas: {text}")))
+        })?;
+        let cpus = written.cpus.as_ref().map_or(Ok(1), |value| {
+            cpus(value.get_ref()).map_err(|text| wrong(value.span().start, format!(".cpus: {text}")))
+        })?;
+        let memory_bytes = written.memory.as_ref().map_or(Ok(MEMORY), |value| {
+            let text = ".memory: write it as `memory = \"4GiB\"` or `\"512MiB\"`";
+            bytes(value.get_ref()).ok_or_else(|| wrong(value.span().start, text.to_owned()))
+        })?;
+        let group = Group {
+            name: name.clone(),
+            replicas,
+            cpus,
+            memory_bytes,
+            node: written.node.map(Spanned::into_inner).unwrap_or_default(),
+        };
+        let build = written.build.map(Spanned::into_inner).unwrap_or_default();
+        let host = |name: String| HostEntry {
+            name,
+            way: Way::Pod(group.clone()),
+            cpus: Cpus::default(),
+            address: None,
+            program: written.program.clone(),
+            build,
+        };
+        Ok(group.members().into_iter().map(host).collect())
+    }
+}
+
+fn replicas(written: i64) -> Result<u32, String> {
+    if (1..=MOST).contains(&written) {
+        Ok(written as u32)
+    } else {
+        Err(format!("from 1 to {MOST}, each on a node of its own"))
+    }
+}
+
+fn cpus(written: &WrittenCpus) -> Result<u32, String> {
+    match written {
+        WrittenCpus::Many(many) if (1..=MOST).contains(many) => Ok(*many as u32),
+        WrittenCpus::Many(_) => Err(format!("from 1 to {MOST}")),
+        WrittenCpus::Part(part) => Err(format!(
+            "give whole CPUs, as `cpus = 2`, not {part}: part of one is shared with whatever else is on the node"
+        )),
+        WrittenCpus::Which(_) => Err("say how many, as `cpus = 4`: the node chooses which".to_owned()),
+    }
+}
+
+/// `4GiB`, `512MiB` or `512 MiB`; at least one MiB.
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("GiB", 30), ("MiB", 20)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))?;
+    let number: u64 = number.trim().parse().ok()?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LabFile;
+    use super::*;
+    use std::path::Path;
+
+    const WHOLE: &str = r#"
+[kubernetes]
+context = "bench"
+namespace = "prony"
+image = "debian:12"
+deadline = "2h"
+[host.app]
+cpus = 8
+memory = "16GiB"
+node = { "kubernetes.io/hostname" = "n1" }
+[host.load]
+replicas = 2
+cpus = 2
+[roles]
+service = "app"
+load = "load"
+"#;
+
+    fn parse(text: &str) -> Result<LabFile, String> {
+        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_lab_of_pods_is_read() {
+        let lab = parse(WHOLE).expect("sound");
+        let cluster = lab.kubernetes.as_ref().expect("a cluster");
+        assert_eq!(
+            (&*cluster.namespace, cluster.context.as_deref()),
+            ("prony", Some("bench"))
+        );
+        assert_eq!(
+            (cluster.deadline, cluster.within),
+            (Duration::from_hours(2), WITHIN)
+        );
+        let names: Vec<&str> = lab.hosts.iter().map(|host| host.name.as_str()).collect();
+        assert_eq!(names, ["app", "load-0", "load-1"]);
+        assert_eq!(lab.roles.load, ["load-0", "load-1"]);
+        assert_eq!(lab.roles.companion, "load-0");
+        let Way::Pod(app) = &lab.host("app").expect("there").way else {
+            panic!("a pod")
+        };
+        assert_eq!((app.cpus, app.memory_bytes, app.node.len()), (8, 16 << 30, 1));
+        let Way::Pod(load) = &lab.host("load-1").expect("there").way else {
+            panic!("a pod")
+        };
+        assert_eq!((load.replicas, load.cpus, load.memory_bytes), (2, 2, MEMORY));
+        assert_eq!(lab.workers().hosts.len(), 2);
+    }
+
+    /// What is replaced, by what; the line of the error, and a part of it.
+    const WRONG: &[(&str, &str, usize, &str)] = &[
+        ("cpus = 8", "cpus = 1.5", 8, "host.app.cpus: give whole CPUs"),
+        ("cpus = 8", "cpus = 0", 8, "host.app.cpus: from 1"),
+        ("cpus = 8", "cpus = \"0-7\"", 8, "host.app.cpus: say how many"),
+        ("\"16GiB\"", "\"16G\"", 9, "host.app.memory: write it as"),
+        ("replicas = 2", "replicas = 0", 12, "host.load.replicas: from 1"),
+        ("replicas = 2", "replicas = -1", 12, "host.load.replicas: from 1"),
+        (
+            "replicas = 2",
+            "replicas = 1001",
+            12,
+            "from 1 to 1000, each on a node of its own",
+        ),
+        (
+            "cpus = 8",
+            "replicas = 2",
+            15,
+            "roles.service: `app` has 2 replicas",
+        ),
+        (
+            "load = \"load\"",
+            "load = [\"load\", \"load-1\"]",
+            16,
+            "`load-1` is there twice",
+        ),
+        (
+            "load = \"load\"",
+            "load = \"loads\"",
+            16,
+            "no host `loads`: there are app, load",
+        ),
+        ("cpus = 8", "ssh = \"a\"", 7, "are pods: leave `ssh`"),
+        (
+            "cpus = 8",
+            "address = \"a\"",
+            8,
+            "host.app.address: the cluster gives",
+        ),
+        ("cpus = 8", "cores = 8", 8, "cores"),
+        (
+            "[host.load]",
+            "[host.Load]",
+            11,
+            "host.Load: a pod's name has lower-case",
+        ),
+        (
+            "namespace = \"prony\"",
+            "",
+            2,
+            "kubernetes.namespace: it must be there",
+        ),
+        ("\"prony\"", "\"My Space\"", 4, "is no name of a namespace"),
+        (
+            "image = \"debian:12\"",
+            "image = \"\"",
+            2,
+            "kubernetes.image: it must be there",
+        ),
+        (
+            "deadline = \"2h\"",
+            "deadline = \"0s\"",
+            6,
+            "kubernetes.deadline: at least a second",
+        ),
+        ("deadline = \"2h\"", "pull = \"Sometimes\"", 6, "Sometimes"),
+        (
+            "deadline = \"2h\"",
+            "prony = \"prony\"",
+            6,
+            "kubernetes.prony: give the whole path",
+        ),
+    ];
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (from, to, line, part) in WRONG {
+            let error = parse(&WHOLE.replace(from, to)).expect_err(to);
+            assert!(
+                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                "{to}: {error}"
+            );
+        }
+        let twice = WHOLE.replace("[roles]", "[host.load-1]\n[roles]");
+        assert!(
+            parse(&twice)
+                .expect_err("twice")
+                .contains("`load-1` is there twice")
+        );
+        let alone = "[host.a]\nlocal = true\nmemory = \"1GiB\"\n[roles]\nservice = \"a\"\nload = \"a\"\n";
+        assert!(
+            parse(alone)
+                .expect_err("no pod")
+                .contains("lab.toml:3: host.a.memory: only a pod has that")
+        );
+        let number = "[host.a]\nlocal = true\ncpus = 4\n[roles]\nservice = \"a\"\nload = \"a\"\n";
+        assert!(
+            parse(number)
+                .expect_err("which")
+                .contains("lab.toml:3: host.a.cpus: say which")
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Prompts for language models: those of a file, and made ones.
+
+use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use serde_json::{Value, json};
+
+/// Prompts, ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompts {
+    /// The messages of each, as JSON: `[{"content":"…","role":"user"}]`.
+    pub messages: Vec<String>,
+    /// The words of each.
+    pub words: Vec<usize>,
+}
+
+/// A file that holds no prompts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptsError {
+    /// No line.
+    #[error("there is no prompt in it: write one a line, as JSON")]
+    Empty,
+    /// A line that is none.
+    #[error(
+        "line {line}: {reason}; write a text in quotes, {{\"prompt\": \"…\"}} or {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}"
+    )]
+    Line {
+        /// From 1 on.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Reads JSON Lines, a prompt a line: a text, an object with a `prompt`, or one with `messages`.
+pub fn parse(text: &str) -> Result<Prompts, PromptsError> {
+    let mut prompts = Prompts {
+        messages: Vec::new(),
+        words: Vec::new(),
+    };
+    for (line, text) in (1..).zip(text.lines()) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let wrong = |reason: String| PromptsError::Line { line, reason };
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| wrong(format!("it is no JSON ({error})")))?;
+        let messages = messages(value).ok_or_else(|| wrong("there is no prompt in it".to_owned()))?;
+        prompts.words.push(words(&messages));
+        prompts.messages.push(messages.to_string());
+    }
+    if prompts.messages.is_empty() {
+        return Err(PromptsError::Empty);
+    }
+    Ok(prompts)
+}
+
+/// The messages of a prompt that is one text.
+pub fn message_of(text: &str) -> Value {
+    json!([{ "role": "user", "content": text }])
+}
+
+fn messages(line: Value) -> Option<Value> {
+    match line {
+        Value::String(text) => Some(message_of(&text)),
+        Value::Object(mut object) => match (object.remove("messages"), object.remove("prompt")) {
+            (Some(Value::Array(list)), _) if !list.is_empty() => Some(Value::Array(list)),
+            (None, Some(Value::String(text))) => Some(message_of(&text)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The words of all contents.
+fn words(messages: &Value) -> usize {
+    let all = messages.as_array().into_iter().flatten();
+    all.filter_map(|message| message["content"].as_str())
+        .map(|content| content.split_whitespace().count())
+        .sum()
+}
+
+/// Made texts, at most.
+const MADE: usize = 1_024;
+/// Bytes of all made texts, at most.
+const MOST_BYTES: usize = 16 << 20;
+/// The seed of made texts: what differs from load to load stands before them.
+const SEED: u64 = 1;
+
+/// Texts of as many words as drawn from `low..=high`, the same ones each time. What is sent should differ in its first word
+/// already: a server may know again what begins alike.
+pub fn made(low: usize, high: usize) -> Vec<String> {
+    let mut random = SmallRng::seed_from_u64(SEED);
+    let mut texts = Vec::new();
+    let mut bytes = 0;
+    while texts.len() < MADE && bytes < MOST_BYTES {
+        let count = random.random_range(low..=high);
+        let words: Vec<&str> = (0..count)
+            .map(|_| WORDS[random.random_range(0..WORDS.len())])
+            .collect();
+        let text = words.join(" ");
+        bytes += text.len();
+        texts.push(text);
+    }
+    texts
+}
+
+/// Words that most models know as one token each.
+#[rustfmt::skip]
+const WORDS: [&str; 120] = [
+    "about", "after", "again", "air", "all", "also", "and", "animal", "answer", "apple", "area", "ask", "away", "back", "bank",
+    "before", "better", "between", "bird", "black", "blue", "boat", "book", "both", "bread", "bring", "build", "call", "can", "car",
+    "chair", "change", "child", "city", "clear", "close", "cloud", "cold", "come", "cook", "corner", "country", "cut", "dark", "day",
+    "deep", "door", "down", "draw", "dream", "drive", "early", "earth", "easy", "eat", "end", "even", "every", "eye", "face",
+    "fall", "far", "farm", "fast", "field", "find", "fire", "first", "fish", "floor", "follow", "food", "forest", "form", "free",
+    "friend", "front", "garden", "give", "glass", "good", "grass", "green", "ground", "grow", "hand", "hard", "hear", "heart", "help",
+    "high", "hill", "home", "horse", "house", "idea", "island", "keep", "kind", "land", "language", "late", "learn", "letter", "light",
+    "line", "listen", "long", "machine", "make", "many", "market", "mind", "moon", "morning", "mountain", "move", "music", "name", "night",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_a_text_or_messages() {
+        let text = "\"Why is \\\"it\\\" so?\"\n\n{\"prompt\": \"one two\", \"id\": 7}\n\
+                    {\"messages\": [{\"role\": \"system\", \"content\": \"be brief\"}, {\"role\": \"user\", \"content\": \"a\\nb c\"}]}\n";
+        let prompts = parse(text).expect("prompts");
+        assert_eq!(prompts.words, [4, 2, 5]);
+        let first: Value = serde_json::from_str(&prompts.messages[0]).expect("JSON");
+        assert_eq!(first[0]["content"], "Why is \"it\" so?");
+        assert_eq!(first[0]["role"], "user");
+        let last: Value = serde_json::from_str(&prompts.messages[2]).expect("JSON");
+        assert_eq!(last[0]["role"], "system");
+        assert!(prompts.messages.iter().all(|one| !one.contains('\n')));
+    }
+
+    #[test]
+    fn what_is_no_prompt_is_told_with_its_line() {
+        for (text, part) in [
+            ("", "no prompt in it: write"),
+            ("\"a\"\nwhat", "line 2: it is no JSON"),
+            ("{\"text\": \"a\"}", "line 1: there is no prompt"),
+            ("{\"messages\": []}", "line 1"),
+            ("7", "line 1"),
+        ] {
+            let told = parse(text).expect_err("wrong").to_string();
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
+    fn made_texts_have_as_many_words_as_asked_for() {
+        let texts = made(3, 9);
+        let count = |text: &String| text.split_whitespace().count();
+        assert_eq!(texts.iter().map(count).min(), Some(3));
+        assert_eq!(texts.iter().map(count).max(), Some(9));
+        assert_eq!((texts.len(), &texts), (MADE, &made(3, 9)));
+        assert_eq!(made(0, 0), vec![String::new(); MADE]);
+        let long = made(100_000, 100_000);
+        assert!(long.len() > 16 && long.iter().map(String::len).sum::<usize>() < 2 * MOST_BYTES);
+    }
+}

@@ -1,0 +1,74 @@
+//! A badge: what was ranked on the left, rank range and value on the right, as one picture.
+
+use super::run::{Board, value};
+use crate::formats::escaped;
+use crate::model::ranks;
+use prony_statistics::ServiceSummary;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Width of a character at this size, px, on average; the text is fitted to what follows from it, whatever the font.
+const CHARACTER: f64 = 6.6;
+/// Room beside a text, px.
+const ROOM: f64 = 7.0;
+const HEIGHT: f64 = 20.0;
+/// Columns of the longest label.
+const LONGEST: usize = 40;
+
+/// What the badge of a service on a board says of it.
+pub(super) fn words(board: &Board, row: &ServiceSummary) -> String {
+    if row.excluded.is_some() {
+        return "excluded".to_owned();
+    }
+    let shown = value(row, board.group.ranked_by).unwrap_or_else(|| "no number".to_owned());
+    match ranks(row) {
+        Some(ranks) => format!("rank {ranks} · {shown}"),
+        None => format!("not ranked · {shown}"),
+    }
+}
+
+/// The picture. The colour says whether the service may be the best: it is never the only one to say so.
+pub(super) fn badge(board: &Board, row: &ServiceSummary) -> String {
+    let label = shortened(&label(board));
+    let words = words(board, row);
+    let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
+    let (left, right) = (width(&label), width(&words));
+    let colour = match row.rank_low {
+        Some(1) => "#0a6a3f",
+        Some(_) => "#1f5f99",
+        None => "#5b6470",
+    };
+    let text = |at: f64, wide: f64, text: &str| {
+        format!(
+            "<text x=\"{:.0}\" y=\"14\" textLength=\"{:.0}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",
+            at + ROOM,
+            wide - 2.0 * ROOM,
+            escaped(text)
+        )
+    };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all:.0}\" height=\"{HEIGHT:.0}\" viewBox=\"0 0 {all:.0} {HEIGHT:.0}\" role=\"img\">\
+         <title>{title}</title><rect width=\"{left:.0}\" height=\"{HEIGHT:.0}\" fill=\"#3a424b\"/>\
+         <rect x=\"{left:.0}\" width=\"{right:.0}\" height=\"{HEIGHT:.0}\" fill=\"{colour}\"/>\
+         <g fill=\"#fff\" font-family=\"Verdana,'DejaVu Sans',Geneva,sans-serif\" font-size=\"11\">{label}{words}</g></svg>\n",
+        all = left + right,
+        title = escaped(&format!("{}: {words}", board.title())),
+        label = text(0.0, left, &label),
+        words = text(left, right, &words),
+    )
+}
+
+fn label(board: &Board) -> String {
+    let (contract, workload) = (&board.group.contract, &board.group.workload);
+    if contract == workload {
+        contract.clone()
+    } else {
+        format!("{contract} {workload}")
+    }
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,66 @@
+//! The frame of every page, and tables. Whatever is text becomes markup here and nowhere else.
+
+use super::paths;
+use crate::formats::escaped;
+use std::sync::LazyLock;
+
+/// The colours of the report page: light ones, then dark ones for where a reader wishes them.
+const PALETTE: &str = include_str!("../../web/src/palette.css");
+const DARK: &str = ":root[data-theme=\"dark\"] {";
+/// Nothing runs on these pages that could know of a wish: they follow the system.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    let (light, dark) = PALETTE
+        .split_once(DARK)
+        .expect("invariant: the palette has light colours and dark ones");
+    let own = include_str!("style.css");
+    format!("{light}@media screen and (prefers-color-scheme: dark) {{\n:root {{{dark}}}\n{own}")
+});
+/// Pages run nothing and load nothing, not even from their own host.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// A page of the site. `up` leads from it to the first page's folder: empty, or `../`.
+pub(super) fn page(title: &str, up: &str, body: &str) -> String {
+    let title = escaped(title);
+    let (first, services, feed) = (paths::FIRST, paths::SERVICES, paths::FEED);
+    let style = STYLE.as_str();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – prony</title>\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <link rel=\"alternate\" type=\"application/atom+xml\" title=\"Runs\" href=\"{up}{feed}\">\n\
+         <style>{style}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n\
+         <header class=\"bar\"><div><a class=\"mark\" href=\"{up}{first}\">prony</a>\
+         <nav aria-label=\"Site\"><a href=\"{up}{first}\">Boards</a> <a href=\"{up}{services}\">Services</a> \
+         <a href=\"{up}{feed}\">Feed</a></nav></div></header>\n\
+         <main id=\"main\">\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
+    )
+}
+
+/// A link within the site; the text is escaped.
+pub(super) fn link(address: &str, text: &str) -> String {
+    format!("<a href=\"{}\">{}</a>", escaped(address), escaped(text))
+}
+
+/// A table that scrolls inside itself on a narrow screen. The first cell of each row names it; cells are markup. `label` must
+/// not occur twice on a page.
+pub(super) fn table(label: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    let label = escaped(label);
+    let heads: String = heads
+        .iter()
+        .map(|head| format!("<th scope=\"col\">{}</th>", escaped(head)))
+        .collect();
+    let mut out = format!(
+        "<div class=\"table-frame\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
+    );
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(at, cell)| match at {
+            0 => format!("<th scope=\"row\">{cell}</th>"),
+            _ => format!("<td>{cell}</td>"),
+        });
+        out += &format!("<tr>{}</tr>\n", cells.collect::<String>());
+    }
+    out + "</tbody></table></div>\n"
+}

@@ -1,0 +1,101 @@
+//! Runs in order: the studies, each with its runs over time, and the services, each with all boards that it ever stood on.
+
+use super::paths;
+use super::run::{Board, SiteRun};
+use prony_measurement::ServiceId;
+use prony_statistics::ServiceSummary;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The runs of a suite, the oldest first; there is always one.
+pub(super) struct Study<'a> {
+    pub(super) runs: Vec<&'a SiteRun>,
+}
+
+/// A service on a board in one run.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) run: &'a SiteRun,
+    pub(super) board: &'a Board,
+    pub(super) row: &'a ServiceSummary,
+}
+
+/// A variant of a service on the same board in all runs of a suite, the oldest first; there is always one.
+pub(super) struct Line<'a> {
+    pub(super) entries: Vec<Entry<'a>>,
+    /// Where its badge lies.
+    pub(super) badge: String,
+}
+
+impl<'a> Study<'a> {
+    pub(super) fn latest(&self) -> &'a SiteRun {
+        self.runs.last().copied().expect("invariant: a study has a run")
+    }
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn latest(&self) -> Entry<'a> {
+        self.entries
+            .last()
+            .copied()
+            .expect("invariant: a line has an entry")
+    }
+
+    fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
+        let mine = self.latest();
+        mine.run.suite == entry.run.suite
+            && mine.row.id == entry.row.id
+            && mine.board.is_same_work(entry.board)
+    }
+}
+
+/// The studies by the names of their suites.
+pub(super) fn studies(runs: &[SiteRun]) -> Vec<Study<'_>> {
+    let mut by_suite: BTreeMap<&str, Vec<&SiteRun>> = BTreeMap::new();
+    for run in runs {
+        by_suite.entry(&run.suite).or_default().push(run);
+    }
+    by_suite
+        .into_values()
+        .map(|runs| Study { runs: in_time(runs) })
+        .collect()
+}
+
+/// The oldest first.
+pub(super) fn in_time(mut runs: Vec<&SiteRun>) -> Vec<&SiteRun> {
+    runs.sort_by(|one, other| (one.began(), &one.run).cmp(&(other.began(), &other.run)));
+    runs
+}
+
+/// The lines of each service, by its name.
+pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<'a>>> {
+    let mut all: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for &run in studies.iter().flat_map(|study| &study.runs) {
+        for board in &run.boards {
+            for row in &board.group.services {
+                let entry = Entry { run, board, row };
+                let lines = all.entry(&row.id.service).or_default();
+                match lines.iter_mut().find(|line| line.goes_on_with(&entry)) {
+                    Some(line) => line.entries.push(entry),
+                    None => lines.push(Line {
+                        badge: free(&mut taken, &row.id, &run.suite, &board.title()),
+                        entries: vec![entry],
+                    }),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Two loads may have the same words.
+fn free(taken: &mut BTreeSet<String>, id: &ServiceId, suite: &str, board: &str) -> String {
+    let numbered = |number: u32| match number {
+        1 => paths::badge(id, suite, board),
+        _ => paths::badge(id, suite, &format!("{board} {number}")),
+    };
+    let path = (1..=u32::MAX).map(numbered).find(|path| !taken.contains(path));
+    let path = path.expect("invariant: there is always a further number");
+    taken.insert(path.clone());
+    path
+}

@@ -1,0 +1,262 @@
+//! A run as a site tells of it, read from the JSON of its report: that of a run in a store and that of an exported one are the
+//! same.
+
+use super::{SiteFile, paths};
+use crate::formats::{drawn, page_of, title_of};
+use crate::model::{doubts, ranks, said_for_all};
+use crate::number::{Unit, half_width, plus_minus};
+use crate::{ReportError, names};
+use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
+use prony_statistics::{
+    Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+/// A run of a site: what its pages say of it, without distributions and pairs, so that many fit into memory.
+#[derive(Debug, Clone)]
+pub struct SiteRun {
+    /// Its name.
+    pub(super) run: String,
+    pub(super) suite: String,
+    /// What people call the suite.
+    pub(super) title: String,
+    pub(super) started_at: String,
+    pub(super) ended_at: Option<String>,
+    pub(super) environment: Environment,
+    pub(super) services: Vec<ServiceInfo>,
+    pub(super) boards: Vec<Board>,
+    /// Reasons to doubt all of it.
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// The services of one workload under one load, ranked.
+#[derive(Debug, Clone)]
+pub(super) struct Board {
+    pub(super) group: Group,
+    pub(super) load_text: String,
+    /// The result in a sentence.
+    pub(super) finding: String,
+}
+
+/// What is read of the JSON.
+#[derive(Deserialize)]
+struct Exported {
+    run: String,
+    suite: String,
+    started_at: String,
+    ended_at: Option<String>,
+    environment: Environment,
+    #[serde(default)]
+    services: Vec<ServiceInfo>,
+    groups: Vec<ExportedGroup>,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+}
+
+#[derive(Deserialize)]
+struct ExportedGroup {
+    load_text: String,
+    finding: String,
+    #[serde(flatten)]
+    group: Group,
+}
+
+impl SiteRun {
+    /// Reads the JSON of a report, and makes the page of the run.
+    pub fn read(mut report: Value) -> Result<(Self, SiteFile), ReportError> {
+        let version = &report["schema"];
+        if version.is_number() && version.as_u64() != Some(u64::from(SCHEMA)) {
+            return Err(ReportError::Version {
+                found: version.to_string(),
+                read: SCHEMA,
+            });
+        }
+        bring_up_to_date(&mut report);
+        let title = report["plan"]["title"].as_str().map(str::to_owned);
+        let exported = Exported::deserialize(&report).map_err(ReportError::NoReport)?;
+        let page = page(report, &exported)?;
+        let mut boards = Vec::new();
+        for told in exported.groups {
+            let mut group = told.group;
+            group.pairs = Vec::new();
+            for row in &mut group.services {
+                row.histogram = None;
+            }
+            boards.push(Board {
+                group,
+                load_text: told.load_text,
+                finding: told.finding,
+            });
+        }
+        let run = Self {
+            title: title
+                .filter(|title| !title.trim().is_empty())
+                .unwrap_or_else(|| exported.suite.clone()),
+            run: exported.run,
+            suite: exported.suite,
+            started_at: exported.started_at,
+            ended_at: exported.ended_at,
+            environment: exported.environment,
+            services: exported.services,
+            warnings: exported.warnings,
+            boards,
+        };
+        Ok((run, page))
+    }
+
+    /// The run's name.
+    pub fn name(&self) -> &str {
+        &self.run
+    }
+
+    /// What a service is called in this run.
+    pub(super) fn called(&self, id: &ServiceId) -> String {
+        names::name(&self.services, id)
+    }
+
+    /// When it began; a damaged time is before all others.
+    pub(super) fn began(&self) -> SystemTime {
+        time(&self.started_at)
+    }
+
+    /// In what it differs from another one beside the services.
+    pub(super) fn differs(&self, before: &Self) -> Vec<Mismatch> {
+        mismatches(&before.circumstances(), &self.circumstances())
+    }
+
+    fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            suite: &self.suite,
+            environment: &self.environment,
+            generators: None,
+        }
+    }
+
+    /// Its boards as the statistics know them.
+    pub(super) fn summary(&self) -> Summary {
+        Summary {
+            groups: self.boards.iter().map(|board| board.group.clone()).collect(),
+        }
+    }
+}
+
+impl Board {
+    /// What tells it from the other boards of its run.
+    pub(super) fn title(&self) -> String {
+        title_of(&self.group.contract, &self.group.workload, &self.load_text)
+    }
+
+    /// Where the page of its run shows it.
+    pub(super) fn address(&self, run: &SiteRun) -> String {
+        let key = [
+            self.group.contract.as_str(),
+            &self.group.workload,
+            &self.load_text,
+        ]
+        .join("/");
+        format!("{}#group={}", paths::run_page(&run.run), paths::encoded(&key))
+    }
+
+    /// Whether services did the same under the same load.
+    pub(super) fn is_same_work(&self, other: &Self) -> bool {
+        let (one, other) = (&self.group, &other.group);
+        one.contract == other.contract && one.workload == other.workload && one.load == other.load
+    }
+
+    /// The ranks of a service among all that have one: `2–5 of 14`.
+    pub(super) fn rank(&self, row: &ServiceSummary) -> String {
+        let compared = self
+            .group
+            .services
+            .iter()
+            .filter(|row| row.rank.is_some())
+            .count();
+        ranks(row).map_or_else(|| "–".to_owned(), |ranks| format!("{ranks} of {compared}"))
+    }
+
+    /// What is known of a metric of a service, beside the warnings of the board: what they say of all services marks none.
+    pub(super) fn own_value(&self, row: &ServiceSummary, metric: Metric) -> Option<String> {
+        let own = |warning: &Warning| {
+            doubts(warning, metric) && !said_for_all(&self.group.warnings, row.generator_bound, warning)
+        };
+        marked(row, metric, row.warnings.iter().any(own))
+    }
+}
+
+/// What is known of a metric of a service, in its unit, with a sign where something puts it in doubt: `72,086/s ± 2.3 % ⚠`.
+pub(super) fn value(row: &ServiceSummary, metric: Metric) -> Option<String> {
+    marked(
+        row,
+        metric,
+        row.warnings.iter().any(|warning| doubts(warning, metric)),
+    )
+}
+
+fn marked(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String> {
+    Some(shown(row, metric)? + if doubted { " ⚠" } else { "" })
+}
+
+fn shown(row: &ServiceSummary, metric: Metric) -> Option<String> {
+    let quantity = row.metrics.get(metric)?;
+    let position = quantity.position()?;
+    let sign = if row.is_lower_bound(metric) { "≥ " } else { "" };
+    let point = Unit::for_metric(metric, &[position]).show_with(position);
+    let half = match quantity {
+        Quantity::TooFewTrials(_) => " (1 trial)".to_owned(),
+        Quantity::Estimated(known) => {
+            half_width(&known.estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)))
+        }
+    };
+    Some(format!("{sign}{point}{half}"))
+}
+
+/// A time of RFC 3339; what is none is the begin of 1970.
+pub(super) fn time(text: &str) -> SystemTime {
+    humantime::parse_rfc3339_weak(text).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The day of a time: `2026-11-21`.
+pub(super) fn day(text: &str) -> String {
+    let written = humantime::format_rfc3339_seconds(time(text)).to_string();
+    written.chars().take("2026-11-21".len()).collect()
+}
+
+/// The report page of the run, which leads on to the first page and to those of its services.
+fn page(mut report: Value, exported: &Exported) -> Result<SiteFile, ReportError> {
+    let all = exported.groups.iter().flat_map(|told| &told.group.services);
+    let pages: BTreeMap<String, String> = all
+        .map(|row| {
+            (
+                row.id.to_string(),
+                format!("../{}", paths::service_page(&row.id.service)),
+            )
+        })
+        .collect();
+    report["site"] = json!({ "home": format!("../{}", paths::FIRST), "services": pages });
+    let pairs = exported.groups.iter().map(|told| told.group.pairs.as_slice());
+    Ok(SiteFile {
+        path: paths::run_page(&exported.run),
+        text: page_of(&drawn(report, pairs))?,
+    })
+}
+
+/// What earlier versions wrote otherwise: ranks as one range.
+fn bring_up_to_date(report: &mut Value) {
+    let rows = list(report, "groups")
+        .iter_mut()
+        .flat_map(|group| list(group, "services"));
+    for row in rows.filter_map(Value::as_object_mut) {
+        if let Some(range) = row.remove("rank_interval") {
+            row.insert("rank_low".to_owned(), range["best"].clone());
+            row.insert("rank_high".to_owned(), range["worst"].clone());
+        }
+    }
+}
+
+fn list<'a>(value: &'a mut Value, key: &str) -> &'a mut [Value] {
+    let found = value.get_mut(key).and_then(Value::as_array_mut);
+    found.map(Vec::as_mut_slice).unwrap_or_default()
+}

@@ -1,0 +1,145 @@
+//! Servers with rooms that are wrong in one way each.
+
+mod house;
+mod server;
+
+use crate::{checked, contract, each_is_told, told};
+use prony_load::Protocol;
+use server::Fault;
+
+/// Each fault, and what the check must say of it.
+const MUTANTS: [(Fault, &str); 35] = [
+    (
+        Fault::AnswersAnyPath,
+        "unknown path: *status: expected 400 or 403 or 404, got 101",
+    ),
+    (
+        Fault::TakesNoName,
+        "no room without a name: *status: expected 400 or 403 or 404, got 101",
+    ),
+    (
+        Fault::TakesCompression,
+        "compression is not taken: *header sec-websocket-extensions: expected none",
+    ),
+    (
+        Fault::MissesSender,
+        "every member hears it: *b, message 1: expected a text of *got nothing within",
+    ),
+    (
+        Fault::MissesOthers,
+        "every member hears it: *a, message 1: expected a text of *got nothing within",
+    ),
+    (
+        Fault::MissesOne,
+        "every member hears it: *b, message 1: *got nothing within",
+    ),
+    (
+        Fault::MissesThoseBeyondTen,
+        "many members: *k, message 1: *got nothing within",
+    ),
+    (Fault::LosesEveryTenth, "many members: *got nothing within"),
+    (
+        Fault::LosesUnderLoad,
+        "one order for all: *a, message 10: expected *got a",
+    ),
+    (
+        Fault::Doubles,
+        "every member hears it: *a, message 1: expected a text of *got a text of",
+    ),
+    (
+        Fault::DoublesForOne,
+        "every member hears it: *b, message 1: expected a text of *got a text of",
+    ),
+    (
+        Fault::LagsForOne,
+        "every member hears it: *b, message 1: *got nothing within",
+    ),
+    (
+        Fault::TextsFirstForOne,
+        "one order for all: *b, message *expected a binary message of *as a heard it, got a text of",
+    ),
+    (
+        Fault::SenderHearsItselfFirst,
+        "one order for all: *message *, as a heard it, got ",
+    ),
+    (Fault::OneRoom, "rooms are apart: *, message "),
+    (Fault::IgnoresCase, "names of rooms: *, message "),
+    (Fault::CutsNames, "names of rooms: *d, message "),
+    (Fault::Alters, "message 1: expected a text of 64 bytes"),
+    (
+        Fault::AltersForOthers,
+        "every member hears it: *a, message 1: expected a text of 27 bytes*got a text of 27 bytes",
+    ),
+    (
+        Fault::TextForBinary,
+        "text and binary stay what they are: *expected a binary message of 64 bytes*got a text of 64 bytes",
+    ),
+    (
+        Fault::BinaryForText,
+        "expected a text of *got a binary message of ",
+    ),
+    (
+        Fault::CutsAt64KiB,
+        "large messages for all: *expected a binary message of 65536 bytes*got a binary message of 65535 bytes",
+    ),
+    (
+        Fault::RefusesMiB,
+        "messages of every length: *size=1048576): message 1: *got a close with code 1009",
+    ),
+    (Fault::ForgetsEmpty, "every member hears it: *got nothing within"),
+    (
+        Fault::Replays,
+        "who comes later hears what is said later: *b, message 1: expected a text of 27 bytes*got a text of",
+    ),
+    (
+        Fault::TellsWhoComes,
+        "every member hears it: *a, message 1: *got a text of 17 bytes, `somebody has come`",
+    ),
+    (
+        Fault::TellsWhoLeaves,
+        "who leaves is not waited for: *got a text of 17 bytes, `somebody has left`",
+    ),
+    (
+        Fault::StopsAfterLeave,
+        "who leaves is not waited for: *a, message 1: *got nothing within",
+    ),
+    (
+        Fault::StopsAfterCut,
+        "who is cut off is not waited for: *a, message 1: *got nothing within",
+    ),
+    (
+        Fault::EndsWithItsFirst,
+        "who leaves is not waited for: *c, message 1: *got the end of the connection",
+    ),
+    (
+        Fault::StaysOver,
+        "an empty room begins anew: *b, message 1: *got nothing within",
+    ),
+    (
+        Fault::RefusesTheEleventh,
+        "many members: *status: expected 101, got 404",
+    ),
+    (
+        Fault::WaitsForTheSlow,
+        "who does not read is not waited for: *got nothing within",
+    ),
+    (
+        Fault::BadTextEndsAll,
+        "a text that is not UTF-8 goes to nobody: *b, message 1: *got the end of the connection",
+    ),
+    (
+        Fault::SpreadsBadText,
+        "a text that is not UTF-8 goes to nobody: *b, message 1: expected a text of 64 bytes*got a text of 3 bytes",
+    ),
+];
+
+fn said(fault: Fault) -> String {
+    let server = server::serve(fault);
+    told(&checked(&contract("room"), server.address, Protocol::WebSocket))
+}
+
+#[test]
+fn every_wrong_room_is_rejected() {
+    assert_eq!(said(Fault::None), "", "the right twin must pass");
+    each_is_told(&MUTANTS, said);
+}

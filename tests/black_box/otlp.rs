@@ -1,0 +1,108 @@
+//! `prony run --otlp` from outside: what a collector gets of each trial while the run goes on.
+
+use crate::collector::{Collector, Value, gone, last};
+use crate::common::Checkout;
+use prony_store::Store;
+use std::collections::BTreeMap;
+
+/// Complete replies in the intervals of all measurements of a service, as the store has them.
+fn stored(checkout: &Checkout) -> (String, BTreeMap<String, u64>) {
+    let store = Store::open_existing(&checkout.path(".prony/store.db")).expect("a store");
+    let run = store.latest_run().expect("reads").expect("a run");
+    let mut completed = BTreeMap::new();
+    for trial in store.trials(&run.id).expect("trials") {
+        let measured = trial.result.expect("a measurement");
+        let intervals = measured.recording.intervals.iter();
+        *completed.entry(trial.service.service).or_default() +=
+            intervals.map(|interval| interval.completed).sum::<u64>();
+    }
+    (run.id, completed)
+}
+
+/// The same as a collector was told, with all attributes but the service.
+fn told(collector: &Collector) -> BTreeMap<String, (u64, BTreeMap<String, String>)> {
+    let mut found = BTreeMap::new();
+    for ((name, mut attributes), value) in last(&collector.all()) {
+        if name == "prony.replies" && attributes.remove("phase").as_deref() == Some("measurement") {
+            let Value::Count(count) = value else {
+                panic!("{value:?}");
+            };
+            let service = attributes.remove("service").expect("a service");
+            assert_eq!(
+                found.insert(service, (count, attributes)),
+                None,
+                "one series for all rounds"
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn a_run_tells_each_service_by_its_name() {
+    let checkout = Checkout::new(2, &["right", "heavy"]);
+    let collector = Collector::new(|_| Some("200 OK"));
+    let ended = checkout.prony(&["run", "toys", "--keep-disturbed", "--otlp", &collector.url]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let (run, stored) = stored(&checkout);
+    let told = told(&collector);
+    let counts: BTreeMap<String, u64> = told
+        .iter()
+        .map(|(name, (count, _))| (name.clone(), *count))
+        .collect();
+    assert_eq!(counts, stored);
+    let expected = [
+        ("contract", "hello"),
+        ("load", "closed loop on 4 connections"),
+        ("run", run.as_str()),
+        ("variant", "current"),
+        ("workload", "hello"),
+    ];
+    let expected: BTreeMap<String, String> = expected
+        .map(|(key, text)| (key.to_owned(), text.to_owned()))
+        .into();
+    assert!(
+        told.values().all(|(_, attributes)| *attributes == expected),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn windows_of_turns_are_told_by_who_has_them() {
+    let checkout = Checkout::new(1, &["right", "heavy"]);
+    let suite = r#"title = "Toys in turns"
+rounds = 1
+warm_up = "200ms"
+duration = "300ms"
+design = "turns"
+turns = { window = "150ms", cycles = 4 }
+
+[[group]]
+contract = "hello"
+load = { kind = "closed", connections = 4 }
+services = ["toy-*"]
+"#;
+    checkout.write("suites/turns.toml", suite);
+    let collector = Collector::new(|_| Some("200 OK"));
+    let ended = checkout.prony(&["run", "turns", "--otlp", &collector.url]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let counts: BTreeMap<String, u64> = told(&collector)
+        .into_iter()
+        .map(|(name, (count, _))| (name, count))
+        .collect();
+    assert_eq!(counts, stored(&checkout).1);
+}
+
+#[test]
+fn a_run_goes_on_without_a_collector() {
+    let checkout = Checkout::new(2, &["right"]);
+    let ended = checkout.prony(&["run", "toys", "--keep-disturbed", "--otlp", &gone()]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let about = ended
+        .err
+        .lines()
+        .filter(|line| line.contains("live metrics"))
+        .count();
+    assert_eq!(about, 1, "{}", ended.err);
+    assert!(stored(&checkout).1["toy-right"] > 0);
+}

@@ -1,0 +1,134 @@
+// What a reader may change of a run: what people call it, and whether the store keeps it.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { plural } from "../format.ts";
+import { change, type ListedRun } from "./api.ts";
+
+/** Longest label that the store takes. */
+const LONGEST = 80;
+
+/** Asks the server to change something; what it refuses is told. */
+function useChange(asked: () => Promise<void>, done: () => void) {
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<string | null>(null);
+  const act = async () => {
+    setBusy(true);
+    setRefused(null);
+    try {
+      await asked();
+      done();
+    } catch (error) {
+      setRefused((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return { busy, refused, act };
+}
+
+/** Takes the focus when it comes up, before the next key. */
+function useFocus<T extends HTMLElement>() {
+  const element = useRef<T>(null);
+  useLayoutEffect(() => element.current?.focus(), []);
+  return element;
+}
+
+const address = (run: ListedRun): string => `/api/runs/${encodeURIComponent(run.id)}`;
+
+interface Asked {
+  run: ListedRun;
+  done: () => void;
+  leave: () => void;
+}
+
+function Refused(props: { reason: string | null }) {
+  return props.reason === null ? null : <p role="alert">{props.reason}</p>;
+}
+
+function Label(props: Asked) {
+  const { run, done, leave } = props;
+  const [text, setText] = useState(run.label ?? "");
+  const { busy, refused, act } = useChange(() => change("PUT", `${address(run)}/label`, { label: text }), done);
+  const field = useFocus<HTMLInputElement>();
+  const save = (event: Event) => {
+    event.preventDefault();
+    void act();
+  };
+  return (
+    <form class="act" onSubmit={save}>
+      <label class="field">
+        <span>Label of {run.id}; empty for none</span>
+        <input ref={field} value={text} maxLength={LONGEST} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <button type="submit" class="plain-button" disabled={busy}>
+        Save
+      </button>
+      <button type="button" class="plain-button" onClick={leave}>
+        Cancel
+      </button>
+      <Refused reason={refused} />
+    </form>
+  );
+}
+
+function Delete(props: Asked) {
+  const { run, done, leave } = props;
+  const { busy, refused, act } = useChange(() => change("DELETE", address(run)), done);
+  const keep = useFocus<HTMLButtonElement>();
+  return (
+    <div class="act" role="group" aria-label={`Delete ${run.id}?`}>
+      <p>
+        Delete <b>{run.label ?? run.id}</b> with its {plural(run.trials, "trial")}? Nothing brings it back.
+      </p>
+      <button type="button" class="plain-button" ref={keep} onClick={leave}>
+        Keep it
+      </button>
+      <button type="button" class="plain-button danger" disabled={busy} onClick={() => void act()}>
+        Delete {run.id}
+      </button>
+      <Refused reason={refused} />
+    </div>
+  );
+}
+
+/** The ways to change a run. One that is being measured cannot be deleted. */
+export function Manage(props: { run: ListedRun; changed: () => void }) {
+  const { run, changed } = props;
+  const [open, setOpen] = useState<"label" | "delete" | null>(null);
+  const opener = useRef<HTMLElement | null>(null);
+  const leave = () => {
+    setOpen(null);
+    opener.current?.focus();
+  };
+  const done = (what: "label" | "delete") => () => {
+    if (what === "label") leave();
+    // The row goes, and the focus must not go with it.
+    else document.getElementById("main")?.focus();
+    changed();
+  };
+  const ways: ["label" | "delete", string][] = [["label", "Label"], ...(run.running ? [] : ([["delete", "Delete"]] as ["delete", string][]))];
+  const asked: Record<"label" | "delete", () => ComponentChildren> = {
+    label: () => <Label run={run} done={done("label")} leave={leave} />,
+    delete: () => <Delete run={run} done={done("delete")} leave={leave} />,
+  };
+  return (
+    <div class="acts" onKeyDown={(event) => event.key === "Escape" && open !== null && leave()}>
+      {ways.map(([what, word]) => (
+        <button
+          key={what}
+          type="button"
+          class="quiet-button"
+          aria-expanded={open === what}
+          aria-label={`${word} ${run.id}`}
+          onClick={(event) => {
+            opener.current = event.currentTarget;
+            setOpen(open === what ? null : what);
+          }}
+        >
+          {word}
+        </button>
+      ))}
+      {open !== null && asked[open]()}
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+// A picture of a site's first page: `npm run picture-of-site [SITE [FOLDER]]`; of target/site into docs/images unless told
+// otherwise.
+
+import { resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Browser } from "./browser.ts";
+
+const above = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const [site = above("target/site"), folder = above("docs/images")] = process.argv.slice(2);
+
+const browser = await Browser.start();
+const { page } = await browser.visit(pathToFileURL(resolve(site, "index.html")).href, { width: 1280, height: 900 });
+await page.screenshot({ path: resolve(folder, "site.png") });
+await browser.stop();
