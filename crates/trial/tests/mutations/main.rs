@@ -206,16 +206,16 @@ fn is_told(line: &str, told: &str) -> bool {
     rest.is_some()
 }
 
-/// Checks a server with each of these faults; `said` is what the check says of it. Fails with all of which it does not say the words that
-/// stand beside them.
+/// Checks a server with each of these faults; `said` is what the check says of it, asked for these words. Fails with all of which it
+/// does not say the words that stand beside them.
 pub(crate) fn each_is_told<F: Copy + std::fmt::Debug + Send>(
     mutants: &[(F, &str)],
-    said: impl Fn(F) -> String + Sync,
+    said: impl Fn(F, &str) -> String + Sync,
 ) {
     let waiting = Mutex::new(mutants.to_vec());
     side_by_side(|| {
         let (fault, words) = waiting.lock().expect("no panic").pop()?;
-        let said = said(fault);
+        let said = said(fault, words);
         if said.lines().any(|line| is_told(line, words)) {
             return Some(None);
         }

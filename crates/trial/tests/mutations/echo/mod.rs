@@ -141,13 +141,13 @@ const MUTANTS: [(Fault, &str); 38] = [
     ),
 ];
 
-fn said(fault: Fault) -> String {
+fn said(fault: Fault, _: &str) -> String {
     let server = server::serve(fault);
     told(&checked(&contract("echo"), server.address, Protocol::WebSocket))
 }
 
 #[test]
 fn every_wrong_echo_is_rejected() {
-    assert_eq!(said(Fault::None), "", "the right twin must pass");
+    assert_eq!(said(Fault::None, ""), "", "the right twin must pass");
     each_is_told(&MUTANTS, said);
 }

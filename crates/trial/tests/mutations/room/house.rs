@@ -107,17 +107,17 @@ impl House {
         seat
     }
 
+    /// Whoever has left before has not left again.
     pub(super) fn leave(&self, seat: &Seat, politely: bool) {
-        seat.end();
         let mut rooms = self.rooms.lock().expect("no panic");
         let Some(room) = rooms.1.get_mut(&seat.room) else {
             return;
         };
-        let was_first = room
-            .seats
-            .first()
-            .is_some_and(|first| first.number == seat.number);
-        room.seats.retain(|other| other.number != seat.number);
+        let Some(place) = room.seats.iter().position(|other| other.number == seat.number) else {
+            return;
+        };
+        room.seats.remove(place);
+        let was_first = place == 0;
         let told = frame(&Message::text("somebody has left"));
         match self.fault {
             Fault::TellsWhoLeaves => room.seats.iter().for_each(|seat| seat.send(told.clone())),

@@ -66,6 +66,7 @@ fn attend(mut stream: TcpStream, house: &Arc<House>) -> Option<()> {
     let seat = house.enter(&name, stream.try_clone().ok()?);
     let left = talk(stream, early, house, &seat);
     house.leave(&seat, left);
+    seat.end();
     Some(())
 }
 
@@ -85,6 +86,8 @@ fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &Seat) -> bool {
                 }
                 house.say(seat, message);
             }
+            // The reply goes out with the next read: who has it may count on being gone.
+            Ok(Message::Close(_)) => house.leave(seat, true),
             Ok(_) => {}
             Err(Error::ConnectionClosed) => return true,
             Err(Error::Utf8(_)) => {
