@@ -73,9 +73,9 @@ fn windows_of_turns_are_told_by_who_has_them() {
     let suite = r#"title = "Toys in turns"
 rounds = 1
 warm_up = "200ms"
-duration = "300ms"
+duration = "1500ms"
 design = "turns"
-turns = { window = "150ms", cycles = 4 }
+turns = { window = "250ms", cycles = 6 }
 
 [[group]]
 contract = "hello"

@@ -23,6 +23,7 @@ on_both_transports!(
     a_head_request_has_no_body,
     an_ipv6_address_is_reached,
     the_caller_ends_the_warm_up_and_the_measurement,
+    a_warm_up_that_was_ended_before_it_began_is_left_out,
     the_warm_up_is_not_recorded,
     replies_of_the_whole_load_are_counted,
     a_request_that_asks_to_close_is_the_last_on_its_connection,
@@ -286,6 +287,30 @@ fn the_caller_ends_the_warm_up_and_the_measurement(transport: TransportChoice) {
         "{}",
         recording.duration_s
     );
+}
+
+fn a_warm_up_that_was_ended_before_it_began_is_left_out(transport: TransportChoice) {
+    let server = Server::answering(HELLO);
+    let mut job = job(server.address, transport);
+    job.phases.warm_up = WarmUp::UntilTold {
+        limit_ns: 60_000 * MS,
+    };
+    let (sender, commands) = mpsc::channel();
+    sender.send(Command::Measure).expect("the engine will listen");
+    let mut phases = Vec::new();
+    let recording = prony_engine::run(
+        &job,
+        &mut |event| {
+            if let Event::Phase { phase, .. } = event {
+                phases.push(phase);
+            }
+        },
+        &commands,
+    )
+    .expect("a recording");
+    toy::check_sums(&recording);
+    assert!(recording.requests.valid > 0);
+    assert_eq!(phases, [Phase::Measurement, Phase::Drain]);
 }
 
 fn the_warm_up_is_not_recorded(transport: TransportChoice) {

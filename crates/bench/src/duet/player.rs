@@ -13,6 +13,8 @@ pub(super) struct Player {
     pub(super) began: Began,
     entered: Entered,
     warm_up: Vec<Interval>,
+    /// Whether its load has begun.
+    pub(super) is_loaded: bool,
     measuring: bool,
     recording: Option<Recording>,
     window: Option<Window>,
@@ -24,6 +26,7 @@ impl Player {
             began,
             entered,
             warm_up: Vec::new(),
+            is_loaded: false,
             measuring: false,
             recording: None,
             window: None,
@@ -52,6 +55,9 @@ impl Player {
                 interval,
                 ..
             }) => self.warm_up.push(interval),
+            Heard::Event(Event::Phase {
+                phase: Phase::WarmUp, ..
+            }) => self.is_loaded = true,
             Heard::Event(Event::Phase {
                 phase: Phase::Measurement,
                 ..

@@ -130,7 +130,7 @@ impl Stage<'_> {
             placement: places.placement.clone(),
             lane: Some(Lane {
                 number: index,
-                warm_up_limit: PATIENCE,
+                warm_up_limit: self.wish.warm_up + PATIENCE,
             }),
         };
         let entered = enter(&self.bench, &self.trial(index, round), &seat, &mut |_| {});
@@ -145,10 +145,10 @@ impl Stage<'_> {
         BenchError::Failed(format!("{}: {}", service.label(), excluded.reason))
     }
 
-    /// Warms both up, begins both measurements at once, and waits for both recordings.
+    /// Warms both up, begins both measurements at once, and waits for both recordings. The warm-up counts from when both are under load.
     fn together(&self, players: &mut [Player; 2]) -> Result<(), BenchError> {
-        let warm = Instant::now() + self.wish.warm_up;
-        let end = warm + self.wish.pair.duration + PATIENCE;
+        let mut until = Instant::now() + PATIENCE;
+        let mut warm = None;
         let mut told = false;
         while players.iter().any(|player| !player.is_done()) {
             for (player, service) in players.iter_mut().zip(self.services) {
@@ -156,7 +156,12 @@ impl Stage<'_> {
                     .hear()
                     .map_err(|reason| BenchError::Failed(format!("{}: {reason}", service.label())))?;
             }
-            if !told && Instant::now() >= warm {
+            if warm.is_none() && players.iter().all(|player| player.is_loaded) {
+                let end = Instant::now() + self.wish.warm_up;
+                warm = Some(end);
+                until = end + self.wish.pair.duration + PATIENCE;
+            }
+            if !told && warm.is_some_and(|end| Instant::now() >= end) {
                 for player in players.iter_mut() {
                     player.tell(Command::Measure);
                 }
@@ -165,11 +170,23 @@ impl Stage<'_> {
             if self.bench.cancel.is_now() {
                 return Err(ended());
             }
-            if Instant::now() > end {
-                return Err(BenchError::Failed("a generator did not end in time".to_owned()));
+            if Instant::now() > until {
+                return Err(self.too_late(players));
             }
         }
         Ok(())
+    }
+
+    fn too_late(&self, players: &[Player; 2]) -> BenchError {
+        let late = players.iter().zip(self.services);
+        let what: Vec<String> = late
+            .filter(|(player, _)| !player.is_done())
+            .map(|(player, service)| {
+                let not_done = if player.is_loaded { "end" } else { "begin" };
+                format!("the load of {} did not {not_done} in time", service.label())
+            })
+            .collect();
+        BenchError::Failed(what.join(", and "))
     }
 }
 

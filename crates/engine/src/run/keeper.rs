@@ -61,11 +61,16 @@ impl Run {
             began: BTreeMap::new(),
             collected: Collected::new(job),
             asked_ns: None,
+            skips_warm_up: false,
             wall_offset: wall_offset_ns(),
             clock_step_ns: None,
             interrupted: false,
         };
         while keeper.collected.ended() < self.threads.len() {
+            match commands.try_recv() {
+                Ok(command) => keeper.obey(command)?,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+            }
             match self.messages.recv_timeout(LOOK) {
                 Ok(message) => keeper.take(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
@@ -79,10 +84,6 @@ impl Run {
                         return Err(EngineError::WorkerPanicked);
                     }
                 }
-            }
-            match commands.try_recv() {
-                Ok(command) => keeper.obey(command)?,
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
             keeper.watch_clock();
         }
@@ -115,6 +116,8 @@ struct Keeper<'a> {
     collected: Collected,
     /// The time for the measurement to begin, if one was told.
     asked_ns: Option<u64>,
+    /// Whether the warm-up was ended before it began.
+    skips_warm_up: bool,
     wall_offset: i64,
     clock_step_ns: Option<i64>,
     interrupted: bool,
@@ -170,6 +173,7 @@ impl Keeper<'_> {
         }
         let start = now_ns() + AHEAD;
         let warm_up = match self.job.phases.warm_up {
+            _ if self.skips_warm_up => 0,
             WarmUp::FixedNs(ns) => ns,
             WarmUp::UntilTold { limit_ns } => limit_ns,
         };
@@ -195,6 +199,7 @@ impl Keeper<'_> {
         let is_on = control.start.load(Ordering::Relaxed) != u64::MAX;
         let measuring = is_on && control.measure.load(Ordering::Relaxed) <= soon;
         match command {
+            Command::Measure if !is_on => self.skips_warm_up = true,
             Command::Measure if !measuring => self.plan_measurement(soon),
             Command::Measure => {}
             Command::MeasureAt { at_ns } => {

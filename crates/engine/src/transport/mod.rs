@@ -41,6 +41,12 @@ pub(crate) trait Transport: Sized {
     /// cannot send any more says so by an event, not here.
     fn send(&mut self, connection: u32, bytes: &[u8]);
 
+    /// The same of all that `bytes` holds. It is empty afterwards, and may be other memory.
+    fn send_all(&mut self, connection: u32, bytes: &mut Vec<u8>) {
+        self.send(connection, bytes);
+        bytes.clear();
+    }
+
     /// Closes at once. No event of this use of the number comes afterwards.
     fn close(&mut self, connection: u32);
 

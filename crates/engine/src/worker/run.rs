@@ -133,6 +133,19 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
 
     /// Does what the core has decided.
     pub(super) fn act(&mut self) {
+        let output = &mut self.core.output;
+        if let [
+            Action::Send {
+                number,
+                begin: 0,
+                end,
+            },
+        ] = output.actions[..]
+            && end == output.wire.len()
+        {
+            self.transport.send_all(number, &mut output.wire);
+            return output.clear();
+        }
         let mut index = 0;
         // Carrying out an action may bring more of them.
         while let Some(&action) = self.core.output.actions.get(index) {

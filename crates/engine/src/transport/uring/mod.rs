@@ -217,6 +217,16 @@ impl Transport for Uring {
         }
     }
 
+    fn send_all(&mut self, number: u32, bytes: &mut Vec<u8>) {
+        let wire = &mut self.wires[number as usize];
+        if wire.socket.is_some() && wire.rest.is_empty() {
+            wire.parcel = self.outbox.add_all(number, wire.parcel, bytes);
+        } else {
+            self.send(number, bytes);
+            bytes.clear();
+        }
+    }
+
     fn close(&mut self, number: u32) {
         if self.wires[number as usize].socket.is_none() {
             return;

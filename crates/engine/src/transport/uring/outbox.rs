@@ -1,7 +1,10 @@
-//! What is to be sent with the next wait: the bytes of all connections in one piece of memory, which is used again.
+//! What is to be sent with the next wait. Small pieces of all connections lie in one piece of memory, large ones in the memory in
+//! which they were written. All of it is used again.
 
-/// Bytes of memory that are kept for the next batch.
+/// Bytes of memory of each of the two kinds that are kept for the next batch.
 const KEPT: usize = 4 << 20;
+/// From so many bytes on, memory is taken over and not copied.
+const LARGE: usize = 2048;
 
 /// No parcel.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -10,6 +13,8 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parcel {
     pub(super) connection: u32,
+    /// Its place among those that were taken over; else it lies in the common memory.
+    taken: Option<u32>,
     begin: usize,
     end: usize,
 }
@@ -19,6 +24,12 @@ pub(super) struct Parcel {
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     parcels: Vec<Parcel>,
+    /// Memory that was taken over, and empty memory behind it that was given back from an earlier batch.
+    taken: Vec<Vec<u8>>,
+    /// How much of it is in use.
+    in_use: usize,
+    /// Bytes that all of it can hold.
+    room: usize,
 }
 
 impl Outbox {
@@ -28,13 +39,21 @@ impl Outbox {
         let Some(parcel) = self.parcels.get_mut(place as usize) else {
             self.bytes.extend_from_slice(bytes);
             let end = self.bytes.len();
-            self.parcels.push(Parcel {
+            return self.push(Parcel {
                 connection,
+                taken: None,
                 begin,
                 end,
             });
-            return self.parcels.len() as u32 - 1;
         };
+        if let Some(taken) = parcel.taken {
+            let memory = &mut self.taken[taken as usize];
+            self.room -= memory.capacity();
+            memory.extend_from_slice(bytes);
+            self.room += memory.capacity();
+            parcel.end = memory.len();
+            return place;
+        }
         if parcel.end != begin {
             // Others lie behind it: it moves to the end.
             self.bytes.extend_from_within(parcel.begin..parcel.end);
@@ -43,6 +62,38 @@ impl Outbox {
         self.bytes.extend_from_slice(bytes);
         parcel.end = self.bytes.len();
         place
+    }
+
+    /// The same of all that `bytes` holds, which is empty afterwards. Where it is much, its memory is taken over, and other memory is
+    /// left in its place.
+    pub(super) fn add_all(&mut self, connection: u32, place: u32, bytes: &mut Vec<u8>) -> u32 {
+        let given = self.taken.get(self.in_use).map_or(0, Vec::capacity);
+        let room = self.room - given + bytes.capacity();
+        if place != NOWHERE || bytes.len() < LARGE || room > KEPT {
+            let place = self.add(connection, place, bytes);
+            bytes.clear();
+            return place;
+        }
+        if given == 0 {
+            self.taken.push(Vec::with_capacity(bytes.capacity()));
+        }
+        self.room = room;
+        let memory = &mut self.taken[self.in_use];
+        std::mem::swap(memory, bytes);
+        let end = memory.len();
+        let taken = Some(self.in_use as u32);
+        self.in_use += 1;
+        self.push(Parcel {
+            connection,
+            taken,
+            begin: 0,
+            end,
+        })
+    }
+
+    fn push(&mut self, parcel: Parcel) -> u32 {
+        self.parcels.push(parcel);
+        self.parcels.len() as u32 - 1
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -54,7 +105,11 @@ impl Outbox {
     }
 
     pub(super) fn bytes(&self, parcel: Parcel) -> &[u8] {
-        &self.bytes[parcel.begin..parcel.end]
+        let memory = match parcel.taken {
+            Some(taken) => &self.taken[taken as usize],
+            None => &self.bytes,
+        };
+        &memory[parcel.begin..parcel.end]
     }
 
     /// Takes a parcel back: nothing of it is sent.
@@ -70,6 +125,8 @@ impl Outbox {
         if self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
         }
+        self.taken[..self.in_use].iter_mut().for_each(Vec::clear);
+        self.in_use = 0;
     }
 }
 
@@ -92,5 +149,41 @@ mod tests {
         assert_eq!(outbox.bytes(outbox.parcel(1)), b"");
         outbox.clear();
         assert_eq!(outbox.len(), 0);
+    }
+    #[test]
+    fn much_is_taken_over_and_goes_on_where_it_is() {
+        let mut outbox = Outbox::default();
+        for _ in 0..3 {
+            let mut small = b"small".to_vec();
+            let first = outbox.add_all(1, NOWHERE, &mut small);
+            let mut large = vec![b'a'; LARGE];
+            let memory = large.as_ptr();
+            let second = outbox.add_all(2, NOWHERE, &mut large);
+            assert!(small.is_empty() && large.is_empty());
+            assert_eq!(outbox.bytes(outbox.parcel(second as usize)).as_ptr(), memory);
+            assert_eq!(outbox.add(2, second, b"bc"), second);
+            let mut again = vec![b'd'; LARGE];
+            assert_eq!(outbox.add_all(2, second, &mut again), second);
+            assert_eq!(outbox.bytes(outbox.parcel(first as usize)), b"small");
+            let whole = [vec![b'a'; LARGE], b"bc".to_vec(), vec![b'd'; LARGE]].concat();
+            assert_eq!(outbox.bytes(outbox.parcel(second as usize)), whole);
+            outbox.empty(second);
+            assert_eq!(outbox.bytes(outbox.parcel(second as usize)), b"");
+            outbox.clear();
+        }
+        assert_eq!(outbox.taken.len(), 1);
+    }
+
+    #[test]
+    fn no_more_memory_is_taken_over_than_is_kept() {
+        let mut outbox = Outbox::default();
+        let pieces = 2 * KEPT / LARGE;
+        for number in 0..pieces as u32 {
+            outbox.add_all(number, NOWHERE, &mut vec![number as u8; LARGE]);
+        }
+        assert!(outbox.room <= KEPT);
+        for place in 0..pieces {
+            assert_eq!(outbox.bytes(outbox.parcel(place)), vec![place as u8; LARGE]);
+        }
     }
 }
