@@ -70,9 +70,8 @@ impl<'a> Values<'a> {
             }
             Source::Hex { digits } => {
                 for begin in (0..*digits).step_by(16) {
-                    let bits = random(u64::from(begin / 16));
-                    let digit = |at: usize| b"0123456789abcdef"[(bits >> (at * 4)) as usize & 15];
-                    let block: [u8; 16] = std::array::from_fn(digit);
+                    let block = hex(random(u64::from(begin / 16)));
+                    let block = block.as_flattened();
                     out.extend_from_slice(&block[..usize::from(digits - begin).min(16)]);
                 }
             }
@@ -100,6 +99,21 @@ impl<'a> Values<'a> {
             Source::Taken(slot) => out.extend_from_slice(self.taken.map_or(&[], |bag| bag.get(*slot))),
         }
     }
+}
+
+/// The 16 hexadecimal digits of a number, the lowest first. Eight at a time, each in a byte of a register.
+fn hex(bits: u64) -> [[u8; 8]; 2] {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let eight = |half: u64| {
+        let spread = (half | half << 16) & 0x0000_ffff_0000_ffff;
+        let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+        let digits = (spread | spread << 4) & (EACH * 0x0f);
+        // What is above 9 reaches 16 with 6 more.
+        let letters = ((digits + EACH * 6) >> 4) & EACH;
+        let text = digits + EACH * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10);
+        text.to_le_bytes()
+    };
+    [eight(bits & 0xffff_ffff), eight(bits >> 32)]
 }
 
 fn decimal(value: u64, out: &mut Vec<u8>) {
@@ -132,6 +146,14 @@ mod tests {
         let mut out = Vec::new();
         parameters.values(number).append(0, &mut out);
         String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn digits_are_those_of_the_number_the_lowest_first() {
+        for number in (0..1_000).map(mix).chain([0, u64::MAX, 0x0123_4567_89ab_cdef]) {
+            let plain: String = format!("{number:016x}").chars().rev().collect();
+            assert_eq!(hex(number).as_flattened(), plain.as_bytes());
+        }
     }
 
     #[test]
