@@ -60,9 +60,14 @@ public class RoomConfiguration implements WebSocketConfigurer {
         private void say(WebSocketSession session, WebSocketMessage<?> message) {
             // One after the other, so that all members hear the same order.
             rooms.computeIfPresent(name(session), (name, members) -> {
-                members.values().forEach(member -> member.hear(message));
+                members.values().forEach(member -> member.hear(own(message)));
                 return members;
             });
+        }
+
+        /** To send a buffer moves its position: each member gets a view of its own. */
+        private static WebSocketMessage<?> own(WebSocketMessage<?> message) {
+            return message instanceof BinaryMessage binary ? new BinaryMessage(binary.getPayload().duplicate()) : message;
         }
 
         @Override
