@@ -48,38 +48,41 @@ impl<P: Protocol> Sink<'_, P> {
 
     /// The next piece of a stream.
     pub(super) fn events(&mut self, number: u32, piece: &[u8]) {
-        let Ledger { slots, recorder, .. } = &mut *self.ledger;
-        let slot = slots.get(number);
-        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
-            return;
-        };
-        if live.standing != Standing::Open {
-            return;
-        }
-        live.heard = seen.now;
-        let after = seen.after();
-        let read = if events.chat().is_some() {
-            let read = live.stream.read_chat(events, piece, || seen.token());
-            read.map(|()| false)
-        } else {
-            live.stream.read(events, (piece, after), |id| seen.message(id))
-        };
-        self.stand(number, read);
+        self.hear(number, |stream, events, mut seen| {
+            if events.chat().is_some() {
+                let read = stream.read_chat(events, piece, || seen.token());
+                return read.map(|()| false);
+            }
+            let after = seen.after();
+            stream.read(events, (piece, after), |id| seen.message(id))
+        });
     }
 
     /// One more message of a stream is complete, as the protocol tells.
     pub(super) fn message_of_stream(&mut self, number: u32) {
+        self.hear(number, |stream, events, mut seen| {
+            let after = seen.after();
+            stream.complete(events, after, |id| seen.message(id))
+        });
+    }
+
+    /// Has a stream that is open take what came, and gives it up where `take` says that no more is wanted.
+    #[inline]
+    fn hear(
+        &mut self,
+        number: u32,
+        take: impl FnOnce(&mut EventStream, &CompiledEvents, Seen<'_>) -> Result<bool, Mismatch>,
+    ) {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(number);
-        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
+        let Some((live, events, seen)) = parts(slot, self.operations, recorder, self.seen) else {
             return;
         };
         if live.standing != Standing::Open {
             return;
         }
         live.heard = seen.now;
-        let after = seen.after();
-        let read = live.stream.complete(events, after, |id| seen.message(id));
+        let read = take(&mut live.stream, events, seen);
         self.stand(number, read);
     }
 

@@ -150,6 +150,7 @@ mod tests {
         outbox.clear();
         assert_eq!(outbox.len(), 0);
     }
+
     #[test]
     fn much_is_taken_over_and_goes_on_where_it_is() {
         let mut outbox = Outbox::default();

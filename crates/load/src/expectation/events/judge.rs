@@ -117,6 +117,23 @@ impl EventStream {
         self.told = Told::default();
     }
 
+    /// Its reader, and what is noted of the messages that come `after` their request, ns.
+    const fn parts<'a>(
+        &'a mut self,
+        events: &'a CompiledEvents,
+        after: u64,
+    ) -> (&'a mut Reader, Counted<'a>) {
+        let counted = Counted {
+            events,
+            after,
+            count: &mut self.count,
+            held: &mut self.held,
+            ids: &mut self.ids,
+            expected: &mut self.expected,
+        };
+        (&mut self.reader, counted)
+    }
+
     /// What the answer of a language model has told so far.
     pub const fn told(&self) -> &Told {
         &self.told
@@ -135,31 +152,19 @@ impl EventStream {
         (piece, after): (&[u8], u64),
         mut each: impl FnMut(Step),
     ) -> Result<bool, Mismatch> {
-        let Self {
-            reader,
-            count,
-            held,
-            ids,
-            expected,
-            ..
-        } = self;
-        let mut wrong = None;
+        let (reader, mut counted) = self.parts(events, after);
+        let mut judged = Ok(());
         let read = reader.read(piece, |message| {
-            each(take(events, (count, held, ids), message));
-            if let Some(whole) = &events.whole {
-                wrong = expected.judge(whole, message, after).err();
-            }
-            if *count >= events.until || wrong.is_some() {
+            judged = counted.take(message, &mut each);
+            if judged.is_err() || counted.is_all() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
-        if let Some(mismatch) = wrong {
-            return Err(mismatch);
-        }
-        read.map_err(|fault| mismatch(fault, *count, events.longest))?;
-        Ok(*count >= events.until)
+        judged?;
+        read.map_err(|fault| mismatch(fault, *counted.count, events.longest))?;
+        Ok(counted.is_all())
     }
 
     /// The message whose pieces were read is complete, so long after its request, ns: gRPC tells where each of them ends. Gives
@@ -170,22 +175,10 @@ impl EventStream {
         after: u64,
         each: impl FnOnce(Step),
     ) -> Result<bool, Mismatch> {
-        let Self {
-            reader,
-            count,
-            held,
-            ids,
-            expected,
-            ..
-        } = self;
+        let (reader, mut counted) = self.parts(events, after);
         let mut judged = Ok(());
-        reader.complete(|message| {
-            each(take(events, (count, held, ids), message));
-            if let Some(whole) = &events.whole {
-                judged = expected.judge(whole, message, after);
-            }
-        });
-        judged.map(|()| *count >= events.until)
+        reader.complete(|message| judged = counted.take(message, each));
+        judged.map(|()| counted.is_all())
     }
 
     /// Takes the next piece of the answer of a language model. `each` is called for each event that brings text. What stands
@@ -241,35 +234,23 @@ impl EventStream {
         after: u64,
         mut each: impl FnMut(Step),
     ) -> Result<(), Mismatch> {
-        let Self {
-            reader,
-            count,
-            held,
-            ids,
-            expected,
-            ..
-        } = self;
-        let mut wrong = None;
+        let (reader, mut counted) = self.parts(events, after);
+        let mut judged = Ok(());
         let ended = reader.end(|message| {
-            each(take(events, (count, held, ids), message));
-            if let Some(whole) = &events.whole {
-                wrong = expected.judge(whole, message, after).err();
-            }
+            judged = counted.take(message, &mut each);
             ControlFlow::Continue(())
         });
-        if let Some(mismatch) = wrong {
-            return Err(mismatch);
-        }
-        ended.map_err(|fault| mismatch(fault, *count, events.longest))?;
-        if *count < events.until && events.until < u32::MAX {
+        judged?;
+        ended.map_err(|fault| mismatch(fault, *counted.count, events.longest))?;
+        if !counted.is_all() && events.until < u32::MAX {
             return Err(Mismatch::new(
                 "events: the stream ended early",
                 format!("{} events", events.until),
-                count.to_string(),
+                counted.count.to_string(),
             ));
         }
         if let Some(whole) = &events.whole {
-            expected.end(whole)?;
+            counted.expected.end(whole)?;
         }
         self.judge(events)
     }
@@ -290,18 +271,37 @@ impl EventStream {
     }
 }
 
-fn take(
-    events: &CompiledEvents,
-    (count, held, ids): (&mut u32, &mut u64, &mut Ids),
-    message: &Message<'_>,
-) -> Step {
-    *count = count.saturating_add(1);
-    for (bit, rule) in (0..).zip(&events.rules) {
-        if *held >> bit & 1 == 0 && rule.holds(message) {
-            *held |= 1_u64 << bit;
+/// What is noted of the messages of a stream, while some are read.
+struct Counted<'a> {
+    events: &'a CompiledEvents,
+    /// How long after the request they came, ns.
+    after: u64,
+    count: &'a mut u32,
+    held: &'a mut u64,
+    ids: &'a mut Ids,
+    expected: &'a mut Expected,
+}
+
+impl Counted<'_> {
+    /// Counts a message, tells what its id tells, and judges it.
+    fn take(&mut self, message: &Message<'_>, each: impl FnOnce(Step)) -> Result<(), Mismatch> {
+        *self.count = self.count.saturating_add(1);
+        for (bit, rule) in (0..).zip(&self.events.rules) {
+            if *self.held >> bit & 1 == 0 && rule.holds(message) {
+                *self.held |= 1_u64 << bit;
+            }
+        }
+        each(message.id.map_or(Step::Nothing, |id| self.ids.take(id)));
+        match &self.events.whole {
+            Some(whole) => self.expected.judge(whole, message, self.after),
+            None => Ok(()),
         }
     }
-    message.id.map_or(Step::Nothing, |id| ids.take(id))
+
+    /// Whether as many came as end the stream.
+    const fn is_all(&self) -> bool {
+        *self.count >= self.events.until
+    }
 }
 
 fn mismatch(fault: EventFault, count: u32, longest: u64) -> Mismatch {
