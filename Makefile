@@ -37,8 +37,8 @@ site: build ## static pages of results/: all boards, each service over all board
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
 	scripts/bench-engine
 
-bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet (about an hour, on a machine of its own)
-	@scripts/bench-noise
+bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
+	@status=0; scripts/bench-noise || status=$$?; scripts/noise-frontier && exit $$status
 
 bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
 	@scripts/bench-lab

@@ -47,6 +47,9 @@ pub struct ProcessSpec {
     pub stop_signal: Option<i32>,
     /// Time between two samples of its resources; `None`: it is not sampled.
     pub sample_every: Option<Duration>,
+    /// Whether the speed of its CPUs is measured in each window ([`Usage::yardstick_ns`]).
+    #[serde(default)]
+    pub yardstick: bool,
 }
 
 /// A process that runs already. prony neither starts nor stops it, nor limits what it uses.
@@ -157,6 +160,10 @@ pub struct Usage {
     pub machine: Option<MachineUsage>,
     /// CPU time of the supervisor itself in the window, ns: what looking cost.
     pub supervisor_cpu_ns: u64,
+    /// CPU time of a piece of work that is always the same, on the CPUs of the tree, ns: the longer, the slower they are. `None` where
+    /// nobody asked for it.
+    #[serde(default)]
+    pub yardstick_ns: Option<f64>,
 }
 
 /// What a whole machine did in a window.

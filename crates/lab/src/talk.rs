@@ -83,6 +83,7 @@ impl Talk {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
+            yardstick: false,
         };
         let mut process = member.host.start(&spec)?;
         let (input, output) = process.take_pipes().ok_or_else(|| HostError::Start {

@@ -53,6 +53,9 @@ pub struct TurnWindow {
     /// 99th percentile of the response time, ns.
     #[serde(default)]
     pub response_time_ns_p99: Option<u64>,
+    /// Mean CPU time of a piece of work that is always the same, on the service's CPUs, ns: the longer, the slower these were.
+    #[serde(default)]
+    pub yardstick_ns: Option<f64>,
 }
 
 impl TurnWindow {

@@ -243,6 +243,7 @@ fn process() -> FakeProcess {
                 steal_ns: 7,
             }),
             supervisor_cpu_ns: 10,
+            yardstick_ns: None,
         },
         log: vec!["one".to_owned(), "two".to_owned()],
         ..FakeProcess::default()

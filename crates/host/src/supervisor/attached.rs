@@ -4,7 +4,7 @@ use super::orders::Orders;
 use super::protocol::{Attach, Notice, Order, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
-use crate::{Attached, Ending};
+use crate::{Attached, Cpus, Ending};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -60,7 +60,7 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         warnings: Vec::new(),
     });
     let mut watch = Watch {
-        sampler: Sampler::of(attach.machine.clone()),
+        sampler: Sampler::of(attach.machine.clone(), Cpus::default()),
         attach,
         probe,
         gone: false,

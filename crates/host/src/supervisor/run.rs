@@ -11,7 +11,7 @@ use super::reaper::{
 };
 use super::usage::Probe;
 use super::usage::Sampler;
-use crate::{Ending, ProcessSpec, Why};
+use crate::{Cpus, Ending, ProcessSpec, Why};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -55,6 +55,11 @@ impl Supervisor {
     pub(super) fn new(start: Start, (child, contained): (Child, Option<Contained>), log: Log) -> Self {
         let spec = start.spec;
         let now = Instant::now();
+        let measured = if spec.yardstick {
+            spec.cpus.clone()
+        } else {
+            Cpus::default()
+        };
         let first = contained.as_ref().and_then(|contained| contained.first);
         say(&Notice::Started {
             pid: first.unwrap_or(child.pid),
@@ -74,7 +79,7 @@ impl Supervisor {
             },
             contained,
             log: Some(log),
-            sampler: Sampler::of(start.machine),
+            sampler: Sampler::of(start.machine, measured),
             ending: None,
             why: None,
             stopping: None,

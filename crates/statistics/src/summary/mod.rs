@@ -6,6 +6,7 @@ mod group;
 pub(crate) mod sample;
 mod service;
 mod shape;
+mod speed;
 mod turns;
 
 pub(crate) use compare::all_pairs;

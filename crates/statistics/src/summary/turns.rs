@@ -8,6 +8,7 @@
 //! The unit of every interval stays the start: this page turns the windows of a start into one value.
 
 use super::sample::ServiceSample;
+use super::speed::at_usual_speed;
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
@@ -19,19 +20,33 @@ const SWEEPS: usize = 20;
 
 /// Log values of the windows of one start, with their cycle.
 type Windows = Vec<(u32, f64)>;
+/// What stands in a block: the service, and the windows of its start.
+type Start = (usize, Vec<Seen>);
+
+/// A window of a start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Seen {
+    pub(super) cycle: u32,
+    /// Logarithm of the metric.
+    pub(super) value: f64,
+    /// Logarithm of what the yardstick took, where the metric depends on the speed of the CPUs and it is known.
+    pub(super) yardstick: Option<f64>,
+}
 
 /// Values of a metric for each start, where services took turns and windows have the metric; else `None`.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Table> {
     let of = window_metric(metric)?;
-    let mut blocks: BTreeMap<(u32, u32), Vec<(usize, Windows)>> = BTreeMap::new();
+    let mut blocks: BTreeMap<(u32, u32), Vec<Start>> = BTreeMap::new();
     for (service, sample) in services.iter().enumerate() {
         for &(round, measured) in &sample.measured {
-            let mut own: BTreeMap<u32, Windows> = BTreeMap::new();
+            let mut own: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
             for window in &measured.turns.as_ref()?.windows {
                 if let Some(value) = of(window).filter(|value| *value > 0.0 && value.is_finite()) {
-                    own.entry(window.block)
-                        .or_default()
-                        .push((window.cycle, value.ln()));
+                    own.entry(window.block).or_default().push(Seen {
+                        cycle: window.cycle,
+                        value: value.ln(),
+                        yardstick: yardstick(metric, window),
+                    });
                 }
             }
             for (block, windows) in own {
@@ -42,9 +57,14 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     if blocks.is_empty() {
         return None;
     }
+    at_usual_speed(blocks.values_mut().flatten().map(|(_, windows)| windows));
     let mut rounds: BTreeMap<u32, Vec<Vec<(usize, f64)>>> = BTreeMap::new();
     for ((round, _), starts) in blocks {
-        let (names, windows): (Vec<usize>, Vec<Windows>) = starts.into_iter().unzip();
+        let plain = |windows: Vec<Seen>| windows.iter().map(|seen| (seen.cycle, seen.value)).collect();
+        let starts = starts
+            .into_iter()
+            .map(|(service, windows)| (service, plain(windows)));
+        let (names, windows): (Vec<usize>, Vec<Windows>) = starts.unzip();
         let values = names.into_iter().zip(polish(&windows));
         let known = values.filter_map(|(service, value)| value.map(|value| (service, value)));
         rounds.entry(round).or_default().push(known.collect());
@@ -72,6 +92,12 @@ fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
         Metric::ResponseTimeNsP50 => Some(|window| window.response_time_ns_p50.map(|ns| ns as f64)),
         _ => None,
     }
+}
+
+/// Logarithm of what the yardstick took in a window, where the metric is a time of the CPU.
+fn yardstick(metric: Metric, window: &TurnWindow) -> Option<f64> {
+    let ns = window.yardstick_ns.filter(|ns| *ns > 0.0 && ns.is_finite())?;
+    matches!(metric, Metric::CpuNsPerRequest).then(|| ns.ln())
 }
 
 /// The log value of each start, free of the effects of the cycles, at the level of the usual cycle; `None` for a start

@@ -141,6 +141,7 @@ impl<'a> Step<'a> {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
+            yardstick: false,
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Lane {
     pub number: usize,
     /// Longest warm-up of a trial that is never told.
     pub warm_up_limit: Duration,
+    /// Whether the speed of the service's CPUs is measured in each window.
+    pub yardstick: bool,
 }
 
 impl Seat {

@@ -91,6 +91,11 @@ impl Window {
         self.service.machine.map(|machine| machine.steal_ns)
     }
 
+    /// What the yardstick took on the service's CPUs, ns.
+    pub(super) const fn yardstick_ns(&self) -> Option<f64> {
+        self.service.yardstick_ns
+    }
+
     /// What the service used, and what stood beside it.
     pub(super) fn into_used(self) -> (Resources, Vec<CompanionUse>) {
         let companions = self.companions.into_iter().map(|(used, _)| used);

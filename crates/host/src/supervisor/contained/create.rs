@@ -170,6 +170,7 @@ mod tests {
             grace: Duration::ZERO,
             stop_signal: None,
             sample_every: None,
+            yardstick: false,
         };
         create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
     }

@@ -3,6 +3,7 @@
 mod counters;
 mod machine;
 mod sampler;
+mod yardstick;
 
 pub(super) use counters::Probe;
 pub(crate) use machine::Machine;

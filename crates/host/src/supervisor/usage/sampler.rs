@@ -2,6 +2,7 @@
 
 use super::counters::{Counters, Held, Probe};
 use super::machine::{Energy, Machine};
+use super::yardstick::Yardstick;
 use crate::cgroup::Peak;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -15,6 +16,8 @@ use std::time::Instant;
 pub(in crate::supervisor) struct Sampler {
     /// What counts as the machine.
     cpus: Cpus,
+    /// CPUs whose speed is measured in each window.
+    measured: Cpus,
     samples: Vec<(Instant, Held)>,
     files_peak: Option<u64>,
     window: Option<Window>,
@@ -29,13 +32,15 @@ struct Window {
     peak: Option<Peak>,
     written: HashMap<i32, u64>,
     own_cpu_ns: u64,
+    yardstick: Yardstick,
 }
 
 impl Sampler {
-    /// Of a tree on a machine of these CPUs.
-    pub(in crate::supervisor) const fn of(cpus: Cpus) -> Self {
+    /// Of a tree on a machine of these CPUs; the speed of those that are `measured` is known of each window.
+    pub(in crate::supervisor) const fn of(cpus: Cpus, measured: Cpus) -> Self {
         Self {
             cpus,
+            measured,
             samples: Vec::new(),
             files_peak: None,
             window: None,
@@ -66,6 +71,7 @@ impl Sampler {
             peak,
             written: probe.written().into_iter().collect(),
             own_cpu_ns,
+            yardstick: Yardstick::begin(&self.measured),
         });
         self.sample(probe);
     }
@@ -77,6 +83,7 @@ impl Sampler {
         };
         let counters = probe.counters();
         let ended = Instant::now();
+        let yardstick_ns = window.yardstick.end();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
         self.sample(probe);
@@ -107,6 +114,7 @@ impl Sampler {
             before,
             machine,
             supervisor_cpu_ns,
+            yardstick_ns,
         }
     }
 }

@@ -198,6 +198,7 @@ impl Recipe {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
+            yardstick: false,
         }
     }
 

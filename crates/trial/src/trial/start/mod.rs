@@ -201,5 +201,6 @@ fn spec_of(
         grace: GRACE,
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
+        yardstick: seat.lane.is_some_and(|lane| lane.yardstick),
     }
 }

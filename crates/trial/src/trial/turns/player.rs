@@ -21,7 +21,7 @@ use prony_plan::WarmUpChoice;
 use std::time::Duration;
 
 /// Load before each window: connections are made, and what rested is awake again.
-const RAMP: Duration = Duration::from_millis(100);
+const RAMP: Duration = Duration::from_millis(50);
 
 /// When a service has its window.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +65,7 @@ impl<'a> Player<'a> {
             lane: Some(Lane {
                 number,
                 warm_up_limit,
+                yardstick: true,
             }),
             ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
         };
@@ -196,6 +197,7 @@ impl<'a> Player<'a> {
             steal_ns: window.steal_ns(),
             response_time_ns_p50: times.map(|times| times.p50),
             response_time_ns_p99: times.map(|times| times.p99),
+            yardstick_ns: window.yardstick_ns(),
         });
         let (service, companions) = window.into_used();
         self.resources.push(service);

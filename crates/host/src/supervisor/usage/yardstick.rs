@@ -1,0 +1,119 @@
+//! How fast the CPUs of a service are just now: a small piece of work, always the same, timed again and again beside it.
+//!
+//! A CPU of a virtual machine is often half of a core. What the other half does for somebody else makes it slower by up to
+//! half, for parts of a second or for minutes, and no counter of the kernel says so: CPU time goes on as if the CPU were whole.
+//! The same work then takes more CPU time, whoever does it. So the CPU time of the yardstick tells what a service's CPU time is worth.
+
+use crate::Cpus;
+use nix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Time between two measurements. With some 35 µs each they take less than a hundredth of a CPU.
+const EVERY: Duration = Duration::from_millis(4);
+/// Steps of arithmetic in one: a third of its time.
+const STEPS: u64 = 3_000;
+/// Messages through the kernel in one, there and back: what services do most.
+const MESSAGES: usize = 8;
+/// Length of a message, bytes.
+const MESSAGE: usize = 64;
+
+/// Measures on each of these CPUs until it is told to end.
+#[derive(Debug)]
+pub(super) struct Yardstick {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<Option<(f64, u32)>>>,
+}
+
+impl Yardstick {
+    /// Begins. Without a thread or a pair of sockets nothing is measured.
+    pub(super) fn begin(cpus: &Cpus) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let each = |&cpu: &usize| {
+            let over = Arc::clone(&over);
+            let thread = thread::Builder::new().name("yardstick".to_owned());
+            thread.spawn(move || measure(cpu, &over)).ok()
+        };
+        Self {
+            threads: cpus.as_slice().iter().filter_map(each).collect(),
+            over,
+        }
+    }
+
+    /// Ends: mean CPU time of one measurement over all CPUs, ns; `None` where none was made.
+    pub(super) fn end(self) -> Option<f64> {
+        self.over.store(true, Ordering::Relaxed);
+        let found = self.threads.into_iter().filter_map(|thread| thread.join().ok()?);
+        let (sum, count) = found.fold((0.0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+}
+
+/// CPU time of all measurements on a CPU, ns, and how many they were.
+fn measure(cpu: usize, over: &AtomicBool) -> Option<(f64, u32)> {
+    crate::supervisor::pin_thread(0, &Cpus::from_iter([cpu])).ok()?;
+    let mut ends = UnixStream::pair().ok()?;
+    // The first one brings code and data into the caches.
+    once(&mut ends)?;
+    let (mut sum, mut count) = (0.0, 0);
+    loop {
+        thread::sleep(EVERY);
+        sum += once(&mut ends)? as f64;
+        count += 1;
+        if over.load(Ordering::Relaxed) {
+            return Some((sum, count));
+        }
+    }
+}
+
+/// CPU time of one measurement, ns.
+fn once((near, far): &mut (UnixStream, UnixStream)) -> Option<i64> {
+    let began = cpu_time_ns()?;
+    // Eight sums that do not wait for one another: they use as much of a core as the CPU is given.
+    let mut sums: [u64; 8] = black_box([1, 2, 3, 4, 5, 6, 7, 8]);
+    for step in 0..STEPS {
+        for (place, sum) in (0_u32..).zip(&mut sums) {
+            *sum = sum.rotate_left(place + 1) ^ step;
+        }
+    }
+    black_box(sums);
+    let mut message = [0; MESSAGE];
+    for _ in 0..MESSAGES {
+        near.write_all(&message).ok()?;
+        far.read_exact(&mut message).ok()?;
+    }
+    Some(cpu_time_ns()? - began)
+}
+
+/// CPU time of this thread, ns.
+fn cpu_time_ns() -> Option<i64> {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    Some(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sched::{CpuSet, sched_getaffinity};
+    use nix::unistd::Pid;
+
+    #[test]
+    fn the_same_work_is_timed_again_and_again() {
+        let mine = sched_getaffinity(Pid::from_raw(0)).expect("known");
+        let cpu = (0..CpuSet::count()).find(|&cpu| mine.is_set(cpu).unwrap_or(false));
+        let mean = Yardstick::begin(&cpu.into_iter().collect())
+            .end()
+            .expect("a CPU of mine");
+        assert!((1_000.0..10_000_000.0).contains(&mean), "{mean} ns");
+    }
+
+    #[test]
+    fn without_a_cpu_nothing_is_measured() {
+        assert_eq!(Yardstick::begin(&Cpus::default()).end(), None);
+    }
+}

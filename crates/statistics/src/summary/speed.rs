@@ -1,0 +1,140 @@
+//! CPU time as it would have been had the CPUs had their usual speed.
+//!
+//! A CPU of a virtual machine becomes slower when others use the other half of its core, and no counter says so. A piece of work that is
+//! always the same, the yardstick, is timed beside each window. What both have in common, seen from one window of a start to
+//! the next, is taken out: an analysis of covariance (Fisher 1932) whose slope is the one that the windows themselves show.
+
+use super::turns::Seen;
+use crate::interval::median::median;
+
+/// Steps from one window to the next below which a slope is not known well enough.
+const FEWEST_STEPS: usize = 40;
+/// Most that a service slows down when the yardstick does, in powers of it.
+const STEEPEST: f64 = 1.5;
+
+/// Leads all windows to the usual speed of the board. Where the yardstick of a window is not known, or too few windows were
+/// measured, nothing is changed.
+pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>) {
+    let mut starts: Vec<&mut Vec<Seen>> = starts.collect();
+    let Some(speeds) = starts
+        .iter()
+        .flat_map(|windows| windows.iter())
+        .map(|window| window.yardstick)
+        .collect::<Option<Vec<f64>>>()
+        .filter(|speeds| !speeds.is_empty())
+    else {
+        return;
+    };
+    let slope = slope(&starts);
+    let usual = median(&speeds);
+    for window in starts.iter_mut().flat_map(|windows| windows.iter_mut()) {
+        let speed = window.yardstick.unwrap_or(usual);
+        window.value -= slope * (speed - usual);
+    }
+}
+
+/// How the value follows the yardstick from one window of a start to the next: the least sum of absolute deviations, which single
+/// windows that something else disturbed do not move. What drifts slowly, such as a compiler that goes on, cancels.
+fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    for windows in starts {
+        for pair in windows.windows(2) {
+            let (Some(before), Some(after)) = (pair[0].yardstick, pair[1].yardstick) else {
+                continue;
+            };
+            let moved = after - before;
+            if moved != 0.0 {
+                steps.push(((pair[1].value - pair[0].value) / moved, moved.abs()));
+            }
+        }
+    }
+    if steps.len() < FEWEST_STEPS {
+        return 0.0;
+    }
+    steps.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let half = steps.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let middle = steps.iter().find(|(_, weight)| {
+        below += weight;
+        below >= half
+    });
+    middle.map_or(0.0, |(slope, _)| slope.clamp(0.0, STEEPEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::SmallRng;
+    use rand::{RngExt as _, SeedableRng as _};
+
+    /// Starts of 20 windows whose CPUs have a speed of their own in each start, and one of their own in each window; the value follows it
+    /// by this power. The yardstick is known to 5 %.
+    fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<Seen>> {
+        let start = |random: &mut SmallRng| {
+            let level = random.random_range(-0.15..0.15);
+            let window = |(cycle, random): (u32, &mut SmallRng)| {
+                let speed = level + random.random_range(-0.3..0.3);
+                Seen {
+                    cycle,
+                    value: follows * speed + random.random_range(-0.1..0.1),
+                    yardstick: Some(speed + random.random_range(-0.05..0.05)),
+                }
+            };
+            (0..20).map(|cycle| window((cycle, random))).collect()
+        };
+        (0..10).map(|_| start(random)).collect()
+    }
+
+    /// Standard deviation of the means of starts.
+    fn spread(starts: &[Vec<Seen>]) -> f64 {
+        let mean =
+            |windows: &Vec<Seen>| windows.iter().map(|seen| seen.value).sum::<f64>() / windows.len() as f64;
+        let means: Vec<f64> = starts.iter().map(mean).collect();
+        let all = means.iter().sum::<f64>() / means.len() as f64;
+        let squares: f64 = means.iter().map(|mean| (mean - all).powi(2)).sum();
+        (squares / (means.len() - 1) as f64).sqrt()
+    }
+
+    #[test]
+    fn what_slow_cpus_add_is_taken_out() {
+        let mut random = SmallRng::seed_from_u64(3);
+        for _ in 0..20 {
+            let mut seen = starts(1.0, &mut random);
+            let before = spread(&seen);
+            at_usual_speed(seen.iter_mut());
+            let after = spread(&seen);
+            assert!(after < before / 2.0, "{before} became {after}");
+        }
+    }
+
+    #[test]
+    fn a_yardstick_that_says_nothing_changes_little() {
+        let mut random = SmallRng::seed_from_u64(5);
+        let (mut before, mut after) = (0.0, 0.0);
+        for _ in 0..20 {
+            let mut seen = starts(0.0, &mut random);
+            before += spread(&seen);
+            at_usual_speed(seen.iter_mut());
+            after += spread(&seen);
+        }
+        assert!(after < 1.2 * before, "{before} became {after}");
+    }
+
+    #[test]
+    fn a_window_without_a_yardstick_leaves_all_as_they_are() {
+        let mut seen = starts(1.0, &mut SmallRng::seed_from_u64(7));
+        seen[3][4].yardstick = None;
+        let before = seen.clone();
+        at_usual_speed(seen.iter_mut());
+        assert_eq!(seen, before);
+    }
+
+    #[test]
+    fn few_windows_are_not_led_anywhere() {
+        let mut seen = starts(1.0, &mut SmallRng::seed_from_u64(9));
+        seen.truncate(2);
+        let before = seen.clone();
+        at_usual_speed(seen.iter_mut());
+        assert_eq!(seen, before);
+    }
+}
