@@ -45,6 +45,13 @@ fn the_cheaper_service_ranks_first_by_cpu_time_per_request() {
             .unwrap_or_else(|| panic!("no cost: {metric}"))
     };
     assert!(cost("toy-heavy") > 2.0 * cost("toy-right"), "{report}");
+    let windows = row(&report, "toy-heavy")["details"]["turns"].as_array();
+    let windows = windows.unwrap_or_else(|| panic!("no windows: {report}"));
+    assert_eq!(windows.len(), 12, "{windows:?}");
+    for window in windows {
+        let known = window["yardstick_ns"].as_f64();
+        assert!(known.is_some_and(|ns| ns > 0.0), "the speed of its CPUs is not known: {window}");
+    }
     let first = &report["groups"][0]["services"][0]["service"];
     assert_eq!(first, "toy-right");
     assert!(

@@ -145,6 +145,7 @@ export interface Turn {
   goodput_per_s: number;
   /** CPUs that neither the service nor the generator kept busy; of the hypervisor's too. */
   others_cpus: number | null;
+  yardstick_ns: number | null;
 }
 
 export interface Details {

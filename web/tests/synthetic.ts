@@ -187,6 +187,7 @@ export function inTurns(report: Report): Report {
         cpu_ns_per_request: cost * (1 + 0.1 * draw()),
         goodput_per_s: (1e9 / cost) * (at >= 10 && at < 20 ? 0.3 : 0.9),
         others_cpus: at >= 10 && at < 20 ? 1.2 : 0.02,
+        yardstick_ns: 23_000,
       }));
     }
   }

@@ -250,3 +250,25 @@ fn looking_is_cheap() {
     // In an unoptimised build on a busy machine; `make bench` measures the real one.
     assert!(share < 0.03, "{share}");
 }
+
+#[test]
+fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
+    let toy = Toy::new();
+    let known = |yardstick| {
+        let mut spec = toy.spec(&["wait"]);
+        spec.cpus = toy.host.topology().cpus().as_slice().first().copied().into_iter().collect();
+        spec.yardstick = yardstick;
+        let mut process = toy.host.start(&spec).expect("started");
+        let window = |process: &mut Box<dyn Process>| {
+            process.begin_window().expect("begun");
+            process.end_window().expect("ended").yardstick_ns
+        };
+        let both = [window(&mut process), window(&mut process)];
+        process.stop().expect("stopped");
+        both
+    };
+    for ns in known(true) {
+        assert!(ns.is_some_and(|ns| ns > 0.0), "{ns:?}");
+    }
+    assert_eq!(known(false), [None, None]);
+}

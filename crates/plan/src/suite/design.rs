@@ -22,9 +22,9 @@ pub enum Design {
 
 impl Design {
     /// Length of a window unless told otherwise.
-    pub const WINDOW: Duration = Duration::from_millis(500);
+    pub const WINDOW: Duration = Duration::from_millis(200);
     /// Windows of each service in a round unless told otherwise.
-    pub const CYCLES: u32 = 20;
+    pub const CYCLES: u32 = 30;
 
     /// Turns as they are unless told otherwise: METHOD.md says why.
     pub const fn turns() -> Self {

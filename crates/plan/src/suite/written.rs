@@ -46,7 +46,7 @@ pub(super) enum WrittenDesign {
     Turns,
 }
 
-/// `{ window = "500ms", cycles = 20 }`
+/// `{ window = "200ms", cycles = 30 }`
 #[derive(Deserialize, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenTurns {

@@ -106,6 +106,8 @@ pub struct Turn {
     pub goodput_per_s: f64,
     /// CPUs that neither the service nor the generator kept busy, the hypervisor's with them.
     pub others_cpus: Option<f64>,
+    /// CPU time of the yardstick, ns: the longer, the slower the service's CPUs were.
+    pub yardstick_ns: Option<f64>,
 }
 
 /// One trial over time. Times count from the begin of the measurement; those of the warm-up are negative.
@@ -295,6 +297,7 @@ fn turns(trial: &TrialRecord, measured: &Measurement) -> Vec<Turn> {
         cpu_ns_per_request: window.cpu_ns_per_request().map(|ns| rounded(ns, 10.0)),
         goodput_per_s: rounded(window.goodput_per_s(), 10.0),
         others_cpus: window.others_cpus().map(|cpus| rounded(cpus, 1000.0)),
+        yardstick_ns: window.yardstick_ns.map(|ns| rounded(ns, 1.0)),
     };
     windows.map(turn).collect()
 }
