@@ -50,7 +50,10 @@ fn the_cheaper_service_ranks_first_by_cpu_time_per_request() {
     assert_eq!(windows.len(), 12, "{windows:?}");
     for window in windows {
         let known = window["yardstick_ns"].as_f64();
-        assert!(known.is_some_and(|ns| ns > 0.0), "the speed of its CPUs is not known: {window}");
+        assert!(
+            known.is_some_and(|ns| ns > 0.0),
+            "the speed of its CPUs is not known: {window}"
+        );
     }
     let first = &report["groups"][0]["services"][0]["service"];
     assert_eq!(first, "toy-right");

@@ -256,7 +256,15 @@ fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
     let toy = Toy::new();
     let known = |yardstick| {
         let mut spec = toy.spec(&["wait"]);
-        spec.cpus = toy.host.topology().cpus().as_slice().first().copied().into_iter().collect();
+        spec.cpus = toy
+            .host
+            .topology()
+            .cpus()
+            .as_slice()
+            .first()
+            .copied()
+            .into_iter()
+            .collect();
         spec.yardstick = yardstick;
         let mut process = toy.host.start(&spec).expect("started");
         let window = |process: &mut Box<dyn Process>| {

@@ -4,13 +4,22 @@
 //! always the same, the yardstick, is timed beside each window. What both have in common, seen from one window of a start to
 //! the next, is taken out: an analysis of covariance (Fisher 1932) whose slope is the one that the windows themselves show.
 
-use super::turns::Seen;
 use crate::interval::median::median;
 
 /// Steps from one window to the next below which a slope is not known well enough.
 const FEWEST_STEPS: usize = 40;
 /// Most that a service slows down when the yardstick does, in powers of it.
 const STEEPEST: f64 = 1.5;
+
+/// A window of a start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Seen {
+    pub(super) cycle: u32,
+    /// Logarithm of the metric.
+    pub(super) value: f64,
+    /// Logarithm of what the yardstick took, where the metric depends on the speed of the CPUs and it is known.
+    pub(super) yardstick: Option<f64>,
+}
 
 /// Leads all windows to the usual speed of the board. Where the yardstick of a window is not known, or too few windows were
 /// measured, nothing is changed.

@@ -8,7 +8,7 @@
 //! The unit of every interval stays the start: this page turns the windows of a start into one value.
 
 use super::sample::ServiceSample;
-use super::speed::at_usual_speed;
+use super::speed::{Seen, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
@@ -22,16 +22,6 @@ const SWEEPS: usize = 20;
 type Windows = Vec<(u32, f64)>;
 /// What stands in a block: the service, and the windows of its start.
 type Start = (usize, Vec<Seen>);
-
-/// A window of a start.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Seen {
-    pub(super) cycle: u32,
-    /// Logarithm of the metric.
-    pub(super) value: f64,
-    /// Logarithm of what the yardstick took, where the metric depends on the speed of the CPUs and it is known.
-    pub(super) yardstick: Option<f64>,
-}
 
 /// Values of a metric for each start, where services took turns and windows have the metric; else `None`.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Table> {
