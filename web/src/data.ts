@@ -145,6 +145,7 @@ export interface Turn {
   goodput_per_s: number;
   /** CPUs that neither the service nor the generator kept busy; of the hypervisor's too. */
   others_cpus: number | null;
+  /** CPU time of the yardstick: the longer, the slower the service's CPUs were. */
   yardstick_ns: number | null;
 }
 

@@ -48,7 +48,7 @@ pub struct ProcessSpec {
     /// Time between two samples of its resources; `None`: it is not sampled.
     pub sample_every: Option<Duration>,
     /// Whether the speed of its CPUs is measured in each window ([`Usage::yardstick_ns`]).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub yardstick: bool,
 }
 
@@ -162,7 +162,7 @@ pub struct Usage {
     pub supervisor_cpu_ns: u64,
     /// CPU time of a piece of work that is always the same, on the CPUs of the tree, ns: the longer, the slower they are. `None` where
     /// nobody asked for it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yardstick_ns: Option<f64>,
 }
 

@@ -37,26 +37,21 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
     let slope = slope(&starts);
     let usual = median(&speeds);
     for window in starts.iter_mut().flat_map(|windows| windows.iter_mut()) {
-        let speed = window.yardstick.unwrap_or(usual);
-        window.value -= slope * (speed - usual);
+        if let Some(speed) = window.yardstick {
+            window.value -= slope * (speed - usual);
+        }
     }
 }
 
 /// How the value follows the yardstick from one window of a start to the next: the least sum of absolute deviations, which single
 /// windows that something else disturbed do not move. What drifts slowly, such as a compiler that goes on, cancels.
 fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
-    let mut steps: Vec<(f64, f64)> = Vec::new();
-    for windows in starts {
-        for pair in windows.windows(2) {
-            let (Some(before), Some(after)) = (pair[0].yardstick, pair[1].yardstick) else {
-                continue;
-            };
-            let moved = after - before;
-            if moved != 0.0 {
-                steps.push(((pair[1].value - pair[0].value) / moved, moved.abs()));
-            }
-        }
-    }
+    let step = |pair: &[Seen]| {
+        let moved = pair[1].yardstick? - pair[0].yardstick?;
+        (moved != 0.0).then(|| ((pair[1].value - pair[0].value) / moved, moved.abs()))
+    };
+    let pairs = starts.iter().flat_map(|windows| windows.windows(2));
+    let mut steps: Vec<(f64, f64)> = pairs.filter_map(step).collect();
     if steps.len() < FEWEST_STEPS {
         return 0.0;
     }

@@ -83,9 +83,9 @@ impl Sampler {
         };
         let counters = probe.counters();
         let ended = Instant::now();
-        let yardstick_ns = window.yardstick.end();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
+        let yardstick_ns = window.yardstick.end();
         self.sample(probe);
         self.sample_slowly(probe);
         let supervisor_cpu_ns = own_cpu_ns().saturating_sub(window.own_cpu_ns);

@@ -48,6 +48,7 @@ impl Yardstick {
     /// Ends: mean CPU time of one measurement over all CPUs, ns; `None` where none was made.
     pub(super) fn end(self) -> Option<f64> {
         self.over.store(true, Ordering::Relaxed);
+        self.threads.iter().for_each(|thread| thread.thread().unpark());
         let found = self.threads.into_iter().filter_map(|thread| thread.join().ok()?);
         let (sum, count) = found.fold((0.0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         (count > 0).then(|| sum / f64::from(count))
@@ -62,12 +63,13 @@ fn measure(cpu: usize, over: &AtomicBool) -> Option<(f64, u32)> {
     once(&mut ends)?;
     let (mut sum, mut count) = (0.0, 0);
     loop {
-        thread::sleep(EVERY);
-        sum += once(&mut ends)? as f64;
-        count += 1;
-        if over.load(Ordering::Relaxed) {
+        thread::park_timeout(EVERY);
+        // What is measured when the window is over is none of it, unless nothing else is known.
+        if count > 0 && over.load(Ordering::Relaxed) {
             return Some((sum, count));
         }
+        sum += once(&mut ends)? as f64;
+        count += 1;
     }
 }
 
