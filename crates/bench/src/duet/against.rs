@@ -10,8 +10,6 @@ use prony_statistics::{ChangeOptions, Metric, RunChange, Smallest, compare_in_ru
 use prony_store::Store;
 use std::time::{Duration, Instant};
 
-/// Rounds of the second look for each round of the first.
-const MORE: u32 = 4;
 /// When the first look and that of a version against itself are to be over, as shares of the budget.
 const FIRST_ENDS: f64 = 0.3;
 const ITSELF_ENDS: f64 = 0.5;
@@ -40,15 +38,15 @@ pub struct Against {
     pub smallest: Vec<Smallest>,
     /// Rounds of the comparison.
     pub rounds: u32,
-    /// How many of them came from the second look, which only the suspicious get.
+    /// How many of them came from further looks, which only the suspicious get.
     pub again: u32,
     /// The runs that they are stored as.
     pub runs: Vec<String>,
 }
 
-/// Loads both at the same time, round by round; then the base against itself; then, if the new looks slower, both again for
-/// longer. All rounds of both looks are judged together. So the first look can end the matter early but never decide against
-/// the new: it adds no false alarm.
+/// Loads both at the same time, round by round; then the base against itself; then both again, look by look, as long as the new
+/// seems slower and it is not proven. All rounds so far are judged together. The first look can end the matter but never decide
+/// against the new, so it adds no false alarm; of the further ones each may err by its share alone (Bonferroni).
 pub fn compare_at_once(
     pair: &Pair<'_>,
     how: AtOnce<'_>,
@@ -56,42 +54,46 @@ pub fn compare_at_once(
     workbench: &Workbench,
     tell: Tell<'_>,
 ) -> Result<Against, BenchError> {
-    let options = &ChangeOptions {
+    let asked = ChangeOptions {
         gate: with_cost(&how.options.gate),
         ..how.options.clone()
     };
+    let mut options = asked.clone();
     let mut game = Game {
         sides: Sides::of(pair, how.connections)?,
-        how: AtOnce { options, ..how },
+        how,
         began: Instant::now(),
         store,
         workbench,
         tell,
         runs: Vec::new(),
+        round: Duration::ZERO,
     };
-    let first = game.play(pair, "both versions", FIRST_ENDS)?;
+    let mut trials = game.play(pair, "both versions", FIRST_ENDS)?;
     let same = Pair {
         second: pair.first,
         ..*pair
     };
     let itself = game.play(&same, "the base against itself", ITSELF_ENDS)?;
-    let itself = game.judge(&itself, true)?;
-    let change = game.judge(&first, false)?;
-    let before = rounds_of(&first);
-    let mut trials = first;
-    if change.is_suspicious(options.max_slowdown) {
-        let longer = Pair {
-            rounds: MORE * pair.rounds,
-            ..*pair
-        };
-        let more = game.play(&longer, "both again, since the new looks slower", 1.0)?;
+    let itself = game.judge(&itself, &game.sides.again(), &options)?;
+    let judged = |game: &Game<'_>, trials: &[TrialRecord], options: &ChangeOptions| {
+        let change = game.judge(trials, &game.sides.new, options)?;
+        Ok::<_, BenchError>(change.beyond(&itself))
+    };
+    let mut change = judged(&game, &trials, &options)?;
+    let before = rounds_of(&trials);
+    let mut further = 0;
+    while change.needs_a_look(further, options.max_slowdown) && (further == 0 || !game.is_over()) {
+        let more = game.play(pair, "both again, since the new looks slower", 1.0)?;
         append(&mut trials, more);
+        options = asked.of_further_looks();
+        change = judged(&game, &trials, &options)?;
+        further += 1;
     }
     let rounds = rounds_of(&trials);
-    let change = game.judge(&trials, false)?;
     Ok(Against {
         smallest: change.smallest_differences(rounds, options.confidence),
-        change: change.beyond(&itself),
+        change,
         itself,
         rounds,
         again: rounds - before,
@@ -154,6 +156,8 @@ struct Game<'a> {
     workbench: &'a Workbench,
     tell: Tell<'a>,
     runs: Vec<String>,
+    /// What a round took where the last were played.
+    round: Duration,
 }
 
 impl Game<'_> {
@@ -168,6 +172,7 @@ impl Game<'_> {
             tie: self.how.options.tie_band,
             until: self.how.budget.map(|time| self.began + time.mul_f64(share)),
         };
+        let since = Instant::now();
         let outcome = play(&wish, self.store, self.workbench, self.tell)?;
         if outcome.interrupted {
             return Err(BenchError::Interrupted(format!(
@@ -177,16 +182,23 @@ impl Game<'_> {
         }
         let trials = self.store.trials(&outcome.run)?;
         self.runs.push(outcome.run);
+        self.round = since.elapsed() / rounds_of(&trials).max(1);
         Ok(trials)
     }
 
-    fn judge(&self, trials: &[TrialRecord], itself: bool) -> Result<RunChange, BenchError> {
-        let new = if itself {
-            self.sides.again()
-        } else {
-            self.sides.new.clone()
-        };
-        Ok(compare_in_run(trials, &self.sides.base, &new, self.how.options)?)
+    /// Whether two rounds more would end after the budget.
+    fn is_over(&self) -> bool {
+        let needed = self.began.elapsed() + 2 * self.round;
+        self.how.budget.is_some_and(|budget| needed > budget)
+    }
+
+    fn judge(
+        &self,
+        trials: &[TrialRecord],
+        new: &ServiceId,
+        options: &ChangeOptions,
+    ) -> Result<RunChange, BenchError> {
+        Ok(compare_in_run(trials, &self.sides.base, new, options)?)
     }
 }
 

@@ -3,6 +3,7 @@
 mod circumstances;
 mod earlier;
 mod gate;
+mod looks;
 mod noise;
 mod points;
 mod within;
@@ -10,6 +11,8 @@ mod within;
 pub use circumstances::{Circumstances, Mismatch, generators, mismatches};
 pub use earlier::Earlier;
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
+#[cfg(test)]
+pub(crate) use looks::tests::judged;
 pub use noise::Smallest;
 pub use points::{ChangePoint, change_points};
 pub use within::compare_in_run;

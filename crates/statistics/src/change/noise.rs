@@ -47,9 +47,8 @@ impl RunChange {
         self
     }
 
-    /// Whether a gated metric became worse by more than half of what it may: worth a second, longer look. A look that can
-    /// only acquit adds no false alarm.
-    pub fn is_suspicious(&self, max_slowdown: f64) -> bool {
+    /// Whether a gated metric became worse by more than half of what it may: worth another look.
+    pub(super) fn is_suspicious(&self, max_slowdown: f64) -> bool {
         self.changes()
             .filter(|change| change.gated)
             .any(|change| loss(&change.ratio, change.metric.better()) > SUSPICIOUS * max_slowdown)

@@ -2,10 +2,11 @@
 
 use super::coverage::shown;
 use super::{Board, Noise, Source};
+use crate::change::judged;
 use crate::design::Table;
 use crate::plan::{LOOKS, going_on};
 use crate::ranking::all_differences;
-use crate::{DuetRound, consecutive, duet};
+use crate::{ChangeOptions, DuetRound, RunChange, consecutive, duet};
 
 /// Runs rounds until every interval is narrower than `precision` (in deviations of a trial); gives rounds and coverage.
 fn until_narrow(source: &mut Source, services: usize, fewest: usize, precision: f64) -> (usize, f64) {
@@ -210,4 +211,61 @@ fn a_duet_is_far_tighter_than_two_runs_and_no_less_true() {
     );
     assert!(share(duets) > 0.93, "{}", share(duets));
     assert!(narrower[narrower.len() / 2] < 1.0 / 3.0);
+}
+
+/// A comparison with `--at-once`: six rounds of both, six of the base against itself, and further looks. Ratios of rounds vary by
+/// `deviation` in both metrics; the new costs more in one. Gives whether it is a regression, and the rounds of both.
+fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bool, u32) {
+    let options = ChangeOptions {
+        max_slowdown: 0.02,
+        ..ChangeOptions::default()
+    };
+    // Both versions have their noise, so that of their ratio is symmetric.
+    let mut ratio = || (source.draw(noise) - source.draw(noise)) * std::f64::consts::FRAC_1_SQRT_2;
+    let mut rounds = |shift: f64| -> Vec<f64> { (0..6).map(|_| shift + deviation * ratio()).collect() };
+    let itself = judged([&rounds(0.0), &rounds(0.0)], &options);
+    let (mut cost, mut time) = (rounds(slower.ln_1p()), rounds(0.0));
+    let see = |cost: &[f64], time: &[f64], options: &ChangeOptions| -> RunChange {
+        judged([cost, time], options).beyond(&itself)
+    };
+    let mut change = see(&cost, &time, &options);
+    let mut further = 0;
+    while change.needs_a_look(further, options.max_slowdown) {
+        cost.extend(rounds(slower.ln_1p()));
+        time.extend(rounds(0.0));
+        change = see(&cost, &time, &options.of_further_looks());
+        further += 1;
+    }
+    (change.regressed, 6 * (1 + further))
+}
+
+#[test]
+fn further_looks_add_no_false_alarm_and_find_sooner() {
+    let comparisons = 4_000;
+    for noise in super::NOISES {
+        for deviation in [0.01, 0.02, 0.04, 0.08] {
+            for slower in [0.0, 0.05] {
+                let mut source = Source::new(33);
+                let (mut told, mut rounds) = (0, 0);
+                for _ in 0..comparisons {
+                    let (regressed, taken) = looked(&mut source, slower, deviation, noise);
+                    told += usize::from(regressed);
+                    rounds += taken;
+                }
+                let share = told as f64 / comparisons as f64;
+                println!(
+                    "{noise:?}, rounds vary by {:.0} %, {:.0} % slower: told in {:.1} %, {:.1} rounds",
+                    100.0 * deviation,
+                    100.0 * slower,
+                    100.0 * share,
+                    f64::from(rounds) / comparisons as f64
+                );
+                if slower == 0.0 {
+                    assert!(share < 0.025, "{noise:?} {deviation}: {share}");
+                } else if deviation < 0.03 {
+                    assert!(share > 0.95, "{noise:?} {deviation}: {share}");
+                }
+            }
+        }
+    }
 }

@@ -25,8 +25,8 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 #[command(next_help_heading = "For services and revisions")]
 pub(super) struct Measuring {
     /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
-    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, four
-    /// times as long
+    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
+    /// four times
     #[arg(long)]
     at_once: bool,
     /// With --at-once: the time that all of it may take, builds included; rounds that would end later are left out

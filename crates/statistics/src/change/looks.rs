@@ -1,0 +1,102 @@
+//! Looking again at what seems slower, until it is clear.
+
+use super::gate::{ChangeOptions, RunChange};
+
+/// Further looks after the first, at most.
+const LOOKS: u32 = 4;
+
+impl ChangeOptions {
+    /// How to judge each of the further looks: all of them together err as rarely as one would (Bonferroni).
+    #[must_use]
+    pub fn of_further_looks(&self) -> Self {
+        Self {
+            confidence: 1.0 - (1.0 - self.confidence) / f64::from(LOOKS),
+            ..self.clone()
+        }
+    }
+}
+
+impl RunChange {
+    /// Whether to look again after so many further looks: as long as the new seems slower and is not proven to be. The first
+    /// look is never enough to prove it, so it adds no false alarm.
+    pub fn needs_a_look(&self, further: u32, max_slowdown: f64) -> bool {
+        let is_proven = further > 0 && self.regressed;
+        further < LOOKS && !is_proven && self.is_suspicious(max_slowdown)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::change::gate::{Change, Raw, adjust};
+    use crate::interval::mean;
+    use crate::{Estimate, GroupChange, Metric, ServiceChange, Verdict};
+
+    /// Of both, less is better.
+    const METRICS: [Metric; 2] = [Metric::CpuNsPerRequest, Metric::ResponseTimeNsP99];
+
+    /// What logarithms of the ratios of rounds say of two metrics that may fail.
+    pub(crate) fn judged(ratios: [&[f64]; 2], options: &ChangeOptions) -> RunChange {
+        let open = Estimate {
+            point: 1.0,
+            low: 1.0,
+            high: 1.0,
+            confidence: options.confidence,
+        };
+        let change_of = |metric| Change {
+            metric,
+            base: open,
+            new: open,
+            ratio: open,
+            p_adjusted: 1.0,
+            verdict: Verdict::CannotTell,
+            gated: true,
+            regressed: false,
+        };
+        let mut change = RunChange {
+            groups: vec![GroupChange {
+                contract: "hello".to_owned(),
+                workload: "hello".to_owned(),
+                load: serde_json::Value::Null,
+                services: vec![ServiceChange {
+                    service: "toy/current".to_owned(),
+                    changes: METRICS.map(change_of).to_vec(),
+                }],
+            }],
+            missing: Vec::new(),
+            gates: true,
+            regressed: false,
+        };
+        let raws = ratios.map(|ratios| {
+            let freedom = ratios.len() as f64 - 1.0;
+            Raw {
+                point: mean::mean(ratios),
+                error: (mean::squares(ratios) / freedom / ratios.len() as f64).sqrt(),
+                freedom,
+            }
+        });
+        adjust(&mut change, &raws, options);
+        change
+    }
+
+    #[test]
+    fn looks_end_when_it_is_clear() {
+        let options = ChangeOptions {
+            max_slowdown: 0.02,
+            ..ChangeOptions::default()
+        };
+        let slower: Vec<f64> = (0..12).map(|round| 0.05 + 0.001 * f64::from(round % 3)).collect();
+        let loud: Vec<f64> = (0..12)
+            .map(|round| 0.05 + 0.3 * f64::from(round % 2) - 0.15)
+            .collect();
+        let equal: Vec<f64> = slower.iter().map(|ratio| ratio - 0.05).collect();
+        let needs = |ratios, further| {
+            judged([ratios, &equal], &options.of_further_looks()).needs_a_look(further, 0.02)
+        };
+        // Not by the first look alone, however clear it is.
+        assert!(needs(&slower, 0) && !needs(&slower, 1));
+        assert!(needs(&loud, 1) && needs(&loud, 3) && !needs(&loud, 4));
+        assert!(!needs(&equal, 0) && !needs(&equal, 2));
+        assert!((options.of_further_looks().confidence - 0.9875).abs() < 1e-12);
+    }
+}
