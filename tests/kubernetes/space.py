@@ -109,9 +109,13 @@ def built():
 class Space:
     """A namespace, who may use it, and a project with a lab in it."""
 
+    # How many there were: one that is made again does not wait until the earlier is gone.
+    made = 0
+
     def __init__(self, cluster, name, may=True, **lab):
-        self.cluster, self.name = cluster, f"prony-test-{os.getpid()}-{name}"
-        self.project = cluster.folder / f"project-{name}"
+        Space.made += 1
+        self.cluster, self.name = cluster, f"prony-test-{os.getpid()}-{name}-{Space.made}"
+        self.project = cluster.folder / f"project-{name}-{Space.made}"
         self.children = []
         shutil.copytree(PROJECT, self.project)
         cluster.kubectl("create", "namespace", self.name)
