@@ -4,6 +4,7 @@
 mod common;
 
 use common::{INTERVAL_NS, job, shared};
+use prony_load::Load;
 use prony_measurement::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
 use prony_recording::{Begun, Live, Merger, Part, ThreadPart, assemble};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -98,9 +99,11 @@ fn live(workers: usize, times: &CompactHistogram) -> Duration {
 
 #[test]
 fn parts_of_many_workers_are_merged_in_bounds() {
-    let job = job(false);
     let workers =
         std::env::var("PRONY_WORKERS").map_or(WORKERS, |written| written.parse().expect("a number"));
+    let mut job = job(false);
+    // Each has a connection.
+    job.load = Load::closed(u32::try_from(workers).expect("few"), 1);
     let jobs = shared(&job, &vec![1; workers]);
     let kinds: Vec<CompactHistogram> = (0..97).map(|kind| times(1e6 + kind as f64 * 1e4, kind)).collect();
     let kind = |worker: usize, index: u64| (worker * 31 + index as usize * 7) % kinds.len();
