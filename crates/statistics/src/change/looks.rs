@@ -35,6 +35,24 @@ pub(crate) mod tests {
     /// Of both, less is better.
     const METRICS: [Metric; 2] = [Metric::CpuNsPerRequest, Metric::ResponseTimeNsP99];
 
+    /// What changed in one service.
+    pub(crate) fn change_of_one(changes: Vec<Change>) -> RunChange {
+        RunChange {
+            missing: Vec::new(),
+            gates: true,
+            regressed: changes.iter().any(|change| change.regressed),
+            groups: vec![GroupChange {
+                contract: "hello".to_owned(),
+                workload: "hello".to_owned(),
+                load: serde_json::Value::Null,
+                services: vec![ServiceChange {
+                    service: "toy/current".to_owned(),
+                    changes,
+                }],
+            }],
+        }
+    }
+
     /// What logarithms of the ratios of rounds say of two metrics that may fail.
     pub(crate) fn judged(ratios: [&[f64]; 2], options: &ChangeOptions) -> RunChange {
         let open = Estimate {
@@ -43,7 +61,7 @@ pub(crate) mod tests {
             high: 1.0,
             confidence: options.confidence,
         };
-        let change_of = |metric| Change {
+        let open_change = |metric| Change {
             metric,
             base: open,
             new: open,
@@ -53,20 +71,7 @@ pub(crate) mod tests {
             gated: true,
             regressed: false,
         };
-        let mut change = RunChange {
-            groups: vec![GroupChange {
-                contract: "hello".to_owned(),
-                workload: "hello".to_owned(),
-                load: serde_json::Value::Null,
-                services: vec![ServiceChange {
-                    service: "toy/current".to_owned(),
-                    changes: METRICS.map(change_of).to_vec(),
-                }],
-            }],
-            missing: Vec::new(),
-            gates: true,
-            regressed: false,
-        };
+        let mut change = change_of_one(METRICS.map(open_change).to_vec());
         let raws = ratios.map(|ratios| {
             let freedom = ratios.len() as f64 - 1.0;
             Raw {

@@ -82,7 +82,8 @@ impl RunChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Estimate, GroupChange, ServiceChange, Verdict};
+    use crate::change::looks::tests::change_of_one;
+    use crate::{Estimate, Verdict};
 
     fn changed(point: f64) -> RunChange {
         let ratio = Estimate {
@@ -101,20 +102,7 @@ mod tests {
             gated: true,
             regressed: true,
         };
-        RunChange {
-            groups: vec![GroupChange {
-                contract: "hello".to_owned(),
-                workload: "hello".to_owned(),
-                load: serde_json::Value::Null,
-                services: vec![ServiceChange {
-                    service: "toy/current".to_owned(),
-                    changes: vec![change],
-                }],
-            }],
-            missing: Vec::new(),
-            gates: true,
-            regressed: true,
-        }
+        change_of_one(vec![change])
     }
 
     #[test]

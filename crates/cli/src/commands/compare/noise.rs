@@ -42,8 +42,8 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
     }
     if sides.rounds_again > 0 {
         found.push(format!(
-            "The new looked slower in the first {} rounds, so it was measured again: {} rounds more, until it was clear. The \
-             intervals allow for up to four such looks.",
+            "The new looked slower in the first {} rounds, so it was measured again: {} rounds more. The intervals allow for \
+             up to four such looks.",
             sides.rounds - sides.rounds_again,
             sides.rounds_again
         ));
