@@ -249,16 +249,16 @@ fn further_looks_add_no_false_alarm_and_find_sooner() {
                 let (mut told, mut rounds) = (0, 0);
                 for _ in 0..comparisons {
                     let (regressed, taken) = looked(&mut source, slower, deviation, noise);
-                    told += usize::from(regressed);
+                    told += u32::from(regressed);
                     rounds += taken;
                 }
-                let share = told as f64 / comparisons as f64;
+                let share = f64::from(told) / f64::from(comparisons);
                 println!(
                     "{noise:?}, rounds vary by {:.0} %, {:.0} % slower: told in {:.1} %, {:.1} rounds",
                     100.0 * deviation,
                     100.0 * slower,
                     100.0 * share,
-                    f64::from(rounds) / comparisons as f64
+                    f64::from(rounds) / f64::from(comparisons)
                 );
                 if slower == 0.0 {
                     assert!(share < 0.025, "{noise:?} {deviation}: {share}");
