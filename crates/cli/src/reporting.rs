@@ -5,7 +5,7 @@ use crate::exit::bad_input;
 use crate::variation;
 use anyhow::Context as _;
 pub(crate) use prony_bench::summary;
-use prony_bench::{add_ceilings, service_infos};
+use prony_bench::{add_ceilings, has_ceilings, service_infos};
 use prony_contract::Contract;
 use prony_measurement::RunRecord;
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
@@ -14,6 +14,7 @@ use prony_store::Store;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 /// A run that was heard of so long ago, and has no end, was killed.
@@ -28,26 +29,44 @@ const USUAL: usize = 100;
 /// What a report needs beside the store: what lies in the checkout, where there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
-    services: Vec<ServiceInfo>,
-    contracts: BTreeMap<String, Contract>,
+    checkout: Option<Checkout>,
+    /// Read at the first use: it takes longer than a report, and only runs of an earlier version lack what is in it.
+    offers: OnceLock<Offers>,
     references: Vec<References>,
 }
 
+/// What the checkout offers today.
+#[derive(Debug, Default)]
+struct Offers {
+    services: Vec<ServiceInfo>,
+    contracts: BTreeMap<String, Contract>,
+}
+
 impl Surroundings {
-    /// Reads the checkout around the working directory; outside of one there is nothing beside the store.
+    /// Looks for the checkout around the working directory; outside of one there is nothing beside the store.
     pub(crate) fn read() -> anyhow::Result<Self> {
         let Ok(checkout) = Checkout::find() else {
             return Ok(Self::default());
         };
-        // A report of an old run must not fail because a service file is being edited.
-        let (services, contracts) = checkout
-            .catalogue()
-            .map(|all| (service_infos(&all.services), all.contracts))
-            .unwrap_or_default();
         Ok(Self {
-            services,
-            contracts,
             references: references(&checkout.root.join("reference"))?,
+            checkout: Some(checkout),
+            offers: OnceLock::new(),
+        })
+    }
+
+    fn offers(&self) -> &Offers {
+        self.offers.get_or_init(|| {
+            // A report of an old run must not fail because a service file is being edited.
+            let catalogue = self
+                .checkout
+                .as_ref()
+                .and_then(|checkout| checkout.catalogue().ok());
+            let read = catalogue.map(|all| Offers {
+                services: service_infos(&all.services),
+                contracts: all.contracts,
+            });
+            read.unwrap_or_default()
         })
     }
 }
@@ -70,8 +89,10 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
 /// The report of a run as it stands.
 pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
     let mut record = store.run(run)?;
-    // A run of an earlier version kept none.
-    add_ceilings(&mut record.plan, &beside.contracts);
+    if !has_ceilings(&record.plan) {
+        // A run of an earlier version.
+        add_ceilings(&mut record.plan, &beside.offers().contracts);
+    }
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
     let checks = store.check_matrix(Some(run))?;
@@ -135,7 +156,7 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
 pub(crate) fn services_of(run: &RunRecord, beside: &Surroundings) -> Vec<ServiceInfo> {
     let kept = run.plan.get("services").cloned();
     kept.and_then(|services| serde_json::from_value(services).ok())
-        .unwrap_or_else(|| beside.services.clone())
+        .unwrap_or_else(|| beside.offers().services.clone())
 }
 
 /// Whether a run without an end is still heard of: its last trial and its progress say when that was.

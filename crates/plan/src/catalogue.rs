@@ -34,21 +34,27 @@ impl Catalogue {
     /// is shipped: of two with one name, the project's own counts.
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
         let mut toolchains = BTreeMap::new();
-        let mut contracts = BTreeMap::new();
-        let mut companions = BTreeMap::new();
+        let (mut contract_folders, mut companion_folders) = (BTreeMap::new(), BTreeMap::new());
+        let named = |folder: PathBuf| Some((folder.file_name()?.to_owned(), folder));
         for place in shipped.into_iter().chain([root]) {
             let file = place.join("services/toolchains.toml");
             if file.is_file() {
                 toolchains.extend(toolchain::read(&file)?);
             }
-            for folder in folders_with(&place.join("contracts"), "contract.toml")? {
-                let contract = Contract::load(&folder)?;
-                contracts.insert(contract.name.clone(), contract);
-            }
-            for folder in folders_with(&place.join("companions"), "companion.toml")? {
-                let companion = companion::read(&folder)?;
-                companions.insert(companion.name.clone(), companion);
-            }
+            let found = folders_with(&place.join("contracts"), "contract.toml")?;
+            contract_folders.extend(found.into_iter().filter_map(named));
+            let found = folders_with(&place.join("companions"), "companion.toml")?;
+            companion_folders.extend(found.into_iter().filter_map(named));
+        }
+        let mut contracts = BTreeMap::new();
+        for folder in contract_folders.values() {
+            let contract = Contract::load(folder)?;
+            contracts.insert(contract.name.clone(), contract);
+        }
+        let mut companions = BTreeMap::new();
+        for folder in companion_folders.values() {
+            let companion = companion::read(folder)?;
+            companions.insert(companion.name.clone(), companion);
         }
         let mut services = Vec::new();
         for folder in folders_with(&root.join("services"), "service.toml")? {

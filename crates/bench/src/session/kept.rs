@@ -166,7 +166,13 @@ fn digest(folder: &Path) -> String {
     first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// Puts the ceiling that a slow companion of the contract sets into each group that does not say it.
+/// Whether each group of a plan says what ceiling it has, or that it has none.
+pub fn has_ceilings(plan: &Value) -> bool {
+    let groups = plan.get("groups").and_then(Value::as_array);
+    groups.is_none_or(|groups| groups.iter().all(|group| group.get(CEILING).is_some()))
+}
+
+/// Puts the ceiling that a slow companion of the contract sets into each group that does not say it; null where there is none.
 pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
     let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
     for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -177,14 +183,13 @@ pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
         let load = group
             .get("load")
             .and_then(|load| serde_json::from_value::<Load>(load.clone()).ok());
-        let contract = text("contract").and_then(|name| contracts.get(name));
-        let ceiling = contract
-            .zip(load)
+        let Some(contract) = text("contract").and_then(|name| contracts.get(name)) else {
+            continue;
+        };
+        let ceiling = load
             .zip(text("workload"))
-            .and_then(|((contract, load), workload)| contract.ceiling_per_s(workload, &load).ok()?);
-        if let Some(ceiling) = ceiling {
-            group.insert(CEILING.to_owned(), ceiling.into());
-        }
+            .and_then(|(load, workload)| contract.ceiling_per_s(workload, &load).ok()?);
+        group.insert(CEILING.to_owned(), ceiling.into());
     }
 }
 

@@ -180,18 +180,8 @@ impl Call<'_> {
             return Err(at(format!("{count} messages: give at most {MOST_MESSAGES}")));
         }
         let each = self.value(key, &Spanned::new(span.clone(), each.clone()), filling)?;
-        let mut messages = Vec::new();
-        for i in 1..=i64::from(count) {
-            let value = value::worked_out(&each, i, filling).map_err(at)?;
-            let message = value::message(kind, &value, filling).map_err(at)?;
-            if !message.is_constant() {
-                return Err(at(
-                    "its places would differ from request to request: fix them in the workload".to_owned(),
-                ));
-            }
-            messages.push(Bytes(constant(&message)));
-        }
-        Ok(messages)
+        let messages = value::numbered(kind, &each, count, filling).map_err(at)?;
+        Ok(messages.into_iter().map(Bytes).collect())
     }
 
     fn grpc_expectation(

@@ -2,7 +2,7 @@
 
 use super::Filling;
 use crate::error::known;
-use crate::proto::MessageText;
+use crate::proto::{MessageText, encode};
 use crate::template::constant;
 use prony_load::{Part, Template};
 use prost_reflect::MessageDescriptor;
@@ -44,24 +44,56 @@ pub(super) fn message(
 
 /// The value with the formulas of its texts worked out for item `i`. What stands in their places must be known.
 pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
+    replaced(value, &|text| match text.contains(FORMULA) {
+        true => prony_load::work_out(&known_text(text, filling)?, i),
+        false => Ok(text.to_owned()),
+    })
+}
+
+/// So many messages, each encoded; in their formulas `i` is the number of the message, from 1. What stands in their places
+/// must be known.
+pub(super) fn numbered(
+    kind: &MessageDescriptor,
+    each: &Value,
+    count: u32,
+    filling: &Filling<'_>,
+) -> Result<Vec<Vec<u8>>, String> {
+    // Places are the same in all: they are filled once.
+    let each = replaced(each, &|text| known_text(text, filling))?;
+    let one = |i| {
+        let value = replaced(&each, &|text| match text.contains(FORMULA) {
+            true => prony_load::work_out(text, i),
+            false => Ok(text.to_owned()),
+        })?;
+        encode(kind, &value)
+    };
+    (1..=i64::from(count)).map(one).collect()
+}
+
+/// What a formula begins with.
+const FORMULA: &str = "{=";
+
+fn known_text(text: &str, filling: &Filling<'_>) -> Result<String, String> {
+    let template = filling.fill(text, str::to_owned)?;
+    if !template.is_constant() {
+        return Err(format!(
+            "`{text}` would differ from request to request: fix its places in the workload"
+        ));
+    }
+    Ok(String::from_utf8_lossy(&constant(&template)).into_owned())
+}
+
+/// The value with every text replaced.
+fn replaced(value: &Value, text: &impl Fn(&str) -> Result<String, String>) -> Result<Value, String> {
     Ok(match value {
-        Value::String(text) if text.contains("{=") => {
-            let template = filling.fill(text, str::to_owned)?;
-            if !template.is_constant() {
-                return Err(format!(
-                    "`{text}` would differ from request to request: fix its places in the workload"
-                ));
-            }
-            let text = String::from_utf8_lossy(&constant(&template)).into_owned();
-            Value::String(prony_load::work_out(&text, i)?)
-        }
+        Value::String(old) => Value::String(text(old)?),
         Value::Array(items) => items
             .iter()
-            .map(|item| worked_out(item, i, filling))
+            .map(|item| replaced(item, text))
             .collect::<Result<_, _>>()?,
         Value::Object(members) => members
             .iter()
-            .map(|(name, member)| Ok((name.clone(), worked_out(member, i, filling)?)))
+            .map(|(name, member)| Ok((name.clone(), replaced(member, text)?)))
             .collect::<Result<serde_json::Map<_, _>, String>>()?
             .into(),
         other => other.clone(),

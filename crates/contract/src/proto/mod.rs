@@ -6,7 +6,7 @@ mod schema;
 
 pub use method::{ProtoError, ProtoMethod};
 pub use reflection::{REFLECTION_PATHS, ReflectionError, reflect};
-pub(crate) use schema::{MessageText, Schema};
+pub(crate) use schema::{MessageText, Schema, encode};
 
 use prost_reflect::{DescriptorPool, MethodDescriptor};
 

@@ -70,11 +70,11 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = self.bytes(&text(&|index| "A".repeat(lengths[index])))?;
+        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index])))?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);
-            let other = self.bytes(&text(&marked))?;
+            let other = encode(self.kind, &text(&marked))?;
             for (place, _) in plain
                 .iter()
                 .zip(&other)
@@ -86,13 +86,13 @@ impl MessageText<'_> {
         }
         Ok(assemble(&plain, &places, &lengths))
     }
+}
 
-    fn bytes(&self, json: &Value) -> Result<Vec<u8>, String> {
-        let name = self.kind.full_name();
-        DynamicMessage::deserialize(self.kind.clone(), json)
-            .map(|message| message.encode_to_vec())
-            .map_err(|error| format!("no message `{name}`: {error}"))
-    }
+/// Encodes a message without places, as JSON.
+pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, String> {
+    DynamicMessage::deserialize(kind.clone(), json)
+        .map(|message| message.encode_to_vec())
+        .map_err(|error| format!("no message `{}`: {error}", kind.full_name()))
 }
 
 fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Template {

@@ -346,4 +346,20 @@ impl Recording {
     pub fn response_times(&self) -> Result<Histogram, HistogramError> {
         Histogram::decode(&self.histogram)
     }
+
+    /// The recording of a trial as it is kept: [rounded](Histogram::rounded) histograms, which pictures need. All numbers were
+    /// worked out before.
+    #[must_use]
+    pub fn rounded(mut self) -> Self {
+        let of_operations = self
+            .operations
+            .iter_mut()
+            .map(|operation| &mut operation.histogram);
+        for text in std::iter::once(&mut self.histogram).chain(of_operations) {
+            if let Ok(histogram) = Histogram::decode(text) {
+                *text = histogram.rounded().encode();
+            }
+        }
+        self
+    }
 }

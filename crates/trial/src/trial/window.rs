@@ -56,7 +56,7 @@ pub(super) fn measurement(
     let mut measurement = Measurement {
         other_cpu_ns: None,
         steal_ns: None,
-        recording,
+        recording: recording.rounded(),
         service: Resources::default(),
         generator: None,
         companions: Vec::new(),
