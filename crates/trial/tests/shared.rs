@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Heard, Lab, leftovers};
-use prony_measurement::{SharedStart, Stage, TrialRecord};
+use prony_measurement::{Phase, SharedStart, Stage, TrialRecord};
 use prony_plan::{Entry, GroupPlan, Starts};
 use prony_trial::{Progress, RunEnd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,6 +84,22 @@ fn a_start_serves_every_load_of_its_round_and_says_so() {
         }
     }
     assert!(leftovers(&lab).is_empty(), "{:?}", leftovers(&lab));
+}
+
+#[test]
+fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
+    let mut lab = lab(&["ok"]);
+    lab.plan.rounds = 1;
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    let phases = heard.progress.iter().filter_map(|progress| match progress {
+        Progress::Phase(phase) => Some(*phase),
+        _ => None,
+    });
+    // Its own load, the two others, its own again; then each of the others has a warm-up of its own.
+    let one = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
+    let expected = [&[Phase::WarmUp; 3][..], &one, &one, &one].concat();
+    assert_eq!(phases.collect::<Vec<_>>(), expected);
 }
 
 #[test]

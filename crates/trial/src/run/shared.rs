@@ -10,8 +10,9 @@ use prony_plan::PlannedTrial;
 type Ended = (u32, Result<Option<Warning>, Exclusion>);
 
 /// The starts of one service in a round: one, and another one for each fault of the bench.
-#[derive(Default)]
 pub(super) struct Shared {
+    /// Its trials in their order.
+    trials: Vec<PlannedTrial>,
     service: Option<SharedService>,
     /// How it failed by a fault of its own, with the workload: the rest of its workloads is not tried in this round.
     failed: Option<Exclusion>,
@@ -24,7 +25,9 @@ impl Shared {
         trial: &Trial<'_>,
         watch: &mut dyn FnMut(Progress),
     ) -> Option<TrialRecord> {
-        let record = run_on(&mut self.service, bench, trial, watch)?;
+        let here = (self.trials.iter()).position(|planned| planned.place == trial.planned.place);
+        let ahead = here.map_or(&[][..], |here| &self.trials[here + 1..]);
+        let record = run_on(&mut self.service, bench, (trial, ahead), watch)?;
         if let Err(excluded) = &record.result
             && excluded.fault == Fault::Service
         {
@@ -80,7 +83,11 @@ impl State<'_> {
     }
 
     fn start(&mut self, trials: &[PlannedTrial], watcher: &mut dyn Watcher) -> Result<bool, String> {
-        self.shared = Some(Shared::default());
+        self.shared = Some(Shared {
+            trials: trials.to_vec(),
+            service: None,
+            failed: None,
+        });
         let mut holding = Holding {
             watcher,
             records: Vec::new(),

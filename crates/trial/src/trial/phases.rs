@@ -43,6 +43,29 @@ impl<'a> Phases<'a> {
 
     /// Until the service is warm and the measurement has begun.
     pub(super) fn warm_up(&mut self, choice: WarmUpChoice, pace: Pace) -> Result<Steadiness, Failure> {
+        let steadiness = self.until_warm(choice, pace)?;
+        self.entered.begin_window()?;
+        Ok(steadiness)
+    }
+
+    /// A load that only warms the service. It ends with its generator; where its requests `count` for what is found behind the
+    /// service, it ends with all replies that are still due.
+    pub(super) fn warm_only(
+        &mut self,
+        choice: WarmUpChoice,
+        pace: Pace,
+        count: bool,
+    ) -> Result<Steadiness, Failure> {
+        let steadiness = self.until_warm(choice, pace)?;
+        if count {
+            self.entered.loading.tell(Command::Stop);
+            self.until_ended()?;
+        }
+        Ok(steadiness)
+    }
+
+    /// Until the generator says that its measurement begins.
+    fn until_warm(&mut self, choice: WarmUpChoice, pace: Pace) -> Result<Steadiness, Failure> {
         let mut intervals: Vec<Interval> = Vec::new();
         let mut detector = match choice {
             WarmUpChoice::FixedNs(_) => None,
@@ -74,10 +97,7 @@ impl<'a> Phases<'a> {
                 Event::Phase {
                     phase: Phase::Measurement,
                     ..
-                } => {
-                    self.entered.begin_window()?;
-                    return Ok(detector.map_or_else(|| steady::fixed(intervals), Detector::finish));
-                }
+                } => return Ok(detector.map_or_else(|| steady::fixed(intervals), Detector::finish)),
                 Event::Phase { .. }
                 | Event::Interval { .. }
                 | Event::IntervalPart { .. }
@@ -135,6 +155,11 @@ impl<'a> Phases<'a> {
     /// Ends a load in its warm-up as a whole one ends, with all replies that are still due.
     pub(super) fn end(&mut self) -> Result<Recording, Failure> {
         self.entered.loading.tell(Command::Measure);
+        self.until_ended()
+    }
+
+    /// Until the load is over, which ends as soon as its measurement begins.
+    fn until_ended(&mut self) -> Result<Recording, Failure> {
         loop {
             match self.next(Stage::WarmUp)? {
                 Event::Phase {

@@ -5,9 +5,14 @@
 //! has a start of its own, so the unit of every interval stays the start.
 
 use super::enter::{Broken, Course, Done, Entered};
+use super::phases::Phases;
 use super::{Bench, LOG_LINES, Seat, Trial, judge_stop};
+use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
-use prony_measurement::{Exclusion, Measurement, SharedStart, Stage, TrialRecord, Warning};
+use prony_measurement::{
+    Classification, Exclusion, Measurement, Phase, SharedStart, Stage, TrialRecord, Warning,
+};
+use prony_plan::PlannedTrial;
 
 /// A service that is up and has served its trials so far.
 pub struct SharedService {
@@ -21,12 +26,12 @@ pub struct SharedService {
 /// Why a step failed, with the log.
 type Failed = (Failure, Vec<String>);
 
-/// Does a trial on the service that `shared` holds; where it holds none, the service is started for it. A failure ends the
-/// start, whosever fault it is. `None`: the user asked to stop now.
+/// Does a trial on the service that `shared` holds; where it holds none, the service is started for it, and warmed by the loads
+/// that come after this one, too. A failure ends the start, whosever fault it is. `None`: the user asked to stop now.
 pub fn run_on(
     shared: &mut Option<SharedService>,
     bench: &Bench<'_>,
-    trial: &Trial<'_>,
+    (trial, ahead): (&Trial<'_>, &[PlannedTrial]),
     watch: &mut dyn FnMut(Progress),
 ) -> Option<TrialRecord> {
     let began = Began::now();
@@ -34,7 +39,7 @@ pub fn run_on(
         first: shared.as_ref().map_or(trial.planned.place, |held| held.first),
         served: shared.as_ref().map_or(0, |held| held.served),
     };
-    let result = match serve(shared, start, (bench, trial), watch) {
+    let result = match serve(shared, start, (bench, trial, ahead), watch) {
         Ok(measurement) => Ok(measurement),
         Err((failure, _)) if failure.interrupted => return None,
         Err((failure, log)) => Err(failure.with_log(log)),
@@ -49,7 +54,7 @@ pub fn run_on(
 fn serve(
     shared: &mut Option<SharedService>,
     start: SharedStart,
-    (bench, trial): (&Bench<'_>, &Trial<'_>),
+    (bench, trial, ahead): (&Bench<'_>, &Trial<'_>, &[PlannedTrial]),
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Failed> {
     let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
@@ -59,7 +64,10 @@ fn serve(
         seat: &seat,
     };
     let (done, measurement) = match shared.take() {
-        None => course.as_far_as(watch, |entered, watch| course.serve(entered, watch))?,
+        None => course.as_far_as(watch, |entered, watch| {
+            let entered = course.warm_all(entered, ahead, watch)?;
+            course.serve(entered, watch)
+        })?,
         Some(held) => {
             let entered = course.load(held.done);
             let served = entered.and_then(|entered| course.serve(entered, watch));
@@ -78,6 +86,66 @@ fn serve(
 }
 
 impl Course<'_> {
+    /// Warms a service that was just started by all loads of its start, one after the other, before the first is measured: else
+    /// a runtime that compiles is fast under the last of them and slow under the first, and which is first is chance. What is as
+    /// fast at once as later is not warmed by the others.
+    fn warm_all(
+        self,
+        mut entered: Entered,
+        ahead: &[PlannedTrial],
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Entered, Broken> {
+        let others: Vec<Trial<'_>> = ahead
+            .iter()
+            .map(|&planned| Trial {
+                planned,
+                ..*self.trial
+            })
+            // A search is one long load, which warms by itself.
+            .filter(|trial| trial.group().search.is_none())
+            .collect();
+        if others.is_empty() || self.trial.group().search.is_some() {
+            return Ok(entered);
+        }
+        let first = self.warm_only(&mut entered, watch);
+        let mut done = entered.done();
+        match first {
+            Err(failure) => return Err(Broken::new(failure, done.subject)),
+            Ok(Classification::Flat) => {}
+            Ok(_) => {
+                for trial in &others {
+                    let course = Course { trial, ..self };
+                    let mut entered = course.load(done)?;
+                    let warmed = course.warm_only(&mut entered, watch);
+                    done = entered.done();
+                    if let Err(failure) = warmed {
+                        return Err(Broken::new(failure, done.subject));
+                    }
+                }
+            }
+        }
+        self.load(done)
+    }
+
+    fn warm_only(
+        self,
+        entered: &mut Entered,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Classification, Failure> {
+        let group = self.trial.group();
+        // Nothing of it is a measurement, the few replies that are still due least of all.
+        let mut warming = |progress: Progress| {
+            if !matches!(&progress, Progress::Phase(phase) | Progress::Interval { phase, .. } if *phase != Phase::WarmUp)
+            {
+                watch(progress);
+            }
+        };
+        let mut phases = Phases::new(self.bench, entered, &mut warming);
+        let count = !self.trial.contract.after().is_empty();
+        let steadiness = phases.warm_only(group.warm_up, Pace::of(&group.load), count)?;
+        Ok(steadiness.classification)
+    }
+
     /// A measurement after which the service is still there.
     fn serve(self, entered: Entered, watch: &mut dyn FnMut(Progress)) -> Result<(Done, Measurement), Broken> {
         let (mut done, measurement) = self.measure(entered, watch)?;
