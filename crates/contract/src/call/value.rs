@@ -44,9 +44,12 @@ pub(super) fn message(
 
 /// The value with the formulas of its texts worked out for item `i`. What stands in their places must be known.
 pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
-    replaced(value, &|text| match text.contains(FORMULA) {
-        true => prony_load::work_out(&known_text(text, filling)?, i),
-        false => Ok(text.to_owned()),
+    replaced(value, &|text| {
+        if text.contains(FORMULA) {
+            prony_load::work_out(&known_text(text, filling)?, i)
+        } else {
+            Ok(text.to_owned())
+        }
     })
 }
 
@@ -61,9 +64,12 @@ pub(super) fn numbered(
     // Places are the same in all: they are filled once.
     let each = replaced(each, &|text| known_text(text, filling))?;
     let one = |i| {
-        let value = replaced(&each, &|text| match text.contains(FORMULA) {
-            true => prony_load::work_out(text, i),
-            false => Ok(text.to_owned()),
+        let value = replaced(&each, &|text| {
+            if text.contains(FORMULA) {
+                prony_load::work_out(text, i)
+            } else {
+                Ok(text.to_owned())
+            }
         })?;
         encode(kind, &value)
     };
