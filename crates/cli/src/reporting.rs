@@ -5,7 +5,7 @@ use crate::exit::bad_input;
 use crate::variation;
 use anyhow::Context as _;
 pub(crate) use prony_bench::summary;
-use prony_bench::{add_ceilings, has_ceilings, service_infos};
+use prony_bench::{add_ceilings, service_infos};
 use prony_contract::Contract;
 use prony_measurement::RunRecord;
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
@@ -89,10 +89,8 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
 /// The report of a run as it stands.
 pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
     let mut record = store.run(run)?;
-    if !has_ceilings(&record.plan) {
-        // A run of an earlier version.
-        add_ceilings(&mut record.plan, &beside.offers().contracts);
-    }
+    // A run of an earlier version kept none.
+    add_ceilings(&mut record.plan, |name| beside.offers().contracts.get(name));
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
     let checks = store.check_matrix(Some(run))?;

@@ -89,7 +89,7 @@ pub(super) fn plan_to_keep(
         let digests = contract_digests(object.get("groups"), contracts);
         object.insert(CONTRACTS.to_owned(), serde_json::json!(digests));
     }
-    add_ceilings(&mut plan, contracts);
+    add_ceilings(&mut plan, |name| contracts.get(name));
     plan
 }
 
@@ -166,14 +166,9 @@ fn digest(folder: &Path) -> String {
     first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// Whether each group of a plan says what ceiling it has, or that it has none.
-pub fn has_ceilings(plan: &Value) -> bool {
-    let groups = plan.get("groups").and_then(Value::as_array);
-    groups.is_none_or(|groups| groups.iter().all(|group| group.get(CEILING).is_some()))
-}
-
 /// Puts the ceiling that a slow companion of the contract sets into each group that does not say it; null where there is none.
-pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
+/// Contracts are asked for only there.
+pub fn add_ceilings<'a>(plan: &mut Value, contract: impl Fn(&str) -> Option<&'a Contract>) {
     let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
     for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
         if group.contains_key(CEILING) {
@@ -183,7 +178,7 @@ pub fn add_ceilings(plan: &mut Value, contracts: &BTreeMap<String, Contract>) {
         let load = group
             .get("load")
             .and_then(|load| serde_json::from_value::<Load>(load.clone()).ok());
-        let Some(contract) = text("contract").and_then(|name| contracts.get(name)) else {
+        let Some(contract) = text("contract").and_then(&contract) else {
             continue;
         };
         let ceiling = load

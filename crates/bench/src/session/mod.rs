@@ -8,7 +8,7 @@ mod resumed;
 mod saved;
 mod watch;
 
-pub use kept::{add_ceilings, has_ceilings, service_infos, summary, wished_precision};
+pub use kept::{add_ceilings, service_infos, summary, wished_precision};
 pub use resumed::Resumed;
 pub use saved::Saving;
 

@@ -31,13 +31,13 @@ pub(super) fn message(
         parameters: filling.parameters,
     };
     text.encode(&used, |letters| {
-        mapped(value, &|text| {
-            let template = filling.fill(text, str::to_owned).unwrap_or_default();
+        replaced(value, &|text| {
+            let template = filling.fill(text, str::to_owned)?;
             let mut out = Vec::new();
             template.render(&mut out, |index, out| {
                 out.extend_from_slice(letters(index).as_bytes());
             });
-            String::from_utf8_lossy(&out).into_owned()
+            Ok(String::from_utf8_lossy(&out).into_owned())
         })
     })
 }
@@ -113,19 +113,6 @@ fn strings(value: &Value, each: &mut impl FnMut(&str) -> Result<(), String>) -> 
         Value::Array(items) => items.iter().try_for_each(|item| strings(item, each)),
         Value::Object(members) => members.values().try_for_each(|member| strings(member, each)),
         _ => Ok(()),
-    }
-}
-
-/// The value with every text replaced.
-fn mapped(value: &Value, text: &impl Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(old) => Value::String(text(old)),
-        Value::Array(items) => items.iter().map(|item| mapped(item, text)).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| (name.clone(), mapped(member, text)))
-            .collect(),
-        other => other.clone(),
     }
 }
 

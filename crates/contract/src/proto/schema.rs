@@ -58,7 +58,7 @@ impl MessageText<'_> {
     pub(crate) fn encode(
         &self,
         used: &[usize],
-        text: impl Fn(&dyn Fn(usize) -> String) -> Value,
+        text: impl Fn(&dyn Fn(usize) -> String) -> Result<Value, String>,
     ) -> Result<Template, String> {
         let mut lengths = vec![0; self.parameters.len()];
         for &index in used {
@@ -70,11 +70,11 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index])))?;
+        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);
-            let other = encode(self.kind, &text(&marked))?;
+            let other = encode(self.kind, &text(&marked)?)?;
             for (place, _) in plain
                 .iter()
                 .zip(&other)

@@ -91,7 +91,7 @@ impl Course<'_> {
     /// fast at once as later is not warmed by the others.
     fn warm_all(
         self,
-        mut entered: Entered,
+        entered: Entered,
         ahead: &[PlannedTrial],
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Entered, Broken> {
@@ -107,31 +107,23 @@ impl Course<'_> {
         if others.is_empty() || self.trial.group().search.is_some() {
             return Ok(entered);
         }
-        let first = self.warm_only(&mut entered, watch);
-        let mut done = entered.done();
-        match first {
-            Err(failure) => return Err(Broken::new(failure, done.subject)),
-            Ok(Classification::Flat) => {}
-            Ok(_) => {
-                for trial in &others {
-                    let course = Course { trial, ..self };
-                    let mut entered = course.load(done)?;
-                    let warmed = course.warm_only(&mut entered, watch);
-                    done = entered.done();
-                    if let Err(failure) = warmed {
-                        return Err(Broken::new(failure, done.subject));
-                    }
-                }
+        let (mut done, first) = self.warm_only(entered, watch)?;
+        if first != Classification::Flat {
+            for trial in &others {
+                let course = Course { trial, ..self };
+                let entered = course.load(done)?;
+                (done, _) = course.warm_only(entered, watch)?;
             }
         }
         self.load(done)
     }
 
+    /// Its load until the service is warm under it, and no longer.
     fn warm_only(
         self,
-        entered: &mut Entered,
+        mut entered: Entered,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<Classification, Failure> {
+    ) -> Result<(Done, Classification), Broken> {
         let group = self.trial.group();
         // Nothing of it is a measurement, the few replies that are still due least of all.
         let mut warming = |progress: Progress| {
@@ -140,10 +132,14 @@ impl Course<'_> {
                 watch(progress);
             }
         };
-        let mut phases = Phases::new(self.bench, entered, &mut warming);
         let count = !self.trial.contract.after().is_empty();
-        let steadiness = phases.warm_only(group.warm_up, Pace::of(&group.load), count)?;
-        Ok(steadiness.classification)
+        let mut phases = Phases::new(self.bench, &mut entered, &mut warming);
+        let warmed = phases.warm_only(group.warm_up, Pace::of(&group.load), count);
+        let done = entered.done();
+        match warmed {
+            Ok(steadiness) => Ok((done, steadiness.classification)),
+            Err(failure) => Err(Broken::new(failure, done.subject)),
+        }
     }
 
     /// A measurement after which the service is still there.
