@@ -103,6 +103,17 @@ fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
 }
 
 #[test]
+fn a_load_that_only_warms_waits_for_its_replies() {
+    let lab = lab(&["dies-of-hang-up"]);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(heard.records.len(), 6);
+    for record in &heard.records {
+        assert!(record.result.is_ok(), "{record:?}");
+    }
+}
+
+#[test]
 fn loads_of_a_start_come_in_an_order_of_their_own() {
     let mut lab = lab(&["ok", "late 1"]);
     lab.plan.rounds = 40;

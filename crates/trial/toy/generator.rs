@@ -101,6 +101,7 @@ impl Load {
                 self.outcomes.add(outcome, 1);
                 match self.commands.try_recv() {
                     Ok(Command::Measure) if phase == Phase::WarmUp => return,
+                    Ok(Command::Stop) if phase == Phase::Measurement => return,
                     Ok(Command::Stop) | Err(TryRecvError::Disconnected) => std::process::exit(0),
                     _ => {}
                 }

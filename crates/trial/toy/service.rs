@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     DiesAfter(u64),
     WrongAfter(u64),
     HogsAfter(u64),
+    /// Under load it ends when a client goes without its answer.
+    DiesOfHangUp,
 }
 
 pub(crate) fn serve(behaviour: &[&str]) {
@@ -39,6 +41,7 @@ pub(crate) fn serve(behaviour: &[&str]) {
         ["dies", count] => fault = Fault::DiesAfter(number(count)),
         ["degrades", count] => fault = Fault::WrongAfter(number(count)),
         ["hogs", count] => fault = Fault::HogsAfter(number(count)),
+        ["dies-of-hang-up"] => fault = Fault::DiesOfHangUp,
         ["never"] => loop {
             std::thread::park();
         },
@@ -93,13 +96,34 @@ pub(crate) async fn serve_on(listener: tokio::net::TcpListener, fault: Fault) {
         };
         let _ = stream.set_nodelay(true);
         tokio::spawn(async move {
-            let answer = move |request| async move { Ok::<_, Infallible>(answer(&request, fault)) };
+            let served = AtomicU64::new(0);
+            let served = &served;
+            let answer = move |request| async move {
+                if matches!(fault, Fault::DiesOfHangUp) {
+                    answer_is_due(served.fetch_add(1, Ordering::Relaxed)).await;
+                }
+                Ok::<_, Infallible>(answer(&request, fault))
+            };
             let _ = hyper::server::conn::http1::Builder::new()
                 .pipeline_flush(true)
                 .serve_connection(TokioIo::new(stream), hyper::service::service_fn(answer))
                 .await;
         });
     }
+}
+
+/// Takes its time; who goes meanwhile is told from a probe by the requests that the connection has `served`.
+async fn answer_is_due(served: u64) {
+    struct Due;
+    impl Drop for Due {
+        fn drop(&mut self) {
+            eprintln!("a client hung up");
+            std::process::exit(3);
+        }
+    }
+    let due = (served >= 5).then(|| Due);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    std::mem::forget(due);
 }
 
 fn answer(request: &Request<Incoming>, fault: Fault) -> Response<Full<Bytes>> {

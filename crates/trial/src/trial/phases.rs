@@ -48,19 +48,12 @@ impl<'a> Phases<'a> {
         Ok(steadiness)
     }
 
-    /// A load that only warms the service. It ends with its generator; where its requests `count` for what is found behind the
-    /// service, it ends with all replies that are still due.
-    pub(super) fn warm_only(
-        &mut self,
-        choice: WarmUpChoice,
-        pace: Pace,
-        count: bool,
-    ) -> Result<Steadiness, Failure> {
+    /// A load that only warms the service. It ends as a whole one ends, with all replies that are still due: a service that is
+    /// left with the requests of those who hung up answers them first, and whoever comes next waits.
+    pub(super) fn warm_only(&mut self, choice: WarmUpChoice, pace: Pace) -> Result<Steadiness, Failure> {
         let steadiness = self.until_warm(choice, pace)?;
-        if count {
-            self.entered.loading.tell(Command::Stop);
-            self.until_ended()?;
-        }
+        self.entered.loading.tell(Command::Stop);
+        self.until_ended()?;
         Ok(steadiness)
     }
 

@@ -125,16 +125,15 @@ impl Course<'_> {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(Done, Classification), Broken> {
         let group = self.trial.group();
-        // Nothing of it is a measurement, the few replies that are still due least of all.
+        // Nothing of it is a measurement, the replies that are still due least of all.
         let mut warming = |progress: Progress| {
             if !matches!(&progress, Progress::Phase(phase) | Progress::Interval { phase, .. } if *phase != Phase::WarmUp)
             {
                 watch(progress);
             }
         };
-        let count = !self.trial.contract.after().is_empty();
         let mut phases = Phases::new(self.bench, &mut entered, &mut warming);
-        let warmed = phases.warm_only(group.warm_up, Pace::of(&group.load), count);
+        let warmed = phases.warm_only(group.warm_up, Pace::of(&group.load));
         let done = entered.done();
         match warmed {
             Ok(steadiness) => Ok((done, steadiness.classification)),

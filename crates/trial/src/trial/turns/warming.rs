@@ -35,9 +35,7 @@ pub(super) fn warm_up(
             break verdict;
         }
     };
-    // Where nobody counts, its load ends with its generator.
-    let counts = !course.trial.contract.after().is_empty();
-    let answers = if counts { phases.end()?.answers } else { None };
+    let answers = phases.end()?.answers;
     let worst = intervals
         .iter()
         .filter_map(|interval| interval.response_time_ns_p99);
