@@ -1,7 +1,7 @@
 //! Runs: begun, finished, found again.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
-use prony_measurement::{RunRecord, Warning};
+use prony_measurement::{RunRecord, Warning, WarningKind};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -85,9 +85,12 @@ impl Store {
     }
 
     /// Marks a run as ended at `ended_at` (RFC 3339 in UTC) and adds the warnings that came up on the way. A run that is
-    /// continued later may be finished again.
+    /// continued later may be finished again: how it ended before is forgotten then.
     pub fn finish_run(&self, run: &str, ended_at: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         let mut record = self.run(run)?;
+        record
+            .warnings
+            .retain(|warning| warning.kind != WarningKind::BudgetSpent);
         record.ended_at = Some(ended_at.to_owned());
         self.replace_run(record, warnings)
     }

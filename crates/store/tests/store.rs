@@ -117,6 +117,24 @@ fn a_finished_run_has_an_end_and_its_warnings() {
 }
 
 #[test]
+fn a_run_that_was_continued_to_its_end_no_longer_says_that_its_budget_was_spent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    store
+        .begin_run(&run("r", "2026-11-21T08:30:00Z"))
+        .expect("begins");
+    let others = Warning::new(WarningKind::Note, "the machine is not idle");
+    let spent = Warning::new(WarningKind::BudgetSpent, "the budget of 10 min was spent");
+    store
+        .finish_run("r", "2026-11-21T08:40:00Z", &[others.clone(), spent])
+        .expect("finishes");
+    store
+        .finish_run("r", "2026-11-21T08:50:00Z", &[])
+        .expect("finishes");
+    assert_eq!(store.run("r").expect("reads").warnings, [others]);
+}
+
+#[test]
 fn runs_are_listed_newest_first_and_found_by_a_part() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
