@@ -5,13 +5,11 @@
 //! has a start of its own, so the unit of every interval stays the start.
 
 use super::enter::{Broken, Course, Done, Entered};
-use super::phases::Phases;
+use super::phases::{Phases, only_warming};
 use super::{Bench, LOG_LINES, Seat, Trial, judge_stop};
 use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
-use prony_measurement::{
-    Classification, Exclusion, Measurement, Phase, SharedStart, Stage, TrialRecord, Warning,
-};
+use prony_measurement::{Classification, Exclusion, Measurement, SharedStart, Stage, TrialRecord, Warning};
 use prony_plan::PlannedTrial;
 
 /// A service that is up and has served its trials so far.
@@ -125,13 +123,7 @@ impl Course<'_> {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(Done, Classification), Broken> {
         let group = self.trial.group();
-        // Nothing of it is a measurement, the replies that are still due least of all.
-        let mut warming = |progress: Progress| {
-            if !matches!(&progress, Progress::Phase(phase) | Progress::Interval { phase, .. } if *phase != Phase::WarmUp)
-            {
-                watch(progress);
-            }
-        };
+        let mut warming = only_warming(watch);
         let mut phases = Phases::new(self.bench, &mut entered, &mut warming);
         let warmed = phases.warm_only(group.warm_up, Pace::of(&group.load));
         let done = entered.done();

@@ -1,7 +1,7 @@
 //! The warm-up of a service that takes turns: load in pieces, until they say that it is warm.
 
 use super::super::enter::{Course, Entered};
-use super::super::phases::Phases;
+use super::super::phases::{Phases, only_warming};
 use super::warm::{Piece, Warmth};
 use crate::{Failure, Progress};
 use prony_measurement::{Answers, Event, Interval, Stage, Steadiness};
@@ -28,7 +28,8 @@ pub(super) fn warm_up(
     let mut warmth = Warmth::new(course.trial.group().warm_up);
     let begin = Instant::now();
     let mut intervals: Vec<Interval> = Vec::new();
-    let mut phases = Phases::new(course.bench, entered, watch);
+    let mut warming = only_warming(watch);
+    let mut phases = Phases::new(course.bench, entered, &mut warming);
     let classification = loop {
         let piece = piece(&mut phases, &mut intervals)?;
         if let Some(verdict) = warmth.push(piece) {
