@@ -287,7 +287,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     for part in [
         "## prony: slower",
         "❌ `toy-right@",
-        "goodput -",
+        "goodput -9",
         "A/A noise",
         "Smallest change",
         "measured again",

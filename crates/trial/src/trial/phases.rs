@@ -22,17 +22,6 @@ pub(super) struct Phases<'a> {
     heard: Instant,
 }
 
-/// What there is to see of a load that only warms a service: nothing of it is a measurement, the replies that are still due
-/// when it ends least of all.
-pub(super) fn only_warming(watch: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) {
-    move |progress| {
-        if !matches!(&progress, Progress::Phase(phase) | Progress::Interval { phase, .. } if *phase != Phase::WarmUp)
-        {
-            watch(progress);
-        }
-    }
-}
-
 impl<'a> Phases<'a> {
     pub(super) fn new(
         bench: &'a Bench<'a>,
@@ -246,6 +235,17 @@ impl<'a> Phases<'a> {
             | Event::Part { .. }
             | Event::Recording { .. }
             | Event::Failed { .. } => {}
+        }
+    }
+}
+
+/// What there is to see of a load that only warms a service: nothing of it is a measurement, the replies that are still due
+/// when it ends least of all.
+pub(super) fn only_warming(watch: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) {
+    move |progress| {
+        if !matches!(&progress, Progress::Phase(phase) | Progress::Interval { phase, .. } if *phase != Phase::WarmUp)
+        {
+            watch(progress);
         }
     }
 }
