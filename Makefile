@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-lab bench-kubernetes bench-companions bench-ci bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-lab bench-kubernetes bench-companions bench-ci bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -38,7 +38,7 @@ bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on t
 	scripts/bench-engine
 
 bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
-	@status=0; scripts/bench-noise || status=$$?; scripts/noise-frontier && exit $$status
+	@status=0; scripts/bench-noise || status=$$?; research/noise-frontier && exit $$status
 
 bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
 	@scripts/bench-lab
@@ -66,11 +66,14 @@ fmt:
 lint:
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-test: ## what CI runs: format, lints, tests, every service built, checked and loaded
-	@scripts/test
+test: setup ## what CI runs for each change: format, lints, tests, and the services that it may have broken (20 minutes)
+	@cargo xtask test $(STEPS)
 
-test-services: build ## build, check and load every service; with CHANGED=1 those that are not what passed here before
-	@CHANGED=$(CHANGED) scripts/test-services
+test-all: setup ## everything: all variants of all services, studies, containers, hosts, a cluster, packages (hours; as root)
+	@cargo xtask test-all $(STEPS)
+
+test-services: build ## verify services that have no valid entry in services/verified, and write their entries; SERVICES="go-chi …" names them
+	@cargo xtask services --update $(SERVICES)
 
 test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG, else one that is brought up here (as root)
 	@scripts/test-kubernetes

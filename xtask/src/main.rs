@@ -1,8 +1,10 @@
 //! Checks of this repository that are more than a command. They drive the built `prony` from outside, by its commands.
 
 mod services;
+mod test;
 
 use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -14,12 +16,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Step {
+    /// What CI runs for every change: lints, tests, and the services that it may have broken.
+    Test(test::Arguments),
+    /// Everything, nightly and before a release: hours.
+    TestAll(test::Arguments),
+    /// Install the programs that the tests use, each at its pinned version.
+    Tools,
     /// Build, check and load services, and record those that passed in services/verified.
     Services(services::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().step {
+        Step::Test(arguments) => test::run(&arguments),
+        Step::TestAll(arguments) => test::run_all(&arguments),
+        Step::Tools => test::install_tools(),
         Step::Services(arguments) => services::run(&arguments),
     };
     match done {
@@ -30,4 +41,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The root of the checkout.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
 }

