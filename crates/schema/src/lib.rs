@@ -66,3 +66,6 @@ impl Schema {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
