@@ -195,6 +195,26 @@ fn files_go_one_way() {
     no_faults(&faults);
 }
 
+/// Tests of a crate are one program, which names its files: one that it does not name would never be compiled.
+#[test]
+fn every_file_of_tests_belongs_to_a_program() {
+    let mut faults = Vec::new();
+    for path in rust_sources() {
+        let Some((folder, file)) = path.split_once("/tests/").filter(|(_, file)| !file.contains('/')) else {
+            continue;
+        };
+        let manifest = text(&format!("{folder}/Cargo.toml"));
+        if !manifest.contains("autotests = false") || manifest.contains(&format!("path = \"tests/{file}\"")) {
+            continue;
+        }
+        let module = format!("mod {};", file.trim_end_matches(".rs"));
+        if !text(&format!("{folder}/tests/main.rs")).lines().any(|line| line == module) {
+            faults.push(format!("{folder}/tests/main.rs lacks `{module}`"));
+        }
+    }
+    no_faults(&faults);
+}
+
 #[test]
 fn crates_open_with_a_header() {
     let entry = |path: &String| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");

@@ -1,13 +1,9 @@
 //! `prony check`, `prony call` and `prony new contract --record` over TLS, from outside.
 
-mod common;
-#[path = "common/tls.rs"]
-mod tls;
-
-use common::{Request, listen, talk, told};
+use crate::common::{Request, listen, talk, told};
+use crate::tls::{Front, typed};
 use std::path::Path;
 use std::process::{Command, Output};
-use tls::{Front, typed};
 
 /// A server of `hello` without TLS; gives its port.
 fn plain() -> u16 {

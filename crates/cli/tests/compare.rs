@@ -1,9 +1,6 @@
 //! `prony compare` from outside, on a store with made-up runs.
 
-#[path = "common/made.rs"]
-mod made;
-
-use made::{keep, sample};
+use crate::made::{keep, sample};
 use prony_measurement::{RunRecord, TrialRecord};
 use prony_store::Store;
 use serde_json::Value;

@@ -1,12 +1,8 @@
 //! The Grafana dashboard: each of its queries is answered by a real Prometheus that asks `prony serve` and a load that goes on.
 
-mod common;
-#[path = "common/made.rs"]
-mod made;
-#[allow(dead_code, reason = "each test binary uses its own part")]
-#[path = "../../../tests/skip.rs"]
-mod skip;
-
+use crate::common;
+use crate::made;
+use crate::skip;
 use prony_store::Store;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,8 +1,6 @@
 //! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
 
-mod common;
-
-use common::{json_of, prony, server, told};
+use crate::common::{json_of, prony, server, told};
 use prony_schema::Schema;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,8 +1,6 @@
 //! What `prony load` takes from files and from lines of curl: from outside, by a server that notes what it was asked.
 
-mod common;
-
-use common::{Request, json_of, prony, reply, serve, told};
+use crate::common::{Request, json_of, prony, reply, serve, told};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,8 +1,6 @@
 //! Loads of language models from outside, against a server that sends tokens at known times, and one that does everything wrong.
 
-mod common;
-
-use common::{Request, json_of, listen, recording_of, reply, told};
+use crate::common::{Request, json_of, listen, recording_of, reply, told};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write as _};

@@ -1,19 +1,13 @@
 //! `prony load --otlp` and `prony capacity --otlp` from outside: what collectors get while a load goes on, and that none of them
 //! can spoil one.
 
-#[path = "../../../tests/collector.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod collector;
-mod common;
-#[path = "common/tls.rs"]
-mod tls;
-
-use collector::{Collector, Posted, Value, gone, last};
-use common::{json_of, prony, server, told};
+use crate::collector::{Collector, Posted, Value, gone, last};
+use crate::common::{json_of, prony, server, told};
+use crate::tls;
+use crate::tls::Front;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
-use tls::Front;
 
 /// The last value of the one data point of this name in this phase, and its attributes.
 fn point(posted: &[Posted], name: &str, phase: &str) -> (BTreeMap<String, String>, Value) {

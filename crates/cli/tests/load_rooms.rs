@@ -1,8 +1,6 @@
 //! Loads of rooms from outside: what is typed, who is in which room, what is said, and what is refused before the load.
 
-mod common;
-
-use common::{listen, prony, recording_of, told};
+use crate::common::{listen, prony, recording_of, told};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::TcpStream;

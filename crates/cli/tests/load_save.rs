@@ -1,8 +1,6 @@
 //! Loads that are kept by a name, and compared by it.
 
-mod common;
-
-use common::{json_of, prony, server, told};
+use crate::common::{json_of, prony, server, told};
 use std::path::Path;
 use std::process::Output;
 

@@ -1,9 +1,7 @@
 //! When requests are sent, how many, and on how many connections, from outside; and that a generator which is kept from its
 //! work says so.
 
-mod common;
-
-use common::{Request, json_of, listen, prony, reply, server, told};
+use crate::common::{Request, json_of, listen, prony, reply, server, told};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

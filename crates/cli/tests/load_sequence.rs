@@ -1,8 +1,6 @@
 //! `prony load --sequence`: users who carry values from one reply to the next request, against a shop that believes nobody.
 
-mod common;
-
-use common::{json_of, listen, prony, told};
+use crate::common::{json_of, listen, prony, told};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

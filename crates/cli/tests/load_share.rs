@@ -1,8 +1,6 @@
 //! `prony load --job -` of workers that make a load together: they begin at a time, and end with parts of one recording.
 
-mod common;
-
-use common::{forgetful, server, told};
+use crate::common::{forgetful, server, told};
 use prony_load::{Job, Share};
 use prony_measurement::{Event, Phase, Recording};
 use prony_recording::{Live, Merger, Part, assemble};

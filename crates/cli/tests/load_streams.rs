@@ -1,8 +1,6 @@
 //! Streams of events from outside: what is typed, what is sent, what is said, and what is refused before the load.
 
-mod common;
-
-use common::{json_of, listen, prony, recording_of, server, told};
+use crate::common::{self, json_of, listen, prony, recording_of, server, told};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,6 @@
 //! The switches of `prony load` from outside: where connections go, how a load ends before its time, and what is judged.
 
-mod common;
-
-use common::{forgetful, json_of, prony, reply, server, talk, told};
+use crate::common::{forgetful, json_of, prony, reply, server, talk, told};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;

@@ -1,17 +1,13 @@
 //! `prony load` over TLS from outside: whom it trusts.
 
-mod common;
-#[path = "common/tls.rs"]
-mod tls;
-
-use common::{json_of, listen, prony, reply, talk, told};
+use crate::common::{json_of, listen, prony, reply, talk, told};
+use crate::tls::{Authority, provider};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConnection, StreamOwned};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
-use tls::{Authority, provider};
 
 /// A server with a certificate that an authority of its own has signed.
 struct Server {

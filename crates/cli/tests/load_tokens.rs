@@ -1,10 +1,8 @@
 //! Tokens that `prony load --sequence` mints, at a door that confirms each signature by itself.
 
-mod common;
-
+use crate::common::{json_of, prony, reply, serve, told};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use common::{json_of, prony, reply, serve, told};
 use ring::hmac;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,12 +1,9 @@
 //! What `prony load` shows on a terminal while it runs, on a terminal that is none but for the program.
 
-mod common;
-mod terminal;
-
-use common::server;
+use crate::common::server;
+use crate::terminal::written_to;
 use std::process::Command;
 use std::time::Duration;
-use terminal::written_to;
 
 /// What the view writes before each line.
 const AGAIN: &str = "\r\x1b[2K";

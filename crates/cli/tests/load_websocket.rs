@@ -1,10 +1,7 @@
 //! Loads of a WebSocket from outside: what is typed, what is sent, what is said, and what is refused before the load.
 
-mod common;
-#[path = "common/tls.rs"]
-mod tls;
-
-use common::{json_of, listen, prony, recording_of, server, told};
+use crate::common::{json_of, listen, prony, recording_of, server, told};
+use crate::tls;
 use serde_json::Value;
 use std::process::Output;
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,6 @@
 //! `prony report` from outside, on a store with a made-up run.
 
-#[path = "common/made.rs"]
-mod made;
-
-use made::{filled, sample};
+use crate::made::{filled, sample};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,6 @@
 //! `prony serve` from outside, on stores with made-up runs.
 
-#[path = "common/made.rs"]
-mod made;
-
-use made::{filled, keep, sample};
+use crate::made::{self, filled, keep, sample};
 use prony_store::{Progress, Store};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,9 +1,6 @@
 //! `prony store` from outside.
 
-#[path = "common/made.rs"]
-mod made;
-
-use made::{keep, sample};
+use crate::made::{keep, sample};
 use prony_store::Store;
 use serde_json::Value;
 use std::path::Path;

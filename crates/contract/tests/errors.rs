@@ -1,7 +1,6 @@
 //! What an author may write wrong is told with file, line and key.
 
-mod common;
-
+use crate::common;
 use prony_contract::{Contract, Counts, Most, RowTable};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,6 @@
 //! Streams in contracts: what is written becomes what is expected of each message, and what is wrong is told.
 
-mod common;
-
-use common::load;
+use crate::common::load;
 use prony_contract::{Case, Contract};
 use prony_load::events::{Data, Shape, Whole};
 use prony_load::{Part, Protocol, Template};

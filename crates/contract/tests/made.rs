@@ -1,8 +1,6 @@
 //! What a contract can say of bodies that are made up and values that are worked out or carried, and what is told where it is wrong.
 
-mod common;
-
-use common::load;
+use crate::common::load;
 use prony_contract::{Case, Contract, RowTable};
 use prony_load::{Body, BodyRule, HeaderValue, Part, Protocol, Source, Template};
 use std::collections::{BTreeMap, BTreeSet};

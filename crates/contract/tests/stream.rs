@@ -1,7 +1,6 @@
 //! Calls of gRPC that stream, as a contract writes them.
 
-mod common;
-
+use crate::common;
 use prony_contract::{Case, Contract};
 use prony_load::events::{Data, Encoded};
 use prony_load::{Body, Bytes, Header, Protocol, Template};

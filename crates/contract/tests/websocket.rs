@@ -1,8 +1,6 @@
 //! WebSocket in contracts: what is written becomes messages of a load and talks of cases, and what is wrong is told.
 
-mod common;
-
-use common::load;
+use crate::common::load;
 use prony_contract::{Case, Delivery, Frame, FrameKind, Heard, Member, Turn};
 use prony_load::{Body, BodyRule, Part, Protocol, Template};
 

@@ -1,7 +1,6 @@
 //! Closed loads over plain HTTP/1.1, on both transports.
 
-mod toy;
-
+use crate::toy::{self, HELLO, MS, Server, answer_all, job, ok, operation, run};
 use prony_load::{
     Body, BodyRule, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Take, Template,
     TransportChoice, WarmUp, Workload,
@@ -10,7 +9,6 @@ use prony_measurement::{Command, Event, Phase, WarningKind};
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use toy::{HELLO, MS, Server, answer_all, job, ok, operation, run};
 
 on_both_transports!(
     every_reply_is_counted_and_checked,

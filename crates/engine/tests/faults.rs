@@ -1,7 +1,6 @@
 //! Servers that fail in every way, on both transports: each request gets the right outcome, and nothing hangs.
 
-mod toy;
-
+use crate::toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
 use prony_engine::EngineError;
 use prony_load::{Load, TransportChoice};
 use prony_measurement::{Recording, WarningKind};
@@ -9,7 +8,6 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::Ordering;
-use toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
 
 on_both_transports!(
     a_wrong_body_is_a_wrong_reply,

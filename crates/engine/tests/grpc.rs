@@ -1,12 +1,10 @@
 //! gRPC against servers of two languages, and against a scripted one.
 
-mod wire;
-
+use crate::wire::peer::*;
+use crate::wire::*;
 use prony_load::events::Events;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Header, Job, Operation, Protocol, Template};
-use wire::peer::*;
-use wire::*;
 
 /// A call with an encoded message, of which `body` is expected.
 fn call(method: &str, message: &[u8], body: Option<&[u8]>) -> Operation {

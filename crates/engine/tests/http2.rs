@@ -1,16 +1,14 @@
 //! HTTP/2 against a real nginx, and against a scripted server that does what real ones do rarely.
 
-mod wire;
-
+use crate::wire::nginx::{self, large_body};
+use crate::wire::peer::*;
+use crate::wire::*;
 use prony_engine::EngineError;
 use prony_load::{Load, Protocol};
 use prony_measurement::WarningKind;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wire::nginx::{self, large_body};
-use wire::peer::*;
-use wire::*;
 
 const HELLO: &[u8] = b"Hello, World!";
 const MAX_CONCURRENT_STREAMS: u16 = 3;

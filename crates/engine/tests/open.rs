@@ -1,13 +1,11 @@
 //! Open loads and arriving users, on both transports: what is due is sent or said, and time counts from when it was due.
 
-mod toy;
-
+use crate::toy::{self, HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
 use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use toy::{HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 
 on_both_transports!(
     every_arrival_is_sent_once,

@@ -1,7 +1,6 @@
 //! Where connections go and come from: several addresses, several sources, a socket in the file system.
 
-mod toy;
-
+use crate::toy::{self, HELLO, MS, Server, fails, job, run};
 use prony_engine::EngineError;
 use prony_load::{Job, Load, Protocol, Reach, Spacing, Tls, TlsChoices, TransportChoice};
 use std::collections::BTreeSet;
@@ -10,7 +9,6 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex};
-use toy::{HELLO, MS, Server, fails, job, run};
 
 on_both_transports!(
     every_address_of_the_target_is_used_and_recorded,

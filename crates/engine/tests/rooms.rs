@@ -1,8 +1,7 @@
 //! Rooms of a WebSocket on servers that are right, and on ones that miss, swap, double, mix and alter: what is counted is what they
 //! did.
 
-mod toy;
-
+use crate::toy::{MS, Server, arrivals, fails, job, read_request, run};
 use prony_load::{
     Body, BodyRule, Expectation, Job, Load, Operation, Parameter, Part, Protocol, Request, Source, Spacing,
     Template, TransportChoice, Workload,
@@ -13,7 +12,6 @@ use std::io::BufReader;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use toy::{MS, Server, arrivals, fails, job, read_request, run};
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};

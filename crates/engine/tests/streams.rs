@@ -1,9 +1,9 @@
 //! Replies that are streams of events, right and wrong, on both transports: each gets the right outcome, memory is bounded, and
 //! nothing hangs.
 
-mod toy;
-mod wire;
-
+use crate::toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
+use crate::wire;
+use crate::wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
 use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
@@ -12,8 +12,6 @@ use prony_measurement::{Recording, Streams};
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
-use toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
-use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
 
 on_both_transports!(
     streams_end_by_themselves,

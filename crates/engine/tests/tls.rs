@@ -1,11 +1,9 @@
 //! TLS against a real nginx: versions, ALPN, resumption, certificates that nobody trusts.
 
-mod wire;
-
+use crate::wire::nginx::{self, large_body};
+use crate::wire::*;
 use prony_engine::EngineError;
 use prony_load::{Arrival, Load, Profile, Protocol, Rate, Spacing};
-use wire::nginx::{self, large_body};
-use wire::*;
 
 const HELLO: &[u8] = b"Hello, World!";
 

@@ -6,8 +6,7 @@
 //! server writes down when it stood still. What it may tell too much is bounded loosely; `docs/ENGINE.md` has figures of a
 //! quiet machine.
 
-mod toy;
-
+use crate::toy::{self, HELLO, MS, STREAM_HEAD, Server, chunk, event, job, read_request, run};
 use prony_load::events::Events;
 use prony_load::{Expectation, Load, Spacing, TransportChoice};
 use std::io::{BufReader, ErrorKind, Read as _, Write as _};
@@ -16,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use toy::{HELLO, MS, STREAM_HEAD, Server, chunk, event, job, read_request, run};
 
 on_both_transports!(
     events_at_known_times_are_told_as_such,

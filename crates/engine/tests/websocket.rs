@@ -1,8 +1,7 @@
 //! WebSocket against a real server, and against ones that lie, on both transports: each message gets the right outcome, memory is
 //! bounded, and nothing hangs.
 
-mod toy;
-
+use crate::toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use prony_load::{
     Body, BodyRule, Expectation, Generated, Job, Load, Operation, Parameter, Part, Protocol, Request, Source,
     Spacing, Template, TransportChoice, Workload,
@@ -12,7 +11,6 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::Duration;
-use toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use tungstenite::Message;
 use tungstenite::handshake::derive_accept_key;
 

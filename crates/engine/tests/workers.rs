@@ -1,7 +1,6 @@
 //! A load that several workers make together: they send what one would send, and begin when they are told.
 
-mod toy;
-
+use crate::toy::{self, MS, Server, answer_all, job, ok, operation, within};
 use prony_load::{
     Arrival, Job, Load, Order, Parameter, Part as Piece, Pick, Profile, Rate, Share, Source, Spacing, Step,
     Template, TransportChoice, WarmUp, Workload,
@@ -12,7 +11,6 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use toy::{MS, Server, answer_all, job, ok, operation, within};
 
 on_both_transports!(
     requests_are_the_same_however_many_workers_make_them,

@@ -1,8 +1,6 @@
 //! An agent of this machine over pipes: what is more than a host of one's own, and what happens when one side is gone.
 
-mod common;
-
-use common::{TIME, Toy, connected, marked, pipe, until, until_within};
+use crate::common::{TIME, Toy, connected, marked, pipe, until, until_within};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prony_host::{Connect, Cpus, Host as _, HostError, Pipe, Progress, Remote, Stdio, Transport as _};

@@ -1,10 +1,7 @@
 //! Processes that run already: seen as exactly as one's own, and never touched.
 
-mod common;
-#[path = "../../../tests/skip.rs"]
-mod skip;
-
-use common::{Toy, alive, until};
+use crate::common::{Toy, alive, until};
+use crate::skip;
 use prony_host::{AttachSpec, Attached, Cpus, Process};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! Processes on this machine, through the real supervisor.
 
-mod common;
-
-use common::{TIME, Toy, until};
+use crate::common::{self, TIME, Toy, until};
 use prony_host::{Cpus, Host as _, Limits, Stdio, Why};
 use std::io::{Read as _, Write as _};
 use std::time::Duration;

@@ -1,11 +1,7 @@
 //! A network of a process's own, where this machine allows one; else the reason why not.
 
-mod common;
-#[path = "../../../tests/skip.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod skip;
-
-use common::{Toy, until};
+use crate::common::{self, Toy, until};
+use crate::skip;
 use prony_host::{Network, Process};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

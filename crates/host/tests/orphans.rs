@@ -1,8 +1,6 @@
 //! Nothing stays behind, whoever is killed.
 
-mod common;
-
-use common::{Toy, until};
+use crate::common::{self, Toy, until};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Through an agent everything is as it is on this machine: the same tests again.
-#![allow(clippy::duplicate_mod, reason = "each set of tests brings what it needs")]
+//! Through an agent everything is as it is on this machine: the same tests again. A program of its own, since the host of a
+//! toy depends on the program's name.
 
-#[path = "attached.rs"]
 mod attached;
-#[path = "local.rs"]
+mod common;
 mod local;
-#[path = "rest.rs"]
 mod rest;
+#[path = "../../../tests/skip.rs"]
+mod skip;

@@ -1,10 +1,7 @@
 //! What is counted is what a toy uses on purpose; what is limited holds.
 
-mod common;
-#[path = "../../../tests/skip.rs"]
-mod skip;
-
-use common::{Toy, until};
+use crate::common::{Toy, until};
+use crate::skip;
 use prony_host::{Isolation, Limits, Process, Why};
 use prony_measurement::WarningKind;
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! What rests gets no CPU time, and is ended like anything else.
 
-mod common;
-
-use common::{Toy, until};
+use crate::common::{Toy, until};
 use std::time::{Duration, Instant};
 
 /// CPU time of the tree while this test counts time away, ns.

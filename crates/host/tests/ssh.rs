@@ -1,15 +1,8 @@
 //! Agents on other hosts, reached by the system's ssh. The hosts are namespaces of this machine.
 
-mod common;
-#[path = "../../../tests/lab.rs"]
-#[expect(dead_code, reason = "the black-box tests use the rest")]
-mod lab;
-#[path = "../../../tests/skip.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod skip;
-
-use common::{TIME, Toy, marked, until, until_within};
-use lab::{Lab, address};
+use crate::common::{TIME, Toy, marked, until, until_within};
+use crate::lab::{self, Lab, address};
+use crate::skip;
 use prony_host::{Connect, Cpus, Host as _, HostError, Progress, Remote, Ssh, Stdio};
 use std::cell::Cell;
 use std::fs;

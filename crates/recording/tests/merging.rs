@@ -1,8 +1,6 @@
 //! Merging is exact: in any order and grouping it gives what one worker would have recorded, bit for bit.
 
-mod common;
-
-use common::{Event, job, part, shared};
+use crate::common::{self, Event, job, part, shared};
 use prony_load::Job;
 use prony_measurement::{CommonStart, Outcome, Recording, WarningKind};
 use prony_recording::{Merger, Part, PartError, assemble};

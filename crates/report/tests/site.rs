@@ -1,10 +1,8 @@
 //! Many runs to static pages: every link leads somewhere, nothing is loaded, and nothing that a run says becomes markup.
 
-#[allow(dead_code, reason = "each test binary uses a part of it")]
-mod sample;
-
+use crate::sample;
+use crate::sample::HOSTILE;
 use prony_report::{SiteFile, SiteRun, site};
-use sample::HOSTILE;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -1,8 +1,6 @@
 //! Two runs compared.
 
-mod common;
-
-use common::{TrialSpec, trials};
+use crate::common::{TrialSpec, trials};
 use prony_measurement::Stage;
 use prony_statistics::{
     ChangeOptions, Metric, Options, RunChange, Verdict, compare, compare_in_run, same_twice, summarise,

@@ -1,8 +1,6 @@
 //! What a summary says about trials that are written out by hand.
 
-mod common;
-
-use common::{TrialSpec, trials};
+use crate::common::{TrialSpec, trials};
 use prony_measurement::{Fault, Stage, TrialRecord};
 use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
 

@@ -1,7 +1,6 @@
 //! Building: once for equal content, with the log of what failed, and nothing left behind.
 
-mod common;
-
+use crate::common;
 use prony_host::Local;
 use prony_lab::{Lab as Hosts, Member};
 use prony_measurement::Stage;

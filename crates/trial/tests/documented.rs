@@ -1,18 +1,11 @@
 //! The worked example of `docs/CONTRACTS.md` does what the page says.
 
-#[allow(dead_code, reason = "shared with the mutants, which need more of it")]
-#[path = "mutations/listening.rs"]
-mod listening;
-#[allow(dead_code, reason = "shared with the mutants, which need more of it")]
-#[path = "mutations/toy.rs"]
-mod toy;
-
+use crate::toy::{self, Answer, Call, Habit, Handler};
 use prony_contract::Contract;
 use prony_load::{Order, Protocol, Target};
 use prony_trial::check::{CheckReport, CheckRequest, check};
 use std::path::Path;
 use std::sync::Arc;
-use toy::{Answer, Call, Habit, Handler};
 
 /// The example, taken out of the page.
 fn example() -> Contract {

@@ -1,11 +1,7 @@
 //! Trials on a host and with a generator that are made up: every number is known beforehand.
 
-mod common;
-#[path = "../toy/service.rs"]
-#[allow(dead_code, reason = "only its answers are used here")]
-mod service;
-
-use common::{Heard, Lab};
+use crate::common::{Heard, Lab};
+use crate::service;
 use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
 use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};

@@ -1,8 +1,6 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
-mod common;
-
-use common::{Heard, Lab, leftovers, quiet};
+use crate::common::{Heard, Lab, leftovers, quiet};
 use prony_measurement::{Exclusion, Fault, Stage, WarningKind};
 use prony_trial::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;

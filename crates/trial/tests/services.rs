@@ -1,10 +1,7 @@
 //! Each way in which a service can go wrong is a row with a reason, and leaves nothing behind.
 
-mod common;
-#[path = "../../../tests/skip.rs"]
-mod skip;
-
-use common::{Lab, leftovers, stage};
+use crate::common::{Lab, leftovers, stage};
+use crate::skip;
 use prony_measurement::{Classification, Stage, WarningKind};
 use prony_plan::{Limits, WarmUpChoice};
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! One process start serves all workloads of a contract: who is started how often, what a failure does to the rest of the
 //! start, and going on after a break.
 
-mod common;
-
-use common::{Heard, Lab, leftovers};
+use crate::common::{Heard, Lab, leftovers};
 use prony_measurement::{Phase, SharedStart, Stage, TrialRecord};
 use prony_plan::{Entry, GroupPlan, Starts};
 use prony_trial::{Progress, RunEnd};

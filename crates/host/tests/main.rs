@@ -1,0 +1,16 @@
+//! Processes on this machine and behind agents.
+
+mod agent;
+mod attached;
+mod common;
+#[path = "../../../tests/lab.rs"]
+#[expect(dead_code, reason = "the black-box tests use the rest")]
+mod lab;
+mod local;
+mod network;
+mod orphans;
+mod resources;
+mod rest;
+#[path = "../../../tests/skip.rs"]
+mod skip;
+mod ssh;

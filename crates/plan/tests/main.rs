@@ -1,0 +1,4 @@
+//! Catalogues and suites, from files to plans.
+
+mod files;
+mod suites;

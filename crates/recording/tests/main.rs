@@ -1,0 +1,5 @@
+//! Recordings of several workers become one.
+
+mod common;
+mod merging;
+mod starts;

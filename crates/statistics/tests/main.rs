@@ -1,0 +1,5 @@
+//! Summaries and comparisons of simulated runs.
+
+mod change;
+mod common;
+mod summary;

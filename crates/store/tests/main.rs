@@ -1,0 +1,5 @@
+//! The store of runs and trials.
+
+mod runs;
+mod store;
+mod transfer;

@@ -1,0 +1,20 @@
+//! Trials of toys: builds, runs, checks.
+
+mod builds;
+mod common;
+mod documented;
+mod fakes;
+#[path = "mutations/listening.rs"]
+#[allow(dead_code, reason = "shared with the mutants, which need more of it")]
+mod listening;
+mod runs;
+#[path = "../toy/service.rs"]
+#[allow(dead_code, reason = "only its answers are used here")]
+mod service;
+mod services;
+mod shared;
+#[path = "../../../tests/skip.rs"]
+mod skip;
+#[path = "mutations/toy.rs"]
+#[allow(dead_code, reason = "shared with the mutants, which need more of it")]
+mod toy;
