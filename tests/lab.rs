@@ -247,6 +247,29 @@ impl Lab {
         self.inside(&format!("ip link set {host} down"));
     }
 
+    /// Waits until the controller has repeated something to a host in vain for more than a second: a cut is felt. TCP repeats 0.2, 0.6,
+    /// 1.4, 3.0 and 6.2 s after the first loss, the last of which is beyond the lease of an agent.
+    pub(crate) fn until_a_cut_is_felt(&self, number: usize) {
+        let table = format!("/proc/{}/net/tcp", self.switch.0.id());
+        // The server of OpenSSH there, as the kernel writes it: the address as a number of this machine.
+        let [a, b, c, d] = [10, 79, 0, 10 + number];
+        let server = format!("{d:02X}{c:02X}{b:02X}{a:02X}:0016");
+        let deadline = Instant::now() + READY;
+        let repeats = |line: &str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let is_it = fields.get(2) == Some(&server.as_str());
+            is_it.then(|| u32::from_str_radix(fields[6], 16).expect("a number"))
+        };
+        loop {
+            let sockets = fs::read_to_string(&table).expect("the controller's sockets");
+            if sockets.lines().filter_map(repeats).any(|repeats| repeats >= 3) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "no cut is felt: {sockets}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Lets all through again.
     pub(crate) fn mend(&self, host: &str) {
         self.inside(&format!("ip link set {host} up"));

@@ -208,7 +208,10 @@ fn every_file_of_tests_belongs_to_a_program() {
             continue;
         }
         let module = format!("mod {};", file.trim_end_matches(".rs"));
-        if !text(&format!("{folder}/tests/main.rs")).lines().any(|line| line == module) {
+        if !text(&format!("{folder}/tests/main.rs"))
+            .lines()
+            .any(|line| line == module)
+        {
             faults.push(format!("{folder}/tests/main.rs lacks `{module}`"));
         }
     }

@@ -102,6 +102,21 @@ impl Away {
         .collect()
     }
 
+    /// Processes of ssh that lead from the controller to a host.
+    pub(crate) fn connections(&self, host: &str) -> Vec<i32> {
+        let config = self.hosts.path("config").display().to_string();
+        let pids = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(|pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words: Vec<_> = line.split(|&byte| byte == 0).collect();
+            [b"ssh".as_slice(), config.as_bytes(), host.as_bytes()]
+                .iter()
+                .all(|word| words.contains(word))
+        })
+        .collect()
+    }
+
     /// Waits until the generator runs on a host, and gives its process id.
     pub(crate) fn generator(&self, host: &str) -> i32 {
         let mut found = None;

@@ -3,6 +3,7 @@
 use crate::away::{Away, send};
 use crate::common::{Checkout, Ended, PATIENCE, signal, until};
 use crate::hosts;
+use crate::ports;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -371,10 +372,7 @@ impl Toy {
     /// The toy `right`. What it says goes to `toy.log` of the checkout.
     pub(crate) fn start(checkout: &Checkout, mode: &str) -> Self {
         let log = fs::File::create(checkout.path("toy.log")).expect("a file");
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a port")
-            .port();
+        let port = ports::reserved();
         let process = Command::new("python3")
             .arg(checkout.path("services/toy-right/toy.py"))
             .env("HOST", "127.0.0.1")
@@ -555,12 +553,18 @@ fn a_host_without_power_ends_the_run_and_is_named() {
 
 #[test]
 fn a_host_that_comes_back_is_used_again() {
-    let Some(away) = Away::new(1, "6s") else { return };
+    let Some(away) = Away::new(1, "3s") else { return };
     let child = away.run();
     away.generator("h3");
+    let connections = away.connections("h3");
     away.hosts.cut("h3");
-    // Longer than the lease, after which both sides give the connection up.
-    std::thread::sleep(Duration::from_secs(8));
+    until("the host has given the controller up", || {
+        away.processes("h3").is_empty()
+    });
+    until("the controller makes another connection", || {
+        let now = away.connections("h3");
+        now.iter().any(|pid| !connections.contains(pid))
+    });
     away.hosts.mend("h3");
     let ended = Away::ended(child);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -665,13 +669,12 @@ fn two_runs_on_one_host_refuse_each_other() {
 }
 
 #[test]
-fn a_cut_of_three_seconds_is_survived() {
-    let Some(away) = Away::new(1, "8s") else { return };
+fn a_cut_that_is_shorter_than_the_lease_is_survived() {
+    let Some(away) = Away::new(1, "4s") else { return };
     let child = away.run();
     away.generator("h2");
     away.hosts.cut("h2");
-    // A cut is an event in time: there is nothing to wait for but its end.
-    std::thread::sleep(Duration::from_secs(3));
+    away.hosts.until_a_cut_is_felt(2);
     away.hosts.mend("h2");
     let ended = Away::ended(child);
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -4,7 +4,6 @@ mod action;
 mod away;
 mod behind;
 mod calibrate;
-mod ci;
 #[cfg(feature = "kubernetes")]
 #[path = "../../crates/cluster/tests/cluster/mod.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
@@ -36,12 +35,15 @@ mod lab_pods;
 mod machine;
 mod new;
 mod otlp;
+#[path = "../ports.rs"]
+mod ports;
 mod resume;
 mod run;
 mod shopfront;
 #[path = "../skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod skip;
+mod skips;
 mod starts;
 mod suites;
 mod there;

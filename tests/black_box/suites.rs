@@ -1,6 +1,7 @@
 //! Suites that cannot be, and those that say where services listen: everything is told before anything starts.
 
 use crate::common::{Checkout, Ended};
+use crate::ports;
 use std::net::TcpListener;
 
 const GROUP: &str = r#"
@@ -152,8 +153,8 @@ fn the_plan_and_its_length_come_first() {
 #[test]
 fn services_listen_where_the_suite_says() {
     let checkout = Checkout::new(1, &["right"]);
-    let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let port = taken.local_addr().expect("an address").port();
+    let port = ports::reserved();
+    let taken = TcpListener::bind(("127.0.0.1", port)).expect("a reserved port");
     let mine = suite(
         &format!("[address]\nhost = \"127.0.0.1\"\nport = {port}\n"),
         GROUP,

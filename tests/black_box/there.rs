@@ -1,9 +1,10 @@
 //! Services that run already: asked, measured and left alone.
 
 use crate::common::{Checkout, until};
+use crate::ports;
 use crate::tls::Front;
 use serde_json::Value;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// A toy that nobody but this test started.
@@ -14,9 +15,7 @@ struct Running {
 
 impl Running {
     fn start(mode: &str) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = ports::reserved();
         let child = Command::new("python3")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/toy/toy.py"))
             .env("HOST", "127.0.0.1")

@@ -1,5 +1,6 @@
 //! `prony call` from outside: a server that runs already, and a reference service that is started for it.
 
+use crate::ports;
 use prony_schema::Schema;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -144,9 +145,7 @@ fn bad_input_is_told_with_what_there_is() {
             text(&output.stderr)
         );
     }
-    let nobody = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let url = format!("http://{}", nobody.local_addr().expect("an address"));
-    drop(nobody);
+    let url = format!("http://127.0.0.1:{}", ports::reserved());
     let output = call(&["hello", "hello", "--url", &url]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stderr).contains("no connection"), "{output:?}");

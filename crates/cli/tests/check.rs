@@ -1,5 +1,6 @@
 //! `prony check --url` and `prony backend`, from outside.
 
+use crate::ports;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -140,11 +141,8 @@ fn json_goes_to_standard_output_alone() {
 
 #[test]
 fn nobody_who_listens_is_a_failure_and_no_crash() {
-    let free = TcpListener::bind(("127.0.0.1", 0))
-        .expect("a port")
-        .local_addr()
-        .expect("an address");
-    let output = prony(&["check", "--url", &format!("http://{free}"), "hello"]);
+    let url = format!("http://127.0.0.1:{}", ports::reserved());
+    let output = prony(&["check", "--url", &url, "hello"]);
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
     assert!(out(&output).contains("no connection"), "{}", out(&output));
 }

@@ -1,10 +1,10 @@
 //! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
 
 use crate::common::{json_of, prony, server, told};
+use crate::ports;
 use prony_schema::Schema;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -120,14 +120,11 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
 
 #[test]
 fn nobody_there_is_a_failure_and_not_a_recording() {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("an address");
+    let address = format!("127.0.0.1:{}", ports::reserved());
     let output = prony(&["load", &format!("http://{address}/"), "-d", "100ms", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
-    assert!(told(&output).contains(&address.to_string()), "{}", told(&output));
+    assert!(told(&output).contains(&address), "{}", told(&output));
 }
 
 #[test]

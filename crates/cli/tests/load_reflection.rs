@@ -1,5 +1,6 @@
 //! `prony load --grpc` without `--proto`: the service describes its methods itself. The servers are those of tonic.
 
+use crate::ports;
 use serde_json::Value;
 use std::process::{Command, Output};
 use tokio::net::TcpListener;
@@ -124,11 +125,7 @@ fn what_the_service_does_not_describe_is_told() {
 
 #[test]
 fn who_cannot_be_asked_is_told() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a port that is free again")
-        .port();
-    let gone = error(&load(port, METHOD, &[]), 1);
+    let gone = error(&load(ports::reserved(), METHOD, &[]), 1);
     assert!(gone.contains("cannot connect"), "{gone}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -29,6 +29,8 @@ mod load_view;
 mod load_websocket;
 #[path = "common/made.rs"]
 mod made;
+#[path = "../../../tests/ports.rs"]
+mod ports;
 mod report;
 mod serve;
 #[path = "../../../tests/skip.rs"]

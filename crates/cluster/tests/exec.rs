@@ -2,6 +2,8 @@
 //! agent at their end.
 
 mod cluster;
+#[path = "../../../tests/ports.rs"]
+mod ports;
 
 use cluster::{Cluster as Server, kubeconfig};
 use prony_cluster::{Begin, Cluster, ClusterError, Group, PodWay, Pull, Run, left, remove};
@@ -157,9 +159,8 @@ fn a_configuration_that_cannot_be_used_is_told() {
         &["no way to a cluster", "none"],
     );
     let file = folder.path().join("config");
-    // A port that nobody listens on: it was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    std::fs::write(&file, kubeconfig(&port.expect("a port").to_string())).expect("written");
+    let nothing_listens = format!("127.0.0.1:{}", ports::reserved());
+    std::fs::write(&file, kubeconfig(&nothing_listens)).expect("written");
     let other = Cluster {
         context: Some("other".to_owned()),
         ..wanted(file.clone(), None)

@@ -1,11 +1,12 @@
 //! Servers that fail in every way, on both transports: each request gets the right outcome, and nothing hangs.
 
+use crate::ports;
 use crate::toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
 use prony_engine::EngineError;
 use prony_load::{Load, TransportChoice};
 use prony_measurement::{Recording, WarningKind};
 use std::io::{BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::Ordering;
 
@@ -234,10 +235,7 @@ fn a_server_that_serves_one_at_a_time_is_loaded(transport: TransportChoice) {
 }
 
 fn nobody_there_is_an_error(transport: TransportChoice) {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .expect("a free port")
-        .local_addr()
-        .expect("an address");
+    let address = SocketAddr::from(([127, 0, 0, 1], ports::reserved()));
     let error = fails(&job(address, transport));
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");

@@ -9,6 +9,8 @@ mod faults;
 mod grpc;
 mod http2;
 mod open;
+#[path = "../../../tests/ports.rs"]
+mod ports;
 mod reach;
 mod rooms;
 mod streams;

@@ -347,8 +347,7 @@ fn a_short_cut_is_survived_and_a_long_one_ends_both_sides() {
     let mut process = remote.start(&toy.spec(&["tree"])).expect("started");
     until("four processes run", || toy.leftovers().len() >= 4);
     lab.cut("h1");
-    // TCP sends again 0.2, 0.6, 1.4, 3.0 and 6.2 s after the first loss, the last of which is beyond the lease.
-    std::thread::sleep(Duration::from_millis(2_500));
+    lab.until_a_cut_is_felt(1);
     lab.mend("h1");
     process.begin_window().expect("it goes on");
     assert!(remote.lost().is_none() && process.ended().is_none());

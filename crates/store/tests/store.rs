@@ -396,7 +396,12 @@ fn what_was_appended_survives_a_kill() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");
     let mut writer = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "store::writer_that_never_ends", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "store::writer_that_never_ends",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("PRONY_TEST_STORE", &path)
         .stdout(Stdio::piped())
         .spawn()

@@ -1,6 +1,7 @@
 //! The gRPC service in Go, built from its folder as prony builds it.
 
-use super::{Server, free_port};
+use super::Server;
+use crate::ports;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use std::sync::OnceLock;
 /// Builds the service once and starts it.
 pub(crate) fn start() -> Server {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let port = free_port();
+    let port = ports::reserved();
     let mut command = Command::new(PROGRAM.get_or_init(build));
     command
         .env("HOST", "127.0.0.1")

@@ -147,12 +147,6 @@ pub(crate) fn warns_of(recording: &Recording, part: &str) -> bool {
         .any(|warning| warning.text.contains(part))
 }
 
-/// A port that was free a moment ago, for servers that cannot choose one themselves.
-pub(crate) fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
 /// A folder of its own for this test, empty.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))

@@ -1,6 +1,7 @@
 //! A real nginx, with a configuration of the test's.
 
-use super::{Server, folder, free_port};
+use super::{Server, folder};
+use crate::ports;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +23,7 @@ pub(crate) fn start_with(name: &str, listen: &str, server: &str, http: &str) -> 
     let folder = folder(name);
     write_certificate(&folder);
     std::fs::write(folder.join("large"), large_body()).expect("a file");
-    let port = free_port();
+    let port = ports::reserved();
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("{kind}_temp_path {}/{kind};", folder.display()))
         .join("\n");
