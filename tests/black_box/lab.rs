@@ -1,15 +1,14 @@
-//! Runs over several hosts. Hosts are agents on this machine, or namespaces of it with OpenSSH of their own.
+//! Runs over several hosts. Hosts are agents on this machine and, in one test, namespaces of it with OpenSSH of their own.
 
-use crate::away::{Away, send};
-use crate::common::{Checkout, Ended, PATIENCE, signal, until};
+use crate::away::Away;
+use crate::common::{Checkout, Ended, signal, until};
 use crate::hosts;
 use crate::ports;
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A service and two workers, each an agent on this machine.
 const PIPES: &str = r#"[host.app]
@@ -348,12 +347,12 @@ fn what_runs_in_its_own_folder_alone_is_not_sent() {
 }
 
 /// A lab whose service is built by the controller.
-fn built_here(lab: &str) -> String {
+pub(crate) fn built_here(lab: &str) -> String {
     lab.replacen("[host.app]\n", "[host.app]\nbuild = \"here\"\n", 1)
 }
 
 /// What was sent to a host with this cache.
-fn sent_to(cache: &Path) -> Vec<PathBuf> {
+pub(crate) fn sent_to(cache: &Path) -> Vec<PathBuf> {
     let projects = fs::read_dir(cache.join("projects"))
         .into_iter()
         .flatten()
@@ -441,185 +440,6 @@ fn three_hosts_measure_over_ssh() {
 }
 
 #[test]
-fn services_are_built_here_and_sent_over_ssh() {
-    let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    away.checkout.write("lab.toml", &built_here(&lab));
-    // A host with an older C library refuses what is built here.
-    let library = away.hosts.of("h1", "bin").join("getconf");
-    fs::write(&library, "#!/bin/sh\necho glibc 2.3\n").expect("a file");
-    fs::set_permissions(&library, fs::Permissions::from_mode(0o755)).expect("made");
-    let refused = Away::ended(away.run());
-    assert_eq!(refused.code, Some(3), "{refused:?}");
-    let reason = service(&refused.json())["excluded"]["reason"].to_string();
-    for part in ["app has glibc 2.3", "this machine", "[host.app]"] {
-        assert!(reason.contains(part), "no `{part}` in {reason}");
-    }
-    fs::remove_file(&library).expect("it is there");
-    let ended = Away::ended(away.run());
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
-    let sent = sent_to(&away.hosts.of("h1", "home").join(".cache/prony"));
-    assert_eq!(sent.len(), 1, "{sent:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_lab_that_is_not_fit_is_refused_before_anything_is_built() {
-    let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    let elsewhere = lab.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
-    away.checkout.write("lab.toml", &elsewhere);
-    let ended = Away::ended(away.run());
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    for part in [
-        "the lab is not fit for a run",
-        "one: app (10.79.0.99) is not reached from there",
-        "two: app (10.79.0.99) is not reached from there",
-        "mend `address` under [host.app]",
-    ] {
-        assert!(ended.err.contains(part), "{part}: {ended:?}");
-    }
-    assert!(!ended.err.contains("building"), "{ended:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_killed_worker_voids_the_trial_which_is_done_again() {
-    let Some(away) = Away::new(1, "4s") else { return };
-    let child = away.run();
-    send("KILL", away.generator("h3"));
-    let ended = Away::ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(
-        ended
-            .err
-            .contains("the bench failed, not the service: the generator on two"),
-        "{ended:?}"
-    );
-    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_worker_that_stands_still_is_named_in_time() {
-    let Some(away) = Away::new(1, "4s") else { return };
-    let child = away.run();
-    let late = away.generator("h3");
-    send("STOP", late);
-    let began = Instant::now();
-    let ended = Away::ended(child);
-    println!(
-        "a worker that stands still: the run ended after {:?}",
-        began.elapsed()
-    );
-    assert!(began.elapsed() < PATIENCE * 2, "{ended:?}");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(
-        ended
-            .err
-            .contains("the bench failed, not the service: two came not as far as the other workers"),
-        "{ended:?}"
-    );
-    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_host_without_power_ends_the_run_and_is_named() {
-    let Some(mut away) = Away::new(4, "20s") else {
-        return;
-    };
-    let child = away.run();
-    away.generator("h2");
-    away.hosts.switch_off(1);
-    let began = Instant::now();
-    let ended = Away::ended(child);
-    assert!(began.elapsed() < PATIENCE * 2, "{ended:?}");
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    let report = ended.json();
-    let excluded = &service(&report)["excluded"];
-    let reason = excluded["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("app"), "{excluded}");
-    assert!(
-        ended
-            .err
-            .contains("ended early, since a host of the lab is lost: cannot reach app"),
-        "{ended:?}"
-    );
-    assert!(report["ended_at"].is_null(), "it can go on: {report}");
-    away.nothing_is_left(&["h2", "h3"]);
-}
-
-#[test]
-fn a_host_that_comes_back_is_used_again() {
-    let Some(away) = Away::new(1, "3s") else { return };
-    let child = away.run();
-    away.generator("h3");
-    let connections = away.connections("h3");
-    away.hosts.cut("h3");
-    until("the host has given the controller up", || {
-        away.processes("h3").is_empty()
-    });
-    until("the controller makes another connection", || {
-        let now = away.connections("h3");
-        now.iter().any(|pid| !connections.contains(pid))
-    });
-    away.hosts.mend("h3");
-    let ended = Away::ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(
-        ended
-            .err
-            .contains("the bench failed, not the service: lost the connection to two"),
-        "{ended:?}"
-    );
-    let report = ended.json();
-    assert_eq!(service(&report)["trials"], 1, "{report}");
-    assert_eq!(report["state"], "ended", "{report}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_board_in_turns_survives_the_end_of_a_worker() {
-    let checkout = Checkout::new(1, &["right", "heavy"]);
-    let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
-    let turns = "design = \"turns\"\nturns = { window = \"200ms\", cycles = 6 }\n\n[[group]]";
-    checkout.write("suites/toys.toml", &suite.replace("[[group]]", turns));
-    let Some(mut away) = Away::with(checkout) else {
-        return;
-    };
-    let child = away.run();
-    let toys = |away: &Away| {
-        let all = away.processes("h1");
-        all.iter()
-            .filter(|(_, line)| line.starts_with("python3 toy.py"))
-            .count()
-    };
-    until("both are up and take turns", || {
-        toys(&away) == 2 && away.running("h3", "load --job").is_some()
-    });
-    away.hosts.switch_off(3);
-    away.hosts.switch_on(3);
-    let ended = Away::ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let report = ended.json();
-    for row in report["groups"][0]["services"].as_array().expect("rows") {
-        assert!(row["excluded"].is_null(), "{row}");
-        assert_eq!(row["trials"], 1, "{row}");
-    }
-    assert!(
-        ended
-            .err
-            .contains("repeated: the bench failed, not the services: ")
-            && ended.err.contains("two"),
-        "{ended:?}"
-    );
-    assert_eq!(report["state"], "ended", "{report}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
 fn runs_of_two_labs_are_not_alike() {
     let checkout = with_pipes(1, &["right"]);
     checkout.write("other.toml", &PIPES.replace("[\"one\", \"two\"]", "\"one\""));
@@ -642,42 +462,4 @@ fn runs_of_two_labs_are_not_alike() {
     ] {
         assert!(refused.err.contains(part), "{part}: {refused:?}");
     }
-}
-
-#[test]
-fn ended_by_the_user_it_leaves_nothing() {
-    let Some(away) = Away::new(3, "2s") else { return };
-    let child = away.run();
-    away.generator("h3");
-    signal(&child, "INT");
-    let ended = Away::ended(child);
-    assert_eq!(ended.code, Some(130), "{ended:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn two_runs_on_one_host_refuse_each_other() {
-    let Some(away) = Away::new(1, "20s") else { return };
-    let mut first = away.run();
-    away.generator("h2");
-    let second = Away::ended(away.run());
-    assert_eq!(second.code, Some(2), "{second:?}");
-    assert!(second.err.contains("is taken by `prony run toys"), "{second:?}");
-    first.kill().expect("KILL");
-    first.wait().expect("it is gone");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
-}
-
-#[test]
-fn a_cut_that_is_shorter_than_the_lease_is_survived() {
-    let Some(away) = Away::new(1, "4s") else { return };
-    let child = away.run();
-    away.generator("h2");
-    away.hosts.cut("h2");
-    away.hosts.until_a_cut_is_felt(2);
-    away.hosts.mend("h2");
-    let ended = Away::ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
-    away.nothing_is_left(&["h1", "h2", "h3"]);
 }

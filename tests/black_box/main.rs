@@ -32,6 +32,7 @@ mod lab_links;
 mod lab_page;
 #[cfg(feature = "kubernetes")]
 mod lab_pods;
+mod lab_ssh;
 mod machine;
 mod new;
 mod otlp;
