@@ -3,6 +3,9 @@
 //! What it does allocate belongs to intervals (a message to the thread that reports), so that the bound does not grow with
 //! the number of requests. TLS is not among these loads: rustls keeps each record in memory of its own.
 
+#[path = "../../../tests/ports.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod ports;
 mod toy;
 mod wire;
 
