@@ -56,10 +56,8 @@ impl Step {
 const PACKAGES: &[&str] = &[
     "chromium=chromium",
     "ip=iproute2",
-    "protoc=protobuf-compiler",
     "openssl=openssl",
-];
-const PACKAGES_ALL: &[&str] = &[
+    "protoc=protobuf-compiler",
     "ssh=openssh-client",
     "/usr/sbin/sshd=openssh-server",
     "podman=podman",
@@ -81,12 +79,8 @@ pub(crate) fn of(scope: Scope) -> Vec<Step> {
         |arguments: &[&str]| words(&[&tool("cargo-nextest"), "nextest", "run"], &[BUILD, arguments]);
     let profile = if is_all { "all" } else { "quick" };
 
-    let mut packages = PACKAGES.to_vec();
-    if is_all {
-        packages.extend(PACKAGES_ALL);
-    }
     let mut steps = vec![
-        Step::new("set-up", words(&["scripts/setup"], &[&packages])),
+        Step::new("set-up", words(&["scripts/setup"], &[PACKAGES])),
         Step::new("tools", ["cargo", "xtask", "tools"]),
         Step::new("format", ["cargo", "fmt", "--all", "--check"]),
         Step::new(
