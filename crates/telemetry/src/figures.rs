@@ -1,12 +1,10 @@
 //! What was told so far, summed up, and as a request of the protocol.
 
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
-use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint, ResourceMetrics,
-    ScopeMetrics, Sum, metric, number_data_point,
+use crate::otlp::{
+    AggregationTemporality, AnyValue, ExportMetricsServiceRequest, Gauge, Histogram, HistogramDataPoint,
+    InstrumentationScope, KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
+    any_value, metric, number_data_point,
 };
-use opentelemetry_proto::tonic::resource::v1::Resource;
 use prony_load::Protocol;
 use prony_measurement::{CompactHistogram, Interval, Phase};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -122,18 +120,14 @@ impl Figures {
                         attribute("service.version", &version),
                         attribute("service.instance.id", &self.instance),
                     ],
-                    ..Resource::default()
                 }),
                 scope_metrics: vec![ScopeMetrics {
                     scope: Some(InstrumentationScope {
                         name: "prony".to_owned(),
                         version,
-                        ..InstrumentationScope::default()
                     }),
                     metrics,
-                    ..ScopeMetrics::default()
                 }],
-                ..ResourceMetrics::default()
             }],
         })
     }
@@ -300,7 +294,6 @@ fn of(name: &str, description: &str, unit: &str, data: metric::Data) -> Metric {
         description: description.to_owned(),
         unit: unit.to_owned(),
         data: Some(data),
-        ..Metric::default()
     }
 }
 
@@ -313,7 +306,6 @@ fn times(series: &Series, began_ns: u64) -> HistogramDataPoint {
         sum: Some(series.sum_s),
         bucket_counts: series.buckets.to_vec(),
         explicit_bounds: BOUNDS_NS.map(|ns| ns as f64 / 1e9).to_vec(),
-        ..HistogramDataPoint::default()
     }
 }
 
@@ -323,7 +315,6 @@ fn number(series: &Series, began_ns: u64, value: number_data_point::Value) -> Nu
         start_time_unix_nano: began_ns,
         time_unix_nano: series.at_ns,
         value: Some(value),
-        ..NumberDataPoint::default()
     }
 }
 
@@ -333,7 +324,6 @@ fn attribute(key: &str, value: &str) -> KeyValue {
         value: Some(AnyValue {
             value: Some(any_value::Value::StringValue(value.to_owned())),
         }),
-        ..KeyValue::default()
     }
 }
 

@@ -7,6 +7,7 @@
 mod collector;
 mod exporter;
 mod figures;
+mod otlp;
 mod post;
 
 pub use collector::{Collector, CollectorError};

@@ -1,6 +1,7 @@
 //! One request to a collector, and what came of it.
 
 use crate::collector::{Collector, CollectorError};
+use crate::otlp::ExportMetricsServiceResponse;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -8,7 +9,6 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prony_load::{Protocol, Tls, TlsChoices};
 use prony_tls::{TlsConfig, explain_io};
 use prost::Message as _;
@@ -154,7 +154,7 @@ fn shown(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsPartialSuccess;
+    use crate::otlp::ExportMetricsPartialSuccess;
 
     #[test]
     fn only_what_may_pass_is_tried_again() {
