@@ -1,7 +1,7 @@
 //! JSON Schema: what shape a value must have where its content is not known.
 //!
-//! The library behind it is generic: who names it compiles all of it. So only this crate names it, and nothing here is
-//! generic.
+//! Only this crate names the library that validates, and nothing here is generic: its newer versions are, and whoever names
+//! them compiles all of them. 0.46 is the last that is not.
 
 use jsonschema::Validator;
 use serde_json::Value;
