@@ -8,6 +8,7 @@ use crate::proto::Schema;
 use crate::source::RowTable;
 use crate::written::{WrittenContract, WrittenWorkload, in_order};
 use prony_load::{Load, Protocol};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -120,6 +121,30 @@ impl Contract {
     /// Variables that the environment of a service of this contract has.
     pub const fn environment(&self) -> &BTreeMap<String, String> {
         &self.beside.environment
+    }
+
+    /// What the contract says, without what only people read: two contracts with equal values ask the same of a service, however
+    /// they are written. Where keys are told apart by their place, a new one belongs at the end of its type.
+    pub fn values(&self) -> impl Serialize + '_ {
+        let names = |companion: &Companion| {
+            let seed = companion.seed().iter().map(|file| {
+                let name = file.strip_prefix(&self.folder).unwrap_or(file);
+                name.to_string_lossy().into_owned()
+            });
+            (
+                companion.name().to_owned(),
+                companion.uses().to_owned(),
+                seed.collect::<Vec<_>>(),
+                companion.settings().clone(),
+            )
+        };
+        (
+            &self.written,
+            self.companions().iter().map(names).collect::<Vec<_>>(),
+            // The first workload is the default one, and cases call operations in this order.
+            in_order(&self.written.operation).map(|(name, _)| name).collect::<Vec<_>>(),
+            in_order(&self.written.workload).map(|(name, _)| name).collect::<Vec<_>>(),
+        )
     }
 
     /// An error at a key of `[companion.NAME]`, or at the table where it has no such key.

@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 /// Where values come from: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
 /// `{ counter = 1 }`, `{ row = "order", column = "id" }`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum WrittenSource {
     One(String),
     List(Vec<String>),

@@ -10,6 +10,7 @@ mod build;
 mod cancel;
 pub mod check;
 mod failure;
+mod fingerprint;
 mod noise;
 mod progress;
 mod reach;
@@ -25,6 +26,7 @@ pub use build::{
 };
 pub use cancel::Cancel;
 pub use failure::Failure;
+pub use fingerprint::{Fingerprints, Ignored};
 pub use noise::{Noise, NoiseLimits};
 pub use progress::Progress;
 pub use run::{NextRound, Run, RunEnd, Watcher, run_plan};

@@ -1,6 +1,6 @@
 //! What stands beside a service, as it is written.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -8,7 +8,7 @@ use toml::Spanned;
 pub(crate) type WrittenCompanion = BTreeMap<String, Spanned<toml::Value>>;
 
 /// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
 pub(crate) enum WrittenVariable {
     Text(String),
@@ -16,7 +16,7 @@ pub(crate) enum WrittenVariable {
 }
 
 /// `[rows.NAME]`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenRows {
     pub(crate) companion: Option<Spanned<String>>,
@@ -24,7 +24,7 @@ pub(crate) struct WrittenRows {
 }
 
 /// `[[after]]`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenAfter {
     pub(crate) name: String,
@@ -34,7 +34,7 @@ pub(crate) struct WrittenAfter {
 }
 
 /// `[[during]]`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenDuring {
     pub(crate) name: String,
@@ -43,7 +43,7 @@ pub(crate) struct WrittenDuring {
 }
 
 /// `16`, or `"DATABASE_POOL"`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(
     untagged,
     expecting = "a number, or a variable that the companion gives the service, like \"DATABASE_POOL\""

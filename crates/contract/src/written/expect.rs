@@ -2,12 +2,12 @@
 
 use super::TextOrNumber;
 use super::values::{HeaderText, OneOrMany};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// What must come back.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenExpect {
     pub(crate) status: Option<OneOrMany<u16>>,
@@ -51,7 +51,7 @@ pub(crate) struct WrittenExpect {
 }
 
 /// `{ from = "{from}", count = "{count}", member = "items", item = "$item" }`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenList {
     pub(crate) from: String,
@@ -61,7 +61,7 @@ pub(crate) struct WrittenList {
 }
 
 /// `{ title = "Fortunes", header = ["id", "message"], rows = "fortune", more = [["0", "{nonce}"]], sort = "message" }`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenHtmlTable {
     pub(crate) title: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct WrittenHtmlTable {
 }
 
 /// The name of rows of a companion, or the rows themselves.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "the name of `[rows.NAME]`, or a list of rows")]
 pub(crate) enum WrittenTableRows {
     Named(String),
@@ -81,7 +81,7 @@ pub(crate) enum WrittenTableRows {
 }
 
 /// `{ count = "{n}", each = { id = "{= i}", event = "tick", json = { n = "#{= i}" } }, last = { event = "end" } }`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenEvents {
     pub(crate) count: TextOrNumber,
@@ -93,7 +93,7 @@ pub(crate) struct WrittenEvents {
 }
 
 /// What one message must be.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenEvent {
     pub(crate) id: Option<String>,
@@ -105,7 +105,7 @@ pub(crate) struct WrittenEvent {
 }
 
 /// How the backend's reply tells what the backend received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Received {
     /// By the digest header.

@@ -3,7 +3,7 @@
 use super::TextOrNumber;
 
 /// `{ count = "{count}", each = { value = "{= i}" }, unanswered = 1 }`
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenMessages {
     pub(crate) count: TextOrNumber,

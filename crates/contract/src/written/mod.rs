@@ -21,18 +21,21 @@ use prony_load::{Pick, WrittenDuration, WrittenLoad};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenContract {
     pub(crate) name: Spanned<String>,
+    #[serde(skip_serializing)]
     pub(crate) title: String,
+    #[serde(skip_serializing)]
     pub(crate) summary: String,
+    #[serde(skip_serializing)]
     pub(crate) document: Option<String>,
     pub(crate) proto: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) without: Vec<Spanned<String>>,
     /// Software that a service needs beside it.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
     /// Values of the companions' seeded data.
     #[serde(default)]
@@ -92,7 +95,7 @@ impl WrittenContract {
 }
 
 /// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenJwt {
     pub(crate) alg: Algorithm,
@@ -105,7 +108,7 @@ pub(crate) struct WrittenJwt {
     pub(crate) header: serde_json::Map<String, serde_json::Value>,
 }
 
-#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, serde::Deserialize, serde::Serialize)]
 pub(crate) enum Algorithm {
     #[serde(rename = "HS256")]
     Hs256,
@@ -128,10 +131,23 @@ pub(crate) enum WrittenKey {
     Variable { variable: String },
 }
 
+/// With the variant, which values alone would not tell.
+impl serde::Serialize for WrittenKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (index, variant, text) = match self {
+            Self::Text(text) => (0, "Text", text),
+            Self::File { file } => (1, "File", file),
+            Self::Variable { variable } => (2, "Variable", variable),
+        };
+        serializer.serialize_newtype_variant("WrittenKey", index, variant, text)
+    }
+}
+
 /// One kind of call.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenOperation {
+    #[serde(skip_serializing)]
     pub(crate) summary: String,
     /// Whether the common cases call it: it can be called alone, and again and again.
     #[serde(default = "yes")]
@@ -156,7 +172,7 @@ pub(crate) struct WrittenOperation {
 }
 
 /// A body that is made up: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenGenerated {
     pub(crate) bytes: TextOrNumber,
@@ -164,7 +180,7 @@ pub(crate) struct WrittenGenerated {
 }
 
 /// A number, or a text with a place.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(untagged, expecting = "a whole number, or a text with a place")]
 pub(crate) enum TextOrNumber {
     Number(u64),
@@ -172,7 +188,7 @@ pub(crate) enum TextOrNumber {
 }
 
 /// An operation called in a case, with what differs from it; or a request of its own.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenCall {
     pub(crate) operation: Option<Spanned<String>>,
@@ -198,7 +214,7 @@ pub(crate) struct WrittenCall {
 }
 
 /// A case: calls, one after the other, and how they are delivered.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenCase {
     pub(crate) name: Spanned<String>,
@@ -221,14 +237,14 @@ pub(crate) struct WrittenCase {
 }
 
 /// `{ streams = 100, within = "5s" }`
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenLeave {
     pub(crate) streams: u32,
     pub(crate) within: Option<WrittenDuration>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Deliver {
     #[default]
@@ -239,9 +255,10 @@ pub(crate) enum Deliver {
     ManyConnections,
 }
 
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenWorkload {
+    #[serde(skip_serializing)]
     pub(crate) summary: String,
     #[serde(default)]
     pub(crate) mix: Vec<Spanned<WrittenStep>>,
@@ -256,7 +273,7 @@ pub(crate) struct WrittenWorkload {
 }
 
 /// `"users.csv"`, or `{ file = "users.csv", pick = "random" }`.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(from = "EitherTable")]
 pub(crate) struct WrittenTable {
     pub(crate) file: String,
@@ -289,7 +306,7 @@ impl From<EitherTable> for WrittenTable {
     }
 }
 
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenStep {
     pub(crate) operation: Spanned<String>,

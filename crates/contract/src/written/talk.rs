@@ -2,11 +2,11 @@
 
 use super::TextOrNumber;
 use super::values::OneOrMany;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// `{ text = "a" }`, `{ binary = { bytes = 9 }, unfinished = true }`, `{ ping = "x", expect = "echo" }`,
 /// `{ close = 1000, reason = "bye" }`, `{ expect = { close = 1002 } }`, `{ by = "b", text = "a" }`, `{ by = "b", deaf = true }`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenTurn {
     /// Whose turn it is, where a talk has several members; the first turn of one brings it in.
@@ -50,36 +50,49 @@ pub(crate) enum WrittenPayload {
     Hex(Hex),
 }
 
+/// With the variant, which values alone would not tell.
+impl Serialize for WrittenPayload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = "WrittenPayload";
+        match self {
+            Self::Text(text) => serializer.serialize_newtype_variant(name, 0, "Text", text),
+            Self::Letters(letters) => serializer.serialize_newtype_variant(name, 1, "Letters", letters),
+            Self::Bytes(bytes) => serializer.serialize_newtype_variant(name, 2, "Bytes", bytes),
+            Self::Hex(hex) => serializer.serialize_newtype_variant(name, 3, "Hex", hex),
+        }
+    }
+}
+
 /// So many letters.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Letters {
     pub(crate) letters: TextOrNumber,
 }
 
 /// So many bytes that are made up.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MadeBytes {
     pub(crate) bytes: TextOrNumber,
 }
 
 /// Bytes as hexadecimal digits.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hex {
     pub(crate) hex: String,
 }
 
 /// `"echo"`, or `{ close = [1000, ""] }`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "\"echo\", or { close = 1002 }")]
 pub(crate) enum WrittenHeard {
     Word(Word),
     Close(Close),
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
     /// All that was said and has not come back yet.
@@ -87,7 +100,7 @@ pub(crate) enum Word {
 }
 
 /// The end of the connection, with one of these codes; an empty text: without one.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Close {
     pub(crate) close: OneOrMany<TextOrNumber>,

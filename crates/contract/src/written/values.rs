@@ -6,7 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A header's text, several texts for a header that is there several times, or `false` for one that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum HeaderText {
     Absent,
     Texts(Vec<String>),
@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for HeaderText {
 }
 
 /// One value, or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct OneOrMany<T>(pub(crate) Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {

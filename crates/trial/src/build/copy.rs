@@ -17,7 +17,7 @@ const LEFT_BEHIND: [&str; 8] = [
     ".DS_Store",
 ];
 
-pub(super) fn is_left_behind(name: &str) -> bool {
+pub(crate) fn is_left_behind(name: &str) -> bool {
     LEFT_BEHIND.contains(&name)
 }
 

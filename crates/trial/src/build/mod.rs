@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use there::There;
 
 pub use cache::InUse;
+pub(crate) use copy::is_left_behind;
 pub(crate) use digest::short;
 pub use image::lacks_image;
 pub use room::{Folders, builds_at_once, room_for};

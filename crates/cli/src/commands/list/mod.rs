@@ -1,5 +1,6 @@
 //! `prony list`: what there is to run, and what was run.
 
+mod fingerprints;
 mod replies;
 
 use crate::checkout::{Checkout, StoreArgs};
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// With the digests of what decides whether each service passes this suite (scripts ask for them)
+    #[arg(long, hide = true, value_name = "SUITE", requires = "json", conflicts_with = "replies")]
+    fingerprints: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -65,6 +69,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.replies {
         let catalogue = catalogue()?;
         return replies::run(&args.narrowed.services(&catalogue)?, &catalogue, args.json);
+    }
+    if let (Some(suite), What::Services) = (&args.fingerprints, args.what) {
+        let catalogue = catalogue()?;
+        return fingerprints::run(&args.narrowed.services(&catalogue)?, &catalogue, suite);
     }
     let (headings, rows) = match args.what {
         What::Services => services(&args.narrowed.services(&catalogue()?)?),

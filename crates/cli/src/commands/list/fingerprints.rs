@@ -1,0 +1,29 @@
+//! `prony list services --json --fingerprints SUITE`: what decides whether each service passes a suite.
+
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use prony_plan::{Catalogue, Plan, Service, Suite, Wishes};
+use prony_trial::{Fingerprints, Ignored};
+use serde_json::{Value, json};
+
+pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> anyhow::Result<Exit> {
+    let file = catalogue.suite_file(suite).map_err(bad_input)?;
+    let suite = Suite::read(&file, None).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &Wishes::default()).map_err(bad_input)?;
+    let ignored = Ignored::of(&catalogue.root);
+    let fingerprints = Fingerprints::new(catalogue, &plan, &ignored);
+    let row = |service: &&Service| {
+        let own = |service_of: &str, variant: &str| service_of == service.name && variant == service.variant;
+        let entries = plan.entries.iter();
+        json!({
+            "service": service.name,
+            "variant": service.variant,
+            "unavailable_hint": service.unavailable_hint,
+            "trials": entries.filter(|entry| own(&entry.service, &entry.variant)).count(),
+            "fingerprint": fingerprints.of(service),
+        })
+    };
+    let rows: Vec<Value> = services.iter().map(row).collect();
+    print(&json!({ "schema": 1, "services": rows }).to_string())?;
+    Ok(Exit::Fine)
+}

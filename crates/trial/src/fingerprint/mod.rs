@@ -1,0 +1,168 @@
+//! What decides whether a service passes its check and its load, as digests of named parts. They depend on no place of the
+//! checkout, on no times of files, and on nothing that git ignores.
+
+mod tree;
+mod values;
+
+use prony_contract::Contract;
+use prony_load::Protocol;
+use prony_measurement::{Fingerprint, Part};
+use prony_plan::{Catalogue, GroupPlan, Plan, Reached, Requirement, Service, WorkersUse};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use tree::Tree;
+use values::Values;
+
+pub use tree::Ignored;
+
+/// The parts of the services of a plan that decide whether they pass it ([`Part::LEDGER`]).
+pub struct Fingerprints<'a> {
+    catalogue: &'a Catalogue,
+    plan: &'a Plan,
+    ignored: &'a Ignored,
+    /// Digests of the contracts by name.
+    contracts: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Fingerprints<'a> {
+    /// Of services of this catalogue. `ignored`: files of it that are no sources.
+    pub fn new(catalogue: &'a Catalogue, plan: &'a Plan, ignored: &'a Ignored) -> Self {
+        let contracts = catalogue.contracts.iter();
+        Self {
+            catalogue,
+            plan,
+            ignored,
+            contracts: contracts
+                .map(|(name, contract)| (name.as_str(), of_contract(contract, ignored)))
+                .collect(),
+        }
+    }
+
+    /// The fingerprint of a service.
+    pub fn of(&self, service: &Service) -> Fingerprint {
+        Fingerprint::default()
+            .with(Part::Source, self.source(service))
+            .with(Part::Recipe, recipe(service))
+            .with(Part::Tools, self.pinned_tools(service))
+            .with(Part::Run, run(service))
+            .with(Part::Contract, self.contract(service))
+    }
+
+    fn source(&self, service: &Service) -> String {
+        let mut tree = Tree::new(self.ignored);
+        tree.add_folder(&service.folder, &["service.toml"]);
+        for (destination, source) in &service.copies {
+            tree.add_file(&destination.to_string_lossy(), source);
+        }
+        let commands = service.build.iter().chain(&service.version_from);
+        let commands = commands.map(String::as_str).chain(service.reached.command());
+        let services = service.folder.parent().unwrap_or(&service.folder);
+        tree.add_shared(services, commands);
+        tree.digest()
+    }
+
+    /// The tools that the project itself chooses a version of: those that it installs by name from a registry. What the
+    /// distribution brings differs from machine to machine.
+    fn pinned_tools(&self, service: &Service) -> String {
+        let mut values = Values::default();
+        let needed = service.toolchains.iter();
+        for toolchain in needed.filter_map(|needed| self.catalogue.toolchains.get(&needed.toolchain)) {
+            if let Some(install) = &toolchain.install {
+                values.add(&(&toolchain.name, install));
+            }
+        }
+        values.digest()
+    }
+
+    /// The loads of the plan that the service gets, and the contracts that they are of.
+    fn contract(&self, service: &Service) -> String {
+        let entries = self.plan.entries.iter();
+        let own = entries.filter(|entry| entry.service == service.name && entry.variant == service.variant);
+        let mut asked: Vec<(&GroupPlan, Protocol)> =
+            own.map(|entry| (self.plan.group_of(entry), entry.protocol)).collect();
+        // The order of the groups in the suite does not matter.
+        asked.sort_by_cached_key(|(group, protocol)| {
+            let mut values = Values::default();
+            values.add(&(group, protocol));
+            values.digest()
+        });
+        let mut values = Values::default();
+        for (group, protocol) in asked {
+            values.add(&(group, protocol, self.contracts.get(group.contract.as_str())));
+        }
+        values.digest()
+    }
+}
+
+/// A contract's values, and the contents of the files that it names.
+fn of_contract(contract: &Contract, ignored: &Ignored) -> String {
+    let mut values = Values::default();
+    values.add(&contract.values());
+    let mut files = Tree::new(ignored);
+    for text in values.texts() {
+        let path = Path::new(text);
+        let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+        let file = contract.folder.join(path);
+        if inside && !text.is_empty() && file.is_file() {
+            files.add_file(text, &file);
+        }
+    }
+    // A file that another one imports is not named there.
+    files.add_all(&contract.folder, "proto");
+    format!("{}-{}", values.digest(), files.digest())
+}
+
+/// The commands or the image that build a service, and what they ask for.
+fn recipe(service: &Service) -> String {
+    #[derive(Serialize)]
+    struct Recipe<'a> {
+        build: &'a [String],
+        version_from: Option<&'a str>,
+        version: Option<&'a str>,
+        image: Option<&'a str>,
+        containerfile: Option<&'a Path>,
+        toolchains: &'a [Requirement],
+        env: &'a BTreeMap<String, String>,
+    }
+    let image = service.reached.image();
+    let mut values = Values::default();
+    values.add(&Recipe {
+        build: &service.build,
+        version_from: service.version_from.as_deref(),
+        // What is written must be what was built.
+        version: service.version_from.as_ref().and(service.written_version()),
+        image: image.and_then(|image| image.name.as_deref()),
+        containerfile: image.and_then(|image| image.containerfile.as_deref()),
+        toolchains: &service.toolchains,
+        env: &service.env,
+    });
+    values.digest()
+}
+
+/// How a service is started.
+fn run(service: &Service) -> String {
+    #[derive(Serialize)]
+    struct Run<'a> {
+        command: Option<&'a str>,
+        url: Option<&'a str>,
+        env: &'a BTreeMap<String, String>,
+        start_timeout_ns: u128,
+        protocols: &'a [Protocol],
+        workers: WorkersUse,
+    }
+    let mut values = Values::default();
+    values.add(&Run {
+        command: service.reached.command(),
+        url: match &service.reached {
+            Reached::There(there) => Some(&there.target.url),
+            Reached::Run(_) | Reached::Image(_) => None,
+        },
+        env: &service.env,
+        start_timeout_ns: service.start_timeout.as_nanos(),
+        protocols: &service.protocols,
+        workers: service.workers.uses,
+    });
+    values.digest()
+}

@@ -1,0 +1,149 @@
+//! Files and their contents, as one digest.
+
+use crate::build::{is_left_behind, short};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Files of a checkout that git ignores: what builds and editors left there.
+#[derive(Debug, Default)]
+pub struct Ignored(BTreeSet<PathBuf>);
+
+impl Ignored {
+    /// Asks git about a checkout. Outside of a repository, or without git, nothing is ignored.
+    pub fn of(root: &Path) -> Self {
+        let listed = Command::new("git")
+            .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"])
+            .args(["--", "services", "contracts"])
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        let listed = listed.map(|output| output.stdout).unwrap_or_default();
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let path = |name: &[u8]| root.join(Path::new(std::ffi::OsStr::from_bytes(name)));
+        // A path with a slash at its end equals the one without.
+        Self(names.map(path).collect())
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.0.contains(path)
+    }
+}
+
+/// Files that were collected.
+pub(super) struct Tree<'a> {
+    ignored: &'a Ignored,
+    files: Vec<File>,
+}
+
+struct File {
+    name: String,
+    kind: &'static str,
+    content: Vec<u8>,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) const fn new(ignored: &'a Ignored) -> Self {
+        Self {
+            ignored,
+            files: Vec::new(),
+        }
+    }
+
+    /// Adds everything below a folder, but for files of these names at its top.
+    pub(super) fn add_folder(&mut self, folder: &Path, without: &[&str]) {
+        for path in entries(folder) {
+            let name = name_of(&path);
+            if !without.contains(&name.as_str()) {
+                self.add(&name, &path);
+            }
+        }
+    }
+
+    /// Adds what is at a path under a name of its own.
+    fn add(&mut self, name: &str, path: &Path) {
+        if self.ignored.has(path) || is_left_behind(&name_of(path)) {
+            return;
+        }
+        let Ok(data) = fs::symlink_metadata(path) else {
+            return;
+        };
+        if data.is_dir() {
+            for inner in entries(path) {
+                self.add(&format!("{name}/{}", name_of(&inner)), &inner);
+            }
+        } else if data.is_symlink() {
+            let target = fs::read_link(path).unwrap_or_default();
+            let content = target.as_os_str().as_bytes().to_vec();
+            self.files.push(File { name: name.to_owned(), kind: "link", content });
+        } else if data.is_file() {
+            self.add_file(name, path);
+        }
+    }
+
+    /// Adds the content of one file.
+    pub(super) fn add_file(&mut self, name: &str, path: &Path) {
+        let executable = fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+        self.files.push(File {
+            name: name.to_owned(),
+            kind: if executable { "program" } else { "file" },
+            content: fs::read(path).unwrap_or_default(),
+        });
+    }
+
+    /// Adds the files of a folder that have this extension.
+    pub(super) fn add_all(&mut self, folder: &Path, extension: &str) {
+        for path in entries(folder) {
+            if path.extension().is_some_and(|found| found == extension) && path.is_file() {
+                self.add_file(&name_of(&path), &path);
+            }
+        }
+    }
+
+    /// Adds the scripts that services share, as far as these commands, the files here, or one that is added itself name them.
+    pub(super) fn add_shared<'c>(&mut self, services: &Path, commands: impl Iterator<Item = &'c str>) {
+        let commands: Vec<&str> = commands.collect();
+        let mut scripts: Vec<PathBuf> = entries(services);
+        scripts.retain(|path| path.is_file() && name_of(path) != "toolchains.toml" && !self.ignored.has(path));
+        while let Some(place) = scripts.iter().position(|path| {
+            let name = name_of(path);
+            commands.iter().any(|command| command.contains(&name)) || self.names(&name)
+        }) {
+            let script = scripts.remove(place);
+            self.add_file(&format!("../{}", name_of(&script)), &script);
+        }
+    }
+
+    fn names(&self, name: &str) -> bool {
+        let name = name.as_bytes();
+        let has = |content: &[u8]| content.windows(name.len()).any(|window| window == name);
+        self.files.iter().any(|file| has(&file.content))
+    }
+
+    pub(super) fn digest(mut self) -> String {
+        self.files.sort_by(|left, right| left.name.cmp(&right.name));
+        let mut digest = Sha256::new();
+        for File { name, kind, content } in &self.files {
+            digest.update(format!("{kind} {} {name} {}\n", name.len(), content.len()));
+            digest.update(content);
+        }
+        short(&digest.finalize())
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
