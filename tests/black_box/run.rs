@@ -139,6 +139,33 @@ fn what_cannot_run_is_a_row_and_the_run_goes_on() {
     assert!(ended.err.contains("1 passed, 2 failed"), "{}", ended.err);
 }
 
+/// Every toy here passes its check before and after the load, and fails some of the load's requests.
+#[test]
+fn strict_forgives_no_request_under_load() {
+    let checkout = Checkout::new(1, &["right", "half", "resets", "stalls"]);
+    let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("a suite");
+    let suite = suite.replace("duration = \"300ms\"", "duration = \"1s\"\ntimeout = \"400ms\"");
+    checkout.write("suites/toys.toml", &suite);
+    let ended = checkout.prony(&["run", "toys", "--json", "--strict", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.err.contains("1 passed, 3 failed"), "{}", ended.err);
+    for (toy, what) in [
+        ("half", "unexpected statuses"),
+        ("resets", "resets"),
+        ("stalls", "timeouts"),
+    ] {
+        let name = format!("toy-{toy}");
+        let report = ended.json();
+        assert!(row(&report, &name)["excluded"].is_null(), "{ended:?}");
+        let fault = format!("FAILED {name}/current hello/");
+        let line = ended.err.lines().find(|line| line.starts_with(&fault));
+        assert!(line.is_some_and(|line| line.contains(what)), "{}", ended.err);
+    }
+    // Without --strict a load with errors is a result like any other.
+    let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
 #[test]
 fn a_run_in_which_all_fail_is_no_success() {
     let checkout = Checkout::new(1, &["dies", "short"]);

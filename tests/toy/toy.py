@@ -3,6 +3,8 @@
 import http.client
 import os
 import signal
+import socket
+import struct
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,13 +50,35 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1
 
+    # Requests of this connection.
+    seen = 0
+
     def do_GET(self):
+        self.seen += 1
+        # A check asks little on each connection, and finds nothing.
+        if self.seen > 8 and self.seen % 2 and self.misbehaves():
+            return
         if unquote(self.path.split("?")[0]) == "/api/test":
             self.reply(200, HELLO)
         else:
             self.reply(404, b"no such path")
 
     do_HEAD = do_GET
+
+    def misbehaves(self):
+        """Whether this was no request to answer rightly."""
+        if MODE == "half":
+            self.reply(500, b"overloaded")
+        elif MODE == "resets":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+        elif MODE == "stalls":
+            time.sleep(3)
+            self.close_connection = True
+        else:
+            return False
+        return True
 
     def do_POST(self):
         """Relays to the backend, where there is one."""

@@ -1,5 +1,7 @@
 //! Checks of this repository that are more than a command. They drive the built `prony` from outside, by its commands.
 
+mod checkout;
+mod run;
 mod services;
 mod test;
 

@@ -1,6 +1,6 @@
-//! The verdict of `--strict`: did every service give numbers, and only right replies?
+//! The verdict of `--strict`: did every service give numbers, and nothing but right replies?
 
-use prony_measurement::{Stage, TrialRecord, that_count};
+use prony_measurement::{Outcome, Recording, Stage, TrialRecord, that_count};
 use prony_plan::Catalogue;
 use std::collections::BTreeMap;
 
@@ -10,6 +10,8 @@ pub struct Verdict {
     pub passed: usize,
     /// What is wrong with the others.
     pub faults: Vec<String>,
+    /// Services that cannot be built here and say so themselves, with the reason.
+    pub unavailable: Vec<String>,
 }
 
 /// Whether any service gave a number.
@@ -17,7 +19,9 @@ pub fn is_measured(trials: &[TrialRecord]) -> bool {
     trials.iter().any(|trial| trial.result.is_ok())
 }
 
-/// Judges each service under each workload by its last trial. A service that says of itself that its build needs something
+/// Judges each service under each workload by its last trial. Under a load that a service can bear, each request gets the reply
+/// that the contract expects: any other status or reply, a timeout, a connection that ended or was refused, and a request that
+/// could not be sent are faults. A service that says of itself that its build needs something
 /// that not every machine reaches is no fault where it cannot be built.
 pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
     let mut last: BTreeMap<(String, &str, &str), &TrialRecord> = BTreeMap::new();
@@ -30,18 +34,19 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
     let mut verdict = Verdict {
         passed: 0,
         faults: Vec::new(),
+        unavailable: Vec::new(),
     };
     for ((service, contract, workload), trial) in last {
         let fault = match &trial.result {
-            Ok(measurement) if measurement.recording.outcomes.wrong_reply > 0 => Some(format!(
-                "{} wrong replies under load",
-                measurement.recording.outcomes.wrong_reply
-            )),
-            Ok(_) => None,
+            Ok(measurement) => errors(&measurement.recording),
             Err(excluded)
                 if matches!(excluded.stage, Stage::Toolchain | Stage::Build)
                     && is_optional(catalogue, trial) =>
             {
+                let told = format!("UNAVAILABLE {service}: {}", excluded.reason);
+                if !verdict.unavailable.contains(&told) {
+                    verdict.unavailable.push(told);
+                }
                 continue;
             }
             Err(excluded) => Some(format!("{}{}", excluded.reason, tail(&excluded.log_tail))),
@@ -54,6 +59,45 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
         }
     }
     verdict
+}
+
+/// The requests of a measurement that got no valid reply, where there are any.
+fn errors(recording: &Recording) -> Option<String> {
+    let outcomes = &recording.outcomes;
+    if outcomes.errors() == 0 {
+        return None;
+    }
+    let kinds = Outcome::ALL.into_iter().filter(|&outcome| outcome != Outcome::Valid);
+    let kinds = kinds.filter(|&outcome| outcomes.of(outcome) > 0);
+    let kinds: Vec<String> = kinds
+        .map(|outcome| format!("{} {}", outcomes.of(outcome), words(outcome)))
+        .collect();
+    let first = recording.wrong_replies.first().map(|wrong| {
+        format!(
+            "; {}: {}: expected {}, got {}",
+            wrong.operation, wrong.what, wrong.expected, wrong.got
+        )
+    });
+    Some(format!(
+        "{} of {} requests under load failed: {}{}",
+        outcomes.errors(),
+        outcomes.total(),
+        kinds.join(", "),
+        first.unwrap_or_default()
+    ))
+}
+
+/// What became of requests, in words after their number.
+const fn words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Valid => "valid",
+        Outcome::WrongReply => "wrong replies",
+        Outcome::Status => "unexpected statuses",
+        Outcome::Timeout => "timeouts",
+        Outcome::Refused => "refused connections",
+        Outcome::Reset => "resets",
+        Outcome::NotSent => "not sent",
+    }
 }
 
 fn is_optional(catalogue: &Catalogue, trial: &TrialRecord) -> bool {

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// Continue although the machine, the commit or a build is another than when the run began; the report says so
     #[arg(long, requires = "resume")]
     pub(super) force: bool,
-    /// End with code 3 when a service gave no number or a wrong reply
+    /// End with code 3 when a service gave no number, or when any request under load got no valid reply
     #[arg(long)]
     pub(super) strict: bool,
     /// Refuse to run where the limits of the suite cannot be enforced

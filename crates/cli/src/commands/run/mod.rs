@@ -14,7 +14,7 @@ use crate::reporting::{self, Surroundings};
 use crate::{signals, telemetry, variation};
 use live::Live;
 use prony_bench::{
-    Resumed, Session, Shows, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
+    Resumed, Session, Shows, Verdict, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
 };
 use prony_host::{Isolation, writable};
 use prony_lab::LabFile;
@@ -170,27 +170,44 @@ fn conclude(
         eprintln!("\n{sentence}");
     }
     eprintln!("\nreport: {}", page.display());
+    let trials = store.trials(&record.id)?;
+    let verdict = args.strict.then(|| strictly(&trials, catalogue));
+    if let Some(verdict) = &verdict {
+        tell(verdict);
+    }
     if *end == RunEnd::Interrupted {
         return Ok(Exit::Interrupted);
     }
     if matches!(end, RunEnd::HostLost(_)) {
         return Ok(Exit::ObjectiveFailed);
     }
-    let trials = store.trials(&record.id)?;
-    if !args.strict {
-        return Ok(if is_measured(&trials) {
-            Exit::Fine
-        } else {
+    let is_good = match &verdict {
+        Some(verdict) => verdict.faults.is_empty(),
+        None if is_measured(&trials) => true,
+        None => {
             eprintln!("no service gave a number: the table says why");
-            Exit::ObjectiveFailed
-        });
-    }
-    let verdict = strictly(&trials, catalogue);
-    verdict.faults.iter().for_each(|fault| eprintln!("{fault}"));
-    eprintln!("{} passed, {} failed", verdict.passed, verdict.faults.len());
-    Ok(if verdict.faults.is_empty() {
+            false
+        }
+    };
+    Ok(if is_good {
         Exit::Fine
     } else {
         Exit::ObjectiveFailed
     })
+}
+
+/// The verdict of `--strict`, of a run that was ended early on the trials that there were.
+fn tell(verdict: &Verdict) {
+    for line in verdict.unavailable.iter().chain(&verdict.faults) {
+        eprintln!("{line}");
+    }
+    let unavailable = match verdict.unavailable.len() {
+        0 => String::new(),
+        number => format!(", {number} cannot be built here"),
+    };
+    eprintln!(
+        "{} passed, {} failed{unavailable}",
+        verdict.passed,
+        verdict.faults.len()
+    );
 }

@@ -1,0 +1,279 @@
+//! One run of prony that judges services strictly, and what it says of each.
+
+use crate::checkout::Checkout;
+use anyhow::{Context as _, Result};
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Rust services are built without the optimisation that takes most of the time: what is tested is whether they are right and bear
+/// a load. These variables are a part of the digest of a build, so no run that measures takes such a build.
+const UNOPTIMISED: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
+];
+/// Time for the trial or the build that is under way when the time is over, and for a run that does not end by itself.
+const GRACE: Duration = Duration::from_mins(1);
+
+/// What is run.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Job {
+    pub(crate) suite: String,
+    pub(crate) profile: Option<String>,
+    /// Services or variants.
+    pub(crate) services: Vec<String>,
+    /// The CPUs that it may use; empty: all.
+    pub(crate) cpus: Vec<usize>,
+    /// Further arguments.
+    pub(crate) more: Vec<String>,
+    /// What each of its lines begins with.
+    pub(crate) mark: String,
+    /// When it is asked to end.
+    pub(crate) until: Option<SystemTime>,
+}
+
+/// What a run says of a service in one variant.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Told {
+    /// Trials that ended.
+    pub(crate) trials: usize,
+    /// What is wrong with it, for each workload.
+    pub(crate) faults: Vec<String>,
+    /// Why it cannot be built here, where it says of itself that this may be.
+    pub(crate) unavailable: Option<String>,
+    /// Seconds that its trials took.
+    pub(crate) seconds: f64,
+}
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// By variant, as `name/variant`.
+    pub(crate) told: BTreeMap<String, Told>,
+    /// Whether it ended because the time was over.
+    pub(crate) cut: bool,
+    /// Whether it ended with a verdict.
+    pub(crate) judged: bool,
+}
+
+impl Job {
+    /// Runs it and passes on what it says.
+    pub(crate) fn run(&self, checkout: &Checkout) -> Result<Ran> {
+        let mut command = checkout.prony_on(&self.cpus);
+        command.args(["run", &self.suite, "--strict", "--keep-disturbed"]);
+        if let Some(profile) = &self.profile {
+            command.args(["--profile", profile]);
+        }
+        for service in &self.services {
+            command.args(["--service", service]);
+        }
+        command.args(&self.more);
+        let mut listener = Listener::default();
+        let cut = told_by(command, self.until, |line| {
+            say(&format!("{}{line}", self.mark));
+            listener.hear(line);
+        })?;
+        Ok(Ran {
+            judged: listener.judged,
+            told: listener.told,
+            cut,
+        })
+    }
+}
+
+/// Builds services, and passes on what is said. Seconds that each build took; 0: it was there already.
+pub(crate) fn build(
+    checkout: &Checkout,
+    services: &[String],
+    until: Option<SystemTime>,
+) -> Result<BTreeMap<String, f64>> {
+    let mut command = checkout.prony();
+    command.arg("build").args(services);
+    let mut took = BTreeMap::new();
+    told_by(command, until, |line| {
+        say(line);
+        if let Some((service, seconds)) = built(line) {
+            took.insert(service, seconds);
+        }
+    })?;
+    Ok(took)
+}
+
+/// `go-nethttp/current: built (12 s)`
+fn built(line: &str) -> Option<(String, f64)> {
+    let (service, rest) = line.split_once(": ")?;
+    let how = rest.strip_suffix(" s)")?;
+    if let Some(seconds) = how.strip_prefix("built (") {
+        return Some((service.to_owned(), seconds.parse().ok()?));
+    }
+    how.starts_with("was built already (").then(|| (service.to_owned(), 0.0))
+}
+
+/// A line in one piece: two runs speak at once.
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
+
+/// Runs a command and hears each line of its standard error. Gives whether it was ended because the time was over.
+fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut(&str)) -> Result<bool> {
+    command
+        .envs(UNOPTIMISED.iter().filter(|(name, _)| std::env::var_os(name).is_none()).copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let errors = child.stderr.take().context("invariant: standard error is a pipe")?;
+    let child = Arc::new(Mutex::new(child));
+    let ended = Arc::new(AtomicBool::new(false));
+    let timer = until.map(|until| {
+        let (child, ended) = (Arc::clone(&child), Arc::clone(&ended));
+        thread::spawn(move || end_in_time(&child, until, &ended))
+    });
+    let mut reader = BufReader::new(errors);
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).context("cannot read what prony says")? > 0 {
+        hear(String::from_utf8_lossy(&bytes).trim_end_matches('\n'));
+        bytes.clear();
+    }
+    ended.store(true, Ordering::Release);
+    let cut = timer.is_some_and(|timer| {
+        timer.thread().unpark();
+        timer.join().unwrap_or(false)
+    });
+    child.lock().unwrap_or_else(PoisonError::into_inner).wait().context("cannot wait for prony")?;
+    Ok(cut)
+}
+
+/// At that time a child is asked to end after what it is doing, then to end now, and then it is ended. Gives whether the time came.
+fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> bool {
+    for (step, after) in (0..).zip([Duration::ZERO, GRACE, GRACE * 2]) {
+        while !ended.load(Ordering::Acquire) {
+            let Some(left) = (until + after).duration_since(SystemTime::now()).ok().filter(|left| !left.is_zero())
+            else {
+                break;
+            };
+            thread::park_timeout(left);
+        }
+        if ended.load(Ordering::Acquire) {
+            return step > 0;
+        }
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        if step < 2 {
+            let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        } else {
+            let _ = child.kill();
+        }
+    }
+    true
+}
+
+/// Reads what a run says.
+struct Listener {
+    told: BTreeMap<String, Told>,
+    judged: bool,
+    /// When the last trial ended.
+    since: Instant,
+}
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self {
+            told: BTreeMap::new(),
+            judged: false,
+            since: Instant::now(),
+        }
+    }
+}
+
+impl Listener {
+    fn hear(&mut self, line: &str) {
+        let word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+        if line.ends_with(" builds are ready") {
+            self.since = Instant::now();
+        } else if let Some(rest) = trial(line) {
+            let took = std::mem::replace(&mut self.since, Instant::now()).elapsed();
+            let told = self.told.entry(word(rest)).or_default();
+            told.trials += 1;
+            told.seconds += took.as_secs_f64();
+        } else if let Some(rest) = line.strip_prefix("FAILED ") {
+            let service = word(rest);
+            let fault = rest[service.len()..].trim().to_owned();
+            self.told.entry(service).or_default().faults.push(fault);
+        } else if let Some((service, reason)) =
+            line.strip_prefix("UNAVAILABLE ").and_then(|rest| rest.split_once(": "))
+        {
+            let told = self.told.entry(service.to_owned()).or_default();
+            told.unavailable = Some(reason.to_owned());
+        } else if is_verdict(line) {
+            self.judged = true;
+        }
+    }
+}
+
+/// What follows the number of a trial: `[ 3/12] go-nethttp/current hello: …`.
+fn trial(line: &str) -> Option<&str> {
+    let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+    let (number, of) = number.split_once('/')?;
+    let digits = |text: &str| text.chars().all(|letter| letter.is_ascii_digit());
+    (digits(number.trim()) && digits(of)).then_some(rest)
+}
+
+/// `12 passed, 1 failed`
+fn is_verdict(line: &str) -> bool {
+    let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
+    let number = |word: Option<&str>| word.is_some_and(|word| word.parse::<u64>().is_ok());
+    number(words.next()) && words.next() == Some("passed") && number(words.next()) && words.next() == Some("failed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_says_of_each_service_is_heard() {
+        let mut listener = Listener::default();
+        for line in [
+            "built go-nethttp/current in 3 s",
+            "3 of 4 builds are ready",
+            "[ 1/12] go-nethttp/current hello: 12,345/s, p99 1.2 ms",
+            "[12/12] go-nethttp/current sequence: excluded: it ended",
+            "UNAVAILABLE csharp-mvc/current: .NET SDK is not on this machine; install it",
+            "FAILED go-nethttp/current sequence/sequence: it ended",
+            "    FAILED is a word of its log",
+            "3 passed, 1 failed, 1 cannot be built here",
+        ] {
+            listener.hear(line);
+        }
+        let go = &listener.told["go-nethttp/current"];
+        assert_eq!((go.trials, go.faults.as_slice()), (2, ["sequence/sequence: it ended".to_owned()].as_slice()));
+        let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
+        assert_eq!(reason, Some(".NET SDK is not on this machine; install it"));
+        assert!(listener.judged);
+        assert_eq!(listener.told.len(), 2);
+    }
+
+    #[test]
+    fn builds_tell_how_long_they_took() {
+        assert_eq!(built("go-nethttp/current: built (12 s)"), Some(("go-nethttp/current".to_owned(), 12.0)));
+        assert_eq!(built("a/b: was built already (0 s)"), Some(("a/b".to_owned(), 0.0)));
+        assert_eq!(built("a/b: not built: `make` took 3 s"), None);
+    }
+
+    #[test]
+    fn a_command_ends_when_the_time_is_over() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo begins >&2; exec sleep 60"]);
+        let mut lines = Vec::new();
+        let until = SystemTime::now() + Duration::from_millis(100);
+        let began = Instant::now();
+        let cut = told_by(command, Some(until), |line| lines.push(line.to_owned())).expect("it starts");
+        assert!(cut && began.elapsed() < Duration::from_secs(50));
+        assert_eq!(lines, ["begins"]);
+        let cut = told_by(Command::new("true"), Some(SystemTime::now() + GRACE), |_| {}).expect("it starts");
+        assert!(!cut, "it ended by itself");
+    }
+}

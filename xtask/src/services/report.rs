@@ -1,0 +1,129 @@
+//! What came of it, in the last lines.
+
+use super::select::Id;
+use super::verify::Verdict;
+use crate::run::say;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// What came of all variants that had to be verified.
+pub(super) struct Outcome {
+    pub(super) verdicts: BTreeMap<Id, Verdict>,
+}
+
+impl Outcome {
+    pub(super) const fn new(verdicts: BTreeMap<Id, Verdict>) -> Self {
+        Self { verdicts }
+    }
+
+    /// Fails the entries that the change under test adds or edits and that cannot be verified here.
+    pub(super) fn refuse_entries(&mut self, edited: &BTreeSet<Id>) {
+        for (id, verdict) in &mut self.verdicts {
+            if let (Verdict::Unavailable(reason), true) = (&verdict, edited.contains(id)) {
+                *verdict = Verdict::Failed(format!(
+                    "its entry is new or edited, and cannot be verified here: {reason}"
+                ));
+            }
+        }
+    }
+
+    fn count(&self, is: impl Fn(&Verdict) -> bool) -> usize {
+        self.verdicts.values().filter(|verdict| is(verdict)).count()
+    }
+
+    /// Whether nothing failed and nothing was left out. `strictly`: nor needed a second attempt.
+    pub(super) fn is_good(&self, strictly: bool) -> bool {
+        self.verdicts.values().all(|verdict| match verdict {
+            Verdict::Passed { .. } | Verdict::Unavailable(_) => true,
+            Verdict::Flaky(_) => !strictly,
+            Verdict::Failed(_) | Verdict::NotTried => false,
+        })
+    }
+
+    /// The last lines.
+    pub(super) fn tell(&self, valid: usize, variants: usize) {
+        for line in self.lines(valid, variants) {
+            say(&line);
+        }
+    }
+
+    fn lines(&self, valid: usize, variants: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (id, verdict) in &self.verdicts {
+            match verdict {
+                Verdict::Unavailable(reason) => lines.push(format!("cannot be built here: {id}: {reason}")),
+                Verdict::Flaky(first) => lines.push(format!("flaky: {id}: {first}")),
+                Verdict::Failed(reason) => lines.push(format!("failed: {id}: {reason}")),
+                Verdict::Passed { .. } | Verdict::NotTried => {}
+            }
+        }
+        let left = self.verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::NotTried);
+        let left: Vec<String> = left.map(|(id, _)| id.to_string()).collect();
+        if !left.is_empty() {
+            lines.push(format!("not verified, since the time did not suffice: {}", left.join(" ")));
+            lines.push(format!("to verify them: make test-services SERVICES=\"{}\"", left.join(" ")));
+        }
+        let passed = self.count(|verdict| matches!(verdict, Verdict::Passed { .. }));
+        let flaky = self.count(|verdict| matches!(verdict, Verdict::Flaky(_)));
+        let failed = self.count(|verdict| matches!(verdict, Verdict::Failed(_)));
+        let unavailable = self.count(|verdict| matches!(verdict, Verdict::Unavailable(_)));
+        lines.push(format!(
+            "verified now {}, valid entries {valid} of {variants}, cannot be built here {unavailable}",
+            passed + flaky
+        ));
+        let mut last = format!("services: {} passed, {} failed", passed + flaky, failed + left.len());
+        if unavailable > 0 {
+            let _ = write!(last, ", {unavailable} skipped");
+        }
+        if flaky > 0 {
+            let _ = write!(last, ", {flaky} of them flaky");
+        }
+        lines.push(last);
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(verdicts: &[(&str, Verdict)]) -> Outcome {
+        let verdicts = verdicts.iter().map(|(name, verdict)| (Id::new(name, "current"), verdict.clone()));
+        Outcome::new(verdicts.collect())
+    }
+
+    const PASSED: Verdict = Verdict::Passed {
+        seconds: 1.0,
+        cached: false,
+    };
+
+    #[test]
+    fn what_was_left_out_is_red_and_named_with_the_command_that_verifies_it() {
+        let outcome = outcome(&[("a", PASSED), ("b", Verdict::NotTried), ("c", Verdict::NotTried)]);
+        assert!(!outcome.is_good(false));
+        let lines = outcome.lines(1, 3).join("\n");
+        assert!(lines.contains("make test-services SERVICES=\"b/current c/current\""), "{lines}");
+        assert!(lines.ends_with("services: 1 passed, 2 failed"), "{lines}");
+    }
+
+    #[test]
+    fn a_second_attempt_is_told_and_fails_where_it_is_strict() {
+        let outcome = outcome(&[("a", PASSED), ("b", Verdict::Flaky("hello: 3 resets".to_owned()))]);
+        assert!(outcome.is_good(false) && !outcome.is_good(true));
+        let lines = outcome.lines(2, 2).join("\n");
+        assert!(lines.contains("flaky: b/current: hello: 3 resets"), "{lines}");
+        assert!(lines.ends_with("services: 2 passed, 0 failed, 1 of them flaky"), "{lines}");
+    }
+
+    #[test]
+    fn what_cannot_be_built_here_has_its_reason_and_no_new_entry() {
+        let unavailable = Verdict::Unavailable("no .NET SDK".to_owned());
+        let mut outcome = outcome(&[("a", PASSED), ("b", unavailable)]);
+        assert!(outcome.is_good(true));
+        let lines = outcome.lines(1, 2).join("\n");
+        assert!(lines.contains("cannot be built here: b/current: no .NET SDK"), "{lines}");
+        assert!(lines.ends_with("services: 1 passed, 0 failed, 1 skipped"), "{lines}");
+        outcome.refuse_entries(&BTreeSet::from([Id::new("b", "current")]));
+        assert!(!outcome.is_good(false));
+    }
+}

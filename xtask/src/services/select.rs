@@ -1,0 +1,325 @@
+//! Which variants are verified in a run, and whether that fits.
+
+use super::ledger::{Ledger, Parts};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// A service in one variant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Id {
+    pub(super) service: String,
+    pub(super) variant: String,
+}
+
+impl Id {
+    pub(super) fn new(service: &str, variant: &str) -> Self {
+        Self {
+            service: service.to_owned(),
+            variant: variant.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.service, self.variant)
+    }
+}
+
+/// A variant as the checkout has it.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Variant {
+    service: String,
+    variant: String,
+    /// Why it may be that it cannot be built.
+    pub(super) unavailable_hint: Option<String>,
+    /// Loads that the smoke suite has for it.
+    pub(super) trials: usize,
+    /// What decides its result.
+    pub(super) fingerprint: Parts,
+}
+
+impl Variant {
+    pub(super) fn id(&self) -> Id {
+        Id::new(&self.service, &self.variant)
+    }
+}
+
+/// Why a variant is verified, the first that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It was asked for.
+    Asked,
+    /// It has no entry.
+    New,
+    /// These parts are not those of its entry.
+    Differs(Vec<String>),
+    /// The change under test adds or edits its entry.
+    Edited,
+    /// It is one of those of `quick`, which are verified every time.
+    Quick,
+    /// It is its turn.
+    Turn,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => formatter.write_str("asked for"),
+            Self::New => formatter.write_str("no entry"),
+            Self::Differs(parts) => write!(formatter, "not what was verified: {}", parts.join(", ")),
+            Self::Edited => formatter.write_str("its entry is new or edited"),
+            Self::Quick => formatter.write_str("of quick"),
+            Self::Turn => formatter.write_str("its turn"),
+        }
+    }
+}
+
+impl Why {
+    /// Whether the change under test is the reason.
+    pub(super) const fn is_change(&self) -> bool {
+        matches!(self, Self::New | Self::Differs(_) | Self::Edited)
+    }
+}
+
+/// What is verified, with the reason.
+pub(super) type Chosen = BTreeMap<Id, Why>;
+
+/// What the choice depends on.
+pub(super) struct Circumstances<'a> {
+    pub(super) variants: &'a [Variant],
+    pub(super) ledger: &'a Ledger,
+    /// Entries that the change under test adds or edits.
+    pub(super) edited: &'a BTreeSet<Id>,
+    /// What is verified every time.
+    pub(super) quick: &'a BTreeSet<Id>,
+    /// The commit, which decides whose turn it is.
+    pub(super) commit: &'a str,
+}
+
+impl Circumstances<'_> {
+    /// Why the entry of a variant does not vouch for it; `None` where it does.
+    pub(super) fn invalid(&self, variant: &Variant) -> Option<Why> {
+        let id = variant.id();
+        let Some(entry) = self.ledger.entry(&id.service, &id.variant) else {
+            return Some(Why::New);
+        };
+        let names: BTreeSet<&String> = entry.parts.keys().chain(variant.fingerprint.keys()).collect();
+        let differ = names
+            .into_iter()
+            .filter(|&name| entry.parts.get(name) != variant.fingerprint.get(name));
+        let differ: Vec<String> = differ.cloned().collect();
+        (!differ.is_empty()).then_some(Why::Differs(differ))
+    }
+
+    /// What `make test` verifies: what has no valid entry, whose entry the change touches, what is verified every time, and a
+    /// tenth of the rest.
+    pub(super) fn of_change(&self) -> Chosen {
+        let mut chosen = Chosen::new();
+        let mut rest: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+        for variant in self.variants {
+            let id = variant.id();
+            let why = self.invalid(variant);
+            let why = why.or_else(|| self.edited.contains(&id).then_some(Why::Edited));
+            let why = why.or_else(|| self.quick.contains(&id).then_some(Why::Quick));
+            match why {
+                Some(why) => {
+                    chosen.insert(id, why);
+                }
+                None => rest.entry(id.service.clone()).or_default().push(id),
+            }
+        }
+        let services: Vec<&str> = rest.keys().map(String::as_str).collect();
+        for service in turns(self.commit, &services) {
+            chosen.extend(rest[service].iter().map(|id| (id.clone(), Why::Turn)));
+        }
+        chosen
+    }
+
+    /// Everything.
+    pub(super) fn all(&self) -> Chosen {
+        self.variants.iter().map(|variant| (variant.id(), Why::Asked)).collect()
+    }
+
+    /// What has no valid entry.
+    pub(super) fn unverified(&self) -> Chosen {
+        let invalid = |variant: &Variant| Some((variant.id(), self.invalid(variant)?));
+        self.variants.iter().filter_map(invalid).collect()
+    }
+
+    /// What these names mean, services or variants; the error is a name that means nothing.
+    pub(super) fn named(&self, names: &[String]) -> Result<Chosen, String> {
+        let mut chosen = Chosen::new();
+        for name in names {
+            let fits = |id: &Id| id.service == *name || id.to_string() == *name;
+            let found = self.variants.iter().map(Variant::id).filter(fits);
+            let found: Chosen = found.map(|id| (id, Why::Asked)).collect();
+            if found.is_empty() {
+                return Err(format!("there is no service `{name}`: give its name, or NAME/VARIANT"));
+            }
+            chosen.extend(found);
+        }
+        Ok(chosen)
+    }
+
+    /// About how long it takes to verify these, side by side in so many lanes.
+    pub(super) fn estimate<'i>(&self, ids: impl Iterator<Item = &'i Id>, lanes: usize) -> Duration {
+        let seconds = |id: &Id| match self.ledger.entry(&id.service, &id.variant) {
+            Some(entry) => entry.seconds,
+            None if self.may_be_unavailable(id) => UNAVAILABLE_S,
+            None => UNKNOWN_S,
+        };
+        Duration::from_secs(ids.map(seconds).sum::<u64>()) / lanes.max(1) as u32
+    }
+
+    fn may_be_unavailable(&self, id: &Id) -> bool {
+        let found = self.variants.iter().find(|variant| variant.id() == *id);
+        found.is_some_and(|variant| variant.unavailable_hint.is_some())
+    }
+}
+
+/// Seconds for a variant that was never verified: the mean of those that were.
+const UNKNOWN_S: u64 = 25;
+/// The same for one that most likely cannot be built.
+const UNAVAILABLE_S: u64 = 5;
+
+/// A tenth of the services, at least one: another one for each commit.
+fn turns<'a>(commit: &str, services: &[&'a str]) -> Vec<&'a str> {
+    let mut ordered: Vec<&str> = services.to_vec();
+    ordered.sort_by_key(|service| hash(&[commit, service]));
+    ordered.truncate(services.len().div_ceil(10));
+    ordered
+}
+
+/// FNV-1a, mixed so that texts with equal ends come apart. It must stay what it is: whose turn it is does not depend on the build.
+fn hash(parts: &[&str]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in parts.iter().flat_map(|part| part.bytes().chain([0])) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash ^= hash >> 32;
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (hash >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ledger::Entry;
+    use super::*;
+
+    fn parts(source: &str) -> Parts {
+        Parts::from([("source".to_owned(), source.to_owned()), ("run".to_owned(), "r".to_owned())])
+    }
+
+    fn variant(service: &str, source: &str) -> Variant {
+        Variant {
+            service: service.to_owned(),
+            variant: "current".to_owned(),
+            unavailable_hint: None,
+            trials: 1,
+            fingerprint: parts(source),
+        }
+    }
+
+    fn ledger(entries: &[(&str, &str, u64)]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (service, source, seconds) in entries {
+            let entry = Entry {
+                prony: String::new(),
+                seconds: *seconds,
+                parts: parts(source),
+            };
+            ledger.record(service, "current", entry);
+        }
+        ledger
+    }
+
+    fn ids(names: &[&str]) -> BTreeSet<Id> {
+        names.iter().map(|name| Id::new(name, "current")).collect()
+    }
+
+    #[test]
+    fn what_is_not_what_was_verified_is_chosen_with_the_part_that_differs() {
+        let variants = [variant("a", "1"), variant("b", "2"), variant("c", "3"), variant("d", "4")];
+        let ledger = ledger(&[("a", "1", 1), ("b", "other", 1), ("d", "4", 1)]);
+        let circumstances = Circumstances {
+            variants: &variants,
+            ledger: &ledger,
+            edited: &ids(&["d"]),
+            quick: &ids(&["a", "b"]),
+            commit: "1",
+        };
+        let chosen = circumstances.of_change();
+        let why: Vec<&Why> = chosen.values().collect();
+        let differs = Why::Differs(vec!["source".to_owned()]);
+        assert_eq!(why, [&Why::Quick, &differs, &Why::New, &Why::Edited]);
+        let unverified: Vec<String> = circumstances.unverified().keys().map(ToString::to_string).collect();
+        assert_eq!(unverified, ["b/current", "c/current"]);
+    }
+
+    #[test]
+    fn a_part_that_the_entry_lacks_differs() {
+        let variants = [variant("a", "1")];
+        let mut ledger = ledger(&[("a", "1", 1)]);
+        let entry = ledger.0.get_mut("a").and_then(|entries| entries.get_mut("current"));
+        entry.expect("an entry").parts.remove("run");
+        let circumstances = Circumstances {
+            variants: &variants,
+            ledger: &ledger,
+            edited: &ids(&[]),
+            quick: &ids(&[]),
+            commit: "1",
+        };
+        assert_eq!(circumstances.invalid(&variants[0]), Some(Why::Differs(vec!["run".to_owned()])));
+    }
+
+    #[test]
+    fn a_tenth_of_the_rest_has_its_turn_decided_by_the_commit_alone() {
+        let names: Vec<String> = (0..95).map(|number| format!("service-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let first = turns("c0ffee", &names);
+        assert_eq!(first.len(), 10);
+        let mut reversed = names.clone();
+        reversed.reverse();
+        assert_eq!(turns("c0ffee", &reversed), first);
+        assert_ne!(turns("c0ffef", &names), first);
+        // Within some dozens of commits each has had its turn.
+        let seen: BTreeSet<&str> = (0..100).flat_map(|commit| turns(&format!("{commit:x}"), &names)).collect();
+        assert_eq!(seen.len(), names.len());
+        assert!(turns("1", &[]).is_empty());
+        assert_eq!(turns("1", &["only"]), ["only"]);
+    }
+
+    #[test]
+    fn the_estimate_is_of_the_ledger_and_careful_with_what_is_new() {
+        let variants = [variant("a", "1"), variant("b", "2")];
+        let ledger = ledger(&[("a", "1", 30)]);
+        let circumstances = Circumstances {
+            variants: &variants,
+            ledger: &ledger,
+            edited: &ids(&[]),
+            quick: &ids(&[]),
+            commit: "1",
+        };
+        let all = circumstances.all();
+        let estimate = circumstances.estimate(all.keys(), 2);
+        assert_eq!(estimate.as_secs(), (30 + UNKNOWN_S) / 2);
+    }
+
+    #[test]
+    fn names_are_services_and_variants() {
+        let variants = [variant("a", "1"), variant("b", "2")];
+        let ledger = Ledger::default();
+        let circumstances = Circumstances {
+            variants: &variants,
+            ledger: &ledger,
+            edited: &ids(&[]),
+            quick: &ids(&[]),
+            commit: "1",
+        };
+        let named = |name: &str| circumstances.named(&[name.to_owned()]);
+        assert_eq!(named("a").expect("a service"), named("a/current").expect("a variant"));
+        named("a/era").expect_err("no such variant");
+    }
+}
