@@ -34,6 +34,17 @@ def delay():
 DELAY = delay()
 
 
+def stumbles():
+    """Whether this is the first start of this build."""
+    if os.path.exists("stumbled"):
+        return False
+    open("stumbled", "w").close()
+    return True
+
+
+STUMBLES = MODE == "stumbles" and stumbles()
+
+
 # Replies after which a mortal ends.
 LIVES = [400]
 
@@ -67,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def misbehaves(self):
         """Whether this was no request to answer rightly."""
-        if MODE == "half":
+        if MODE == "half" or STUMBLES:
             self.reply(500, b"overloaded")
         elif MODE == "resets":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -3,6 +3,7 @@
 mod checkout;
 mod run;
 mod services;
+mod suites;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -24,8 +25,8 @@ enum Step {
     TestAll(test::Arguments),
     /// Install the programs that the tests use, each at its pinned version.
     Tools,
-    /// Build, check and load services, and record those that passed in services/verified.
     Services(services::Arguments),
+    Suites(suites::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Step::TestAll(arguments) => test::run_all(&arguments),
         Step::Tools => test::install_tools(),
         Step::Services(arguments) => services::run(&arguments),
+        Step::Suites(arguments) => suites::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,0 +1,255 @@
+//! `cargo xtask suites`: every study, once and briefly. Is its plan one that can be run and reported? The services' own test loads
+//! every service of every contract already. What is left are the loads, limits and workloads of a suite, and a few services show
+//! them: one that answers at once, one that is slow to start, and those of which a suite alone knows.
+
+use crate::checkout::{Checkout, time_is_over};
+use crate::run::{Job, say};
+use crate::services::verify::{cpus, halves};
+use anyhow::{Context as _, Result, bail};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// A study, and the services that show it.
+struct Study {
+    suite: &'static str,
+    services: &'static [&'static str],
+    /// Whether it needs all CPUs: its limits or its rates are more than half of them bear.
+    alone: bool,
+}
+
+const STUDIES: &[Study] = &[
+    beside("000-sequence", &["java-netty/document", "scala-pekko", "go-nethttp"]),
+    beside("001-person", &["scala-grpc", "go-nethttp"]),
+    beside("001-person-4", &["scala-http4s", "go-grpc"]),
+    beside("002-relay", &["node-jsonfilter/current", "node-jsonfilter/current-single", "erlang-cowboy"]),
+    beside("003-snoop-free", &["java-netty/current", "go-nethttp"]),
+    beside("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
+    beside("efficiency", &["java-netty", "python-flask"]),
+    beside("orders", &["go-nethttp-pgx", "python-fastapi-asyncpg"]),
+    beside("fortunes", &["go-nethttp-pgx", "php-pdo"]),
+    beside("account", &["go-nethttp-pgx", "java-spring-account"]),
+    beside("websocket", &["go-nethttp", "java-spring", "python-starlette/one-process"]),
+    beside("events", &["go-nethttp", "java-spring"]),
+    beside("grpc-streams", &["go-grpc", "scala-grpc"]),
+    alone("003-snoop", &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"]),
+    alone("capacity", &["go-nethttp", "java-netty"]),
+];
+/// Suites that other steps run.
+const ELSEWHERE: [&str; 2] = ["smoke", "quick"];
+/// The profile that is brief.
+const PROFILE: &str = "smoke";
+
+const fn beside(suite: &'static str, services: &'static [&'static str]) -> Study {
+    Study {
+        suite,
+        services,
+        alone: false,
+    }
+}
+
+const fn alone(suite: &'static str, services: &'static [&'static str]) -> Study {
+    Study {
+        suite,
+        services,
+        alone: true,
+    }
+}
+
+/// Runs every study once and briefly: is its plan one that can be run and reported?
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// These studies alone: capacity, 003-snoop
+    #[arg(value_name = "SUITE")]
+    suites: Vec<String>,
+    /// One that passes on the second attempt alone fails
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What came of a study.
+enum Verdict {
+    Passed,
+    /// It passed on the second attempt: how it failed.
+    Flaky(String),
+    Failed(String),
+    NotTried,
+}
+
+/// Whether all passed.
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let checkout = Checkout::find()?;
+    complete(&checkout)?;
+    if let Some(name) = arguments.suites.iter().find(|name| STUDIES.iter().all(|study| study.suite != **name)) {
+        bail!("there is no study `{name}`: there are {}", names().collect::<Vec<_>>().join(" "));
+    }
+    let is_chosen = |study: &&Study| {
+        arguments.suites.is_empty() || arguments.suites.iter().any(|name| name == study.suite)
+    };
+    let chosen: Vec<&Study> = STUDIES.iter().filter(is_chosen).collect();
+    let mut verdicts = side_by_side(&checkout, &chosen)?;
+    for &study in chosen.iter().filter(|study| study.alone) {
+        verdicts.push((study, try_once(&checkout, study, &[], String::new())?));
+    }
+    for (study, verdict) in &mut verdicts {
+        if let Verdict::Failed(first) = verdict {
+            say(&format!("again: {}", study.suite));
+            *verdict = match try_once(&checkout, study, &[], String::new())? {
+                Verdict::Passed => Verdict::Flaky(first.clone()),
+                Verdict::NotTried => Verdict::Failed(first.clone()),
+                again => again,
+            };
+        }
+    }
+    Ok(tell(&verdicts, arguments.strict))
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    STUDIES.iter().map(|study| study.suite)
+}
+
+/// Every file of `suites/` is in some step.
+fn complete(checkout: &Checkout) -> Result<()> {
+    let folder = checkout.path("suites");
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            files.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        }
+    }
+    let known: BTreeSet<String> = names().chain(ELSEWHERE).map(str::to_owned).collect();
+    let untested: Vec<&String> = files.difference(&known).collect();
+    let gone: Vec<&String> = known.difference(&files).collect();
+    if !untested.is_empty() || !gone.is_empty() {
+        bail!(
+            "xtask/src/suites.rs lists every suite with the services that show it: it lacks {untested:?}, and has {gone:?} \
+             that are no more"
+        );
+    }
+    Ok(())
+}
+
+/// Two studies at once, each on half of the CPUs: one waits for a service to start while the other one's is loaded.
+fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&'static Study, Verdict)>> {
+    let queue = Mutex::new(chosen.iter().copied().filter(|study| !study.alone).collect::<Vec<_>>().into_iter());
+    let verdicts = Mutex::new(Vec::new());
+    let halves = halves(&cpus());
+    let is_divided = halves.len() > 1;
+    let work = |number: usize, cpus: &[usize]| -> Result<()> {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(study) = next else { return Ok(()) };
+            let cpus = if is_divided { cpus } else { &[] };
+            let verdict = try_once(checkout, study, cpus, format!("{number} | "))?;
+            verdicts.lock().unwrap_or_else(PoisonError::into_inner).push((study, verdict));
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = halves
+            .iter()
+            .zip(1..)
+            .map(|(cpus, number)| {
+                let work = &work;
+                scope.spawn(move || work(number, cpus))
+            })
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
+    Ok(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) -> Result<Verdict> {
+    let until = time_is_over();
+    if until.is_some_and(|until| until <= SystemTime::now()) {
+        return Ok(Verdict::NotTried);
+    }
+    let began = Instant::now();
+    let job = Job {
+        suite: study.suite.to_owned(),
+        profile: Some(PROFILE.to_owned()),
+        services: study.services.iter().map(|&service| service.to_owned()).collect(),
+        cpus: cpus.to_vec(),
+        mark,
+        until,
+        ..Job::default()
+    };
+    let ran = job.run(checkout)?;
+    say(&format!("-- {}: {:.0} s", study.suite, Duration::as_secs_f64(&began.elapsed())));
+    let faults: Vec<String> = ran
+        .told
+        .iter()
+        .flat_map(|(service, told)| told.faults.iter().map(move |fault| format!("{service} {fault}")))
+        .collect();
+    Ok(match faults.first() {
+        Some(first) => Verdict::Failed(first.clone()),
+        None if ran.cut => Verdict::NotTried,
+        None if !ran.judged => Verdict::Failed("it ended without a verdict; its last lines above say why".to_owned()),
+        None if ran.told.values().all(|told| told.trials == 0) => Verdict::Failed("no load was tried".to_owned()),
+        None => Verdict::Passed,
+    })
+}
+
+/// The last lines; whether all is well.
+fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
+    let (mut passed, mut failed, mut flaky) = (0, 0, 0);
+    for (study, verdict) in verdicts {
+        match verdict {
+            Verdict::Passed => passed += 1,
+            Verdict::Flaky(first) => {
+                (passed, flaky) = (passed + 1, flaky + 1);
+                say(&format!("flaky: {}: {first}", study.suite));
+            }
+            Verdict::Failed(reason) => {
+                failed += 1;
+                say(&format!("failed: {}: {reason}", study.suite));
+            }
+            Verdict::NotTried => {
+                failed += 1;
+                say(&format!("not tried, since the time did not suffice: {}", study.suite));
+            }
+        }
+    }
+    let note = if flaky > 0 { format!(", {flaky} of them flaky") } else { String::new() };
+    say(&format!("studies: {passed} passed, {failed} failed{note}"));
+    failed == 0 && !(strictly && flaky > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_suite_of_this_repository_is_in_some_step() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        complete(&Checkout::at(&root)).expect("each suite is listed");
+    }
+
+    #[test]
+    fn a_suite_that_nobody_lists_is_named() {
+        let place = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(place.path().join("suites")).expect("a folder");
+        for name in names().chain(ELSEWHERE).chain(["forgotten"]) {
+            std::fs::write(place.path().join(format!("suites/{name}.toml")), "").expect("a file");
+        }
+        let error = complete(&Checkout::at(place.path())).expect_err("one more");
+        assert!(error.to_string().contains("lacks [\"forgotten\"]"), "{error}");
+        std::fs::remove_file(place.path().join("suites/capacity.toml")).expect("a file");
+        let error = complete(&Checkout::at(place.path())).expect_err("one less");
+        assert!(error.to_string().contains("[\"capacity\"]"), "{error}");
+    }
+
+    #[test]
+    fn what_was_not_tried_is_red() {
+        let study = &STUDIES[0];
+        assert!(tell(&[(study, Verdict::Passed)], true));
+        assert!(!tell(&[(study, Verdict::Passed), (study, Verdict::NotTried)], false));
+        let flaky = || Verdict::Flaky(String::new());
+        assert!(tell(&[(study, flaky())], false) && !tell(&[(study, flaky())], true));
+    }
+}
