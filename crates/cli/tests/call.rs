@@ -151,7 +151,7 @@ fn bad_input_is_told_with_what_there_is() {
     assert!(text(&output.stderr).contains("no connection"), "{output:?}");
 }
 
-/// Built as `scripts/test-services` builds it, without the optimisation that takes most of the time.
+/// Built as `cargo xtask services` builds it, without the optimisation that takes most of the time.
 const UNOPTIMISED: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),

@@ -1,6 +1,8 @@
 //! What decides whether a service passes its check and its load, as digests of named parts. They depend on no place of the
 //! checkout, on no times of files, and on nothing that git ignores.
 
+#[cfg(test)]
+mod tests;
 mod tree;
 mod values;
 
