@@ -17,11 +17,18 @@ impl Checkout {
     /// The checkout that the current folder is in. The binary is that of the variable PRONY, else the one that is built there.
     pub(crate) fn find() -> Result<Self> {
         let here = std::env::current_dir().context("cannot tell the current folder")?;
-        let root = here.ancestors().find(|folder| folder.join("suites/smoke.toml").is_file());
-        let root = root.with_context(|| format!("{} is in no checkout with suites/smoke.toml", here.display()))?;
-        let prony = std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from);
+        let root = here
+            .ancestors()
+            .find(|folder| folder.join("suites/smoke.toml").is_file());
+        let root =
+            root.with_context(|| format!("{} is in no checkout with suites/smoke.toml", here.display()))?;
+        let prony =
+            std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from);
         if !prony.is_file() {
-            bail!("{} is not there: `make build` makes it, or name another one in PRONY", prony.display());
+            bail!(
+                "{} is not there: `make build` makes it, or name another one in PRONY",
+                prony.display()
+            );
         }
         Ok(Self {
             root: root.to_owned(),
@@ -70,7 +77,12 @@ impl Checkout {
             .output()
             .with_context(said)?;
         if !output.status.success() {
-            bail!("{} ended with {}: {}", said(), output.status, String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "{} ended with {}: {}",
+                said(),
+                output.status,
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         serde_json::from_slice(&output.stdout).with_context(said)
     }

@@ -111,7 +111,8 @@ fn built(line: &str) -> Option<(String, f64)> {
     if let Some(seconds) = how.strip_prefix("built (") {
         return Some((service.to_owned(), seconds.parse().ok()?));
     }
-    how.starts_with("was built already (").then(|| (service.to_owned(), 0.0))
+    how.starts_with("was built already (")
+        .then(|| (service.to_owned(), 0.0))
 }
 
 /// A line in one piece: two runs speak at once.
@@ -122,11 +123,21 @@ pub(crate) fn say(line: &str) {
 /// Runs a command and hears each line of its standard error. Gives whether it was ended because the time was over.
 fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut(&str)) -> Result<bool> {
     command
-        .envs(UNOPTIMISED.iter().filter(|(name, _)| std::env::var_os(name).is_none()).copied())
+        .envs(
+            UNOPTIMISED
+                .iter()
+                .filter(|(name, _)| std::env::var_os(name).is_none())
+                .copied(),
+        )
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-    let errors = child.stderr.take().context("invariant: standard error is a pipe")?;
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    let errors = child
+        .stderr
+        .take()
+        .context("invariant: standard error is a pipe")?;
     let child = Arc::new(Mutex::new(child));
     let ended = Arc::new(AtomicBool::new(false));
     let timer = until.map(|until| {
@@ -135,7 +146,11 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
     });
     let mut reader = BufReader::new(errors);
     let mut bytes = Vec::new();
-    while reader.read_until(b'\n', &mut bytes).context("cannot read what prony says")? > 0 {
+    while reader
+        .read_until(b'\n', &mut bytes)
+        .context("cannot read what prony says")?
+        > 0
+    {
         hear(String::from_utf8_lossy(&bytes).trim_end_matches('\n'));
         bytes.clear();
     }
@@ -144,7 +159,11 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
         timer.thread().unpark();
         timer.join().unwrap_or(false)
     });
-    child.lock().unwrap_or_else(PoisonError::into_inner).wait().context("cannot wait for prony")?;
+    child
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .wait()
+        .context("cannot wait for prony")?;
     Ok(cut)
 }
 
@@ -152,7 +171,10 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
 fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> bool {
     for (step, after) in (0..).zip([Duration::ZERO, GRACE, GRACE * 2]) {
         while !ended.load(Ordering::Acquire) {
-            let Some(left) = (until + after).duration_since(SystemTime::now()).ok().filter(|left| !left.is_zero())
+            let Some(left) = (until + after)
+                .duration_since(SystemTime::now())
+                .ok()
+                .filter(|left| !left.is_zero())
             else {
                 break;
             };
@@ -163,7 +185,9 @@ fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> b
         }
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
         if step < 2 {
-            let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            let _ = Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status();
         } else {
             let _ = child.kill();
         }
@@ -203,8 +227,9 @@ impl Listener {
             let service = word(rest);
             let fault = rest[service.len()..].trim().to_owned();
             self.told.entry(service).or_default().faults.push(fault);
-        } else if let Some((service, reason)) =
-            line.strip_prefix("UNAVAILABLE ").and_then(|rest| rest.split_once(": "))
+        } else if let Some((service, reason)) = line
+            .strip_prefix("UNAVAILABLE ")
+            .and_then(|rest| rest.split_once(": "))
         {
             let told = self.told.entry(service.to_owned()).or_default();
             told.unavailable = Some(reason.to_owned());
@@ -226,7 +251,10 @@ fn trial(line: &str) -> Option<&str> {
 fn is_verdict(line: &str) -> bool {
     let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
     let number = |word: Option<&str>| word.is_some_and(|word| word.parse::<u64>().is_ok());
-    number(words.next()) && words.next() == Some("passed") && number(words.next()) && words.next() == Some("failed")
+    number(words.next())
+        && words.next() == Some("passed")
+        && number(words.next())
+        && words.next() == Some("failed")
 }
 
 #[cfg(test)]
@@ -249,7 +277,10 @@ mod tests {
             listener.hear(line);
         }
         let go = &listener.told["go-nethttp/current"];
-        assert_eq!((go.trials, go.faults.as_slice()), (2, ["sequence/sequence: it ended".to_owned()].as_slice()));
+        assert_eq!(
+            (go.trials, go.faults.as_slice()),
+            (2, ["sequence/sequence: it ended".to_owned()].as_slice())
+        );
         let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
         assert_eq!(reason, Some(".NET SDK is not on this machine; install it"));
         assert!(listener.judged);
@@ -258,8 +289,14 @@ mod tests {
 
     #[test]
     fn builds_tell_how_long_they_took() {
-        assert_eq!(built("go-nethttp/current: built (12 s)"), Some(("go-nethttp/current".to_owned(), 12.0)));
-        assert_eq!(built("a/b: was built already (0 s)"), Some(("a/b".to_owned(), 0.0)));
+        assert_eq!(
+            built("go-nethttp/current: built (12 s)"),
+            Some(("go-nethttp/current".to_owned(), 12.0))
+        );
+        assert_eq!(
+            built("a/b: was built already (0 s)"),
+            Some(("a/b".to_owned(), 0.0))
+        );
         assert_eq!(built("a/b: not built: `make` took 3 s"), None);
     }
 

@@ -21,20 +21,36 @@ struct Study {
 }
 
 const STUDIES: &[Study] = &[
-    beside("000-sequence", &["java-netty/document", "scala-pekko", "go-nethttp"]),
+    beside(
+        "000-sequence",
+        &["java-netty/document", "scala-pekko", "go-nethttp"],
+    ),
     beside("001-person", &["scala-grpc", "go-nethttp"]),
     beside("001-person-4", &["scala-http4s", "go-grpc"]),
-    beside("002-relay", &["node-jsonfilter/current", "node-jsonfilter/current-single", "erlang-cowboy"]),
+    beside(
+        "002-relay",
+        &[
+            "node-jsonfilter/current",
+            "node-jsonfilter/current-single",
+            "erlang-cowboy",
+        ],
+    ),
     beside("003-snoop-free", &["java-netty/current", "go-nethttp"]),
     beside("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
     beside("efficiency", &["java-netty", "python-flask"]),
     beside("orders", &["go-nethttp-pgx", "python-fastapi-asyncpg"]),
     beside("fortunes", &["go-nethttp-pgx", "php-pdo"]),
     beside("account", &["go-nethttp-pgx", "java-spring-account"]),
-    beside("websocket", &["go-nethttp", "java-spring", "python-starlette/one-process"]),
+    beside(
+        "websocket",
+        &["go-nethttp", "java-spring", "python-starlette/one-process"],
+    ),
     beside("events", &["go-nethttp", "java-spring"]),
     beside("grpc-streams", &["go-grpc", "scala-grpc"]),
-    alone("003-snoop", &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"]),
+    alone(
+        "003-snoop",
+        &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],
+    ),
     alone("capacity", &["go-nethttp", "java-netty"]),
 ];
 /// Suites that other steps run.
@@ -82,8 +98,15 @@ enum Verdict {
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checkout = Checkout::find()?;
     complete(&checkout)?;
-    if let Some(name) = arguments.suites.iter().find(|name| STUDIES.iter().all(|study| study.suite != **name)) {
-        bail!("there is no study `{name}`: there are {}", names().collect::<Vec<_>>().join(" "));
+    if let Some(name) = arguments
+        .suites
+        .iter()
+        .find(|name| STUDIES.iter().all(|study| study.suite != **name))
+    {
+        bail!(
+            "there is no study `{name}`: there are {}",
+            names().collect::<Vec<_>>().join(" ")
+        );
     }
     let is_chosen = |study: &&Study| {
         arguments.suites.is_empty() || arguments.suites.iter().any(|name| name == study.suite)
@@ -117,7 +140,12 @@ fn complete(checkout: &Checkout) -> Result<()> {
     for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            files.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+            files.insert(
+                path.file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+            );
         }
     }
     let known: BTreeSet<String> = names().chain(ELSEWHERE).map(str::to_owned).collect();
@@ -134,7 +162,14 @@ fn complete(checkout: &Checkout) -> Result<()> {
 
 /// Two studies at once, each on half of the CPUs: one waits for a service to start while the other one's is loaded.
 fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&'static Study, Verdict)>> {
-    let queue = Mutex::new(chosen.iter().copied().filter(|study| !study.alone).collect::<Vec<_>>().into_iter());
+    let queue = Mutex::new(
+        chosen
+            .iter()
+            .copied()
+            .filter(|study| !study.alone)
+            .collect::<Vec<_>>()
+            .into_iter(),
+    );
     let verdicts = Mutex::new(Vec::new());
     let halves = halves(&cpus());
     let is_divided = halves.len() > 1;
@@ -144,7 +179,10 @@ fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&
             let Some(study) = next else { return Ok(()) };
             let cpus = if is_divided { cpus } else { &[] };
             let verdict = try_once(checkout, study, cpus, format!("{number} | "))?;
-            verdicts.lock().unwrap_or_else(PoisonError::into_inner).push((study, verdict));
+            verdicts
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((study, verdict));
         }
     };
     thread::scope(|scope| {
@@ -156,9 +194,11 @@ fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&
                 scope.spawn(move || work(number, cpus))
             })
             .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })?;
     Ok(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -179,7 +219,11 @@ fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) ->
         ..Job::default()
     };
     let ran = job.run(checkout)?;
-    say(&format!("-- {}: {:.0} s", study.suite, Duration::as_secs_f64(&began.elapsed())));
+    say(&format!(
+        "-- {}: {:.0} s",
+        study.suite,
+        Duration::as_secs_f64(&began.elapsed())
+    ));
     let faults: Vec<String> = ran
         .told
         .iter()
@@ -188,8 +232,12 @@ fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) ->
     Ok(match faults.first() {
         Some(first) => Verdict::Failed(first.clone()),
         None if ran.cut => Verdict::NotTried,
-        None if !ran.judged => Verdict::Failed("it ended without a verdict; its last lines above say why".to_owned()),
-        None if ran.told.values().all(|told| told.trials == 0) => Verdict::Failed("no load was tried".to_owned()),
+        None if !ran.judged => {
+            Verdict::Failed("it ended without a verdict; its last lines above say why".to_owned())
+        }
+        None if ran.told.values().all(|told| told.trials == 0) => {
+            Verdict::Failed("no load was tried".to_owned())
+        }
         None => Verdict::Passed,
     })
 }
@@ -210,11 +258,18 @@ fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
             }
             Verdict::NotTried => {
                 failed += 1;
-                say(&format!("not tried, since the time did not suffice: {}", study.suite));
+                say(&format!(
+                    "not tried, since the time did not suffice: {}",
+                    study.suite
+                ));
             }
         }
     }
-    let note = if flaky > 0 { format!(", {flaky} of them flaky") } else { String::new() };
+    let note = if flaky > 0 {
+        format!(", {flaky} of them flaky")
+    } else {
+        String::new()
+    };
     say(&format!("studies: {passed} passed, {failed} failed{note}"));
     failed == 0 && !(strictly && flaky > 0)
 }
@@ -248,7 +303,10 @@ mod tests {
     fn what_was_not_tried_is_red() {
         let study = &STUDIES[0];
         assert!(tell(&[(study, Verdict::Passed)], true));
-        assert!(!tell(&[(study, Verdict::Passed), (study, Verdict::NotTried)], false));
+        assert!(!tell(
+            &[(study, Verdict::Passed), (study, Verdict::NotTried)],
+            false
+        ));
         let flaky = || Verdict::Flaky(String::new());
         assert!(tell(&[(study, flaky())], false) && !tell(&[(study, flaky())], true));
     }

@@ -45,7 +45,10 @@ services = ["*/*"]
 "#;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the checkout's root")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .expect("the checkout's root")
 }
 
 /// The prony that was built beside these tests.
@@ -54,8 +57,16 @@ fn prony() -> PathBuf {
         return PathBuf::from(path);
     }
     let this = std::env::current_exe().expect("this test");
-    let path = this.ancestors().nth(2).expect("the folder of the profile").join("prony");
-    assert!(path.is_file(), "{} is not there: `cargo build --bin prony`", path.display());
+    let path = this
+        .ancestors()
+        .nth(2)
+        .expect("the folder of the profile")
+        .join("prony");
+    assert!(
+        path.is_file(),
+        "{} is not there: `cargo build --bin prony`",
+        path.display()
+    );
     path
 }
 
@@ -175,48 +186,100 @@ impl Toys {
     fn invalid(&self) -> Vec<String> {
         let ended = self.xtask(&["--update", "--dry-run"]);
         assert!(ended.good, "{}", ended.said);
-        ended.said.lines().filter(|line| line.starts_with("toy-")).map(str::to_owned).collect()
+        ended
+            .said
+            .lines()
+            .filter(|line| line.starts_with("toy-"))
+            .map(str::to_owned)
+            .collect()
     }
 }
 
 #[test]
 fn what_was_verified_has_an_entry_as_long_as_it_stays_what_it_was() {
     let toys = Toys::new(&["right", "other"]);
-    assert_eq!(toys.invalid(), ["toy-other/current: no entry", "toy-right/current: no entry"]);
+    assert_eq!(
+        toys.invalid(),
+        ["toy-other/current: no entry", "toy-right/current: no entry"]
+    );
     // Without an entry it is verified on the spot, and nothing is written.
     let ended = toys.xtask(&[]);
-    assert!(ended.good && ended.last() == "services: 2 passed, 0 failed", "{}", ended.said);
-    assert!(ended.says("verified now 2, valid entries 0 of 2"), "{}", ended.said);
+    assert!(
+        ended.good && ended.last() == "services: 2 passed, 0 failed",
+        "{}",
+        ended.said
+    );
+    assert!(
+        ended.says("verified now 2, valid entries 0 of 2"),
+        "{}",
+        ended.said
+    );
     assert!(!toys.path("services/verified").exists());
     let ended = toys.xtask(&["--update"]);
-    assert!(ended.good && ended.says("verified now 2, valid entries 2 of 2"), "{}", ended.said);
+    assert!(
+        ended.good && ended.says("verified now 2, valid entries 2 of 2"),
+        "{}",
+        ended.said
+    );
     assert!(toys.invalid().is_empty());
     let ended = toys.xtask(&["--update"]);
-    assert!(ended.good && ended.last() == "services: 0 passed, 0 failed", "{}", ended.said);
+    assert!(
+        ended.good && ended.last() == "services: 0 passed, 0 failed",
+        "{}",
+        ended.said
+    );
 
     // The change under test adds both entries: nobody vouches by hand.
     let ended = toys.xtask(&["--dry-run"]);
-    assert!(ended.says("toy-right/current: its entry is new or edited"), "{}", ended.said);
+    assert!(
+        ended.says("toy-right/current: its entry is new or edited"),
+        "{}",
+        ended.said
+    );
     toys.commit();
     toys.commit();
     // One service of a tenth of two has its turn.
     let ended = toys.xtask(&["--dry-run"]);
-    assert_eq!(ended.said.matches("/current: its turn").count(), 1, "{}", ended.said);
+    assert_eq!(
+        ended.said.matches("/current: its turn").count(),
+        1,
+        "{}",
+        ended.said
+    );
     assert!(!ended.says("new or edited"), "{}", ended.said);
 
     // What no build reads and what only people read changes nothing.
-    toys.change("contracts/hello/contract.toml", "name =", "# A comment.\nname   =");
-    toys.change("services/toy-right/service.toml", "title =", "# A comment.\ntitle =");
+    toys.change(
+        "contracts/hello/contract.toml",
+        "name =",
+        "# A comment.\nname   =",
+    );
+    toys.change(
+        "services/toy-right/service.toml",
+        "title =",
+        "# A comment.\ntitle =",
+    );
     toys.write("services/toy-right/__pycache__/toy.pyc", "compiled");
     toys.write("services/toy-right/noise.log", "noise");
     assert_eq!(toys.invalid(), Vec::<String>::new());
 
     toys.change("services/toy-right/toy.py", "SLOW = 0.04", "SLOW = 0.05");
-    assert_eq!(toys.invalid(), ["toy-right/current: not what was verified: source"]);
+    assert_eq!(
+        toys.invalid(),
+        ["toy-right/current: not what was verified: source"]
+    );
     let ended = toys.xtask(&["--dry-run"]);
-    assert!(ended.says("toy-right/current: not what was verified: source"), "{}", ended.said);
+    assert!(
+        ended.says("toy-right/current: not what was verified: source"),
+        "{}",
+        ended.said
+    );
     toys.change("services/toy-right/toy.py", "SLOW = 0.05", "SLOW = 0.04");
-    toys.change("services/toy-other/service.toml", "start_timeout = \"20s\"", "start_timeout = \"21s\"");
+    toys.change(
+        "services/toy-other/service.toml",
+        "start_timeout = \"20s\"",
+        "start_timeout = \"21s\"",
+    );
     assert_eq!(toys.invalid(), ["toy-other/current: not what was verified: run"]);
     toys.change("suites/smoke.toml", "connections = 4", "connections = 5");
     assert_eq!(
@@ -235,12 +298,25 @@ fn a_service_that_fails_half_of_its_load_fails_and_one_that_stumbles_once_is_fla
     assert!(!ended.good, "{}", ended.said);
     assert!(ended.says("failed: toy-half/current: hello/"), "{}", ended.said);
     assert!(ended.says("unexpected statuses"), "{}", ended.said);
-    assert!(ended.says("flaky: toy-stumbles/current: hello/"), "{}", ended.said);
-    assert_eq!(ended.last(), "services: 1 passed, 1 failed, 1 of them flaky", "{}", ended.said);
+    assert!(
+        ended.says("flaky: toy-stumbles/current: hello/"),
+        "{}",
+        ended.said
+    );
+    assert_eq!(
+        ended.last(),
+        "services: 1 passed, 1 failed, 1 of them flaky",
+        "{}",
+        ended.said
+    );
     assert!(!toys.path("services/verified").exists(), "neither is vouched for");
     // Its build is still there, so it stumbles no more.
     let ended = toys.xtask(&["toy-stumbles"]);
-    assert!(ended.good && ended.last() == "services: 1 passed, 0 failed", "{}", ended.said);
+    assert!(
+        ended.good && ended.last() == "services: 1 passed, 0 failed",
+        "{}",
+        ended.said
+    );
 }
 
 #[test]
@@ -249,21 +325,43 @@ fn a_second_attempt_is_green_but_for_all() {
         let toys = Toys::new(&["stumbles"]);
         let ended = toys.xtask(arguments);
         assert_eq!(ended.good, good, "{}", ended.said);
-        assert_eq!(ended.last(), "services: 1 passed, 0 failed, 1 of them flaky", "{}", ended.said);
+        assert_eq!(
+            ended.last(),
+            "services: 1 passed, 0 failed, 1 of them flaky",
+            "{}",
+            ended.said
+        );
     }
 }
 
 #[test]
 fn what_cannot_be_built_is_named_where_it_says_so_and_fails_where_it_does_not() {
     let toys = Toys::new(&["right"]);
-    toys.add("lacking", r#""echo no such tool >&2; exit 3""#, "unavailable_hint = \"it needs a tool\"");
+    toys.add(
+        "lacking",
+        r#""echo no such tool >&2; exit 3""#,
+        "unavailable_hint = \"it needs a tool\"",
+    );
     let ended = toys.xtask(&["--update"]);
     assert!(ended.good, "{}", ended.said);
-    assert!(ended.says("cannot be built here: toy-lacking/current: `echo no such tool"), "{}", ended.said);
-    assert_eq!(ended.last(), "services: 1 passed, 0 failed, 1 skipped", "{}", ended.said);
+    assert!(
+        ended.says("cannot be built here: toy-lacking/current: `echo no such tool"),
+        "{}",
+        ended.said
+    );
+    assert_eq!(
+        ended.last(),
+        "services: 1 passed, 0 failed, 1 skipped",
+        "{}",
+        ended.said
+    );
     toys.add("broken", r#""echo no such tool >&2; exit 3""#, "");
     let ended = toys.xtask(&["toy-broken"]);
-    assert!(!ended.good && ended.says("failed: toy-broken/current"), "{}", ended.said);
+    assert!(
+        !ended.good && ended.says("failed: toy-broken/current"),
+        "{}",
+        ended.said
+    );
 }
 
 #[test]
@@ -279,6 +377,10 @@ fn out_of_time_is_red_and_lists_what_was_not_verified() {
     assert_eq!(ended.last(), "services: 0 passed, 2 failed", "{}", ended.said);
     // More than fits is not begun.
     let ended = toys.xtask(&["--budget", "0"]);
-    assert!(!ended.good && ended.says("none of them is verified now"), "{}", ended.said);
+    assert!(
+        !ended.good && ended.says("none of them is verified now"),
+        "{}",
+        ended.said
+    );
     assert!(ended.says("make test-services SERVICES="), "{}", ended.said);
 }

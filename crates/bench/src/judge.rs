@@ -67,7 +67,9 @@ fn errors(recording: &Recording) -> Option<String> {
     if outcomes.errors() == 0 {
         return None;
     }
-    let kinds = Outcome::ALL.into_iter().filter(|&outcome| outcome != Outcome::Valid);
+    let kinds = Outcome::ALL
+        .into_iter()
+        .filter(|&outcome| outcome != Outcome::Valid);
     let kinds = kinds.filter(|&outcome| outcomes.of(outcome) > 0);
     let kinds: Vec<String> = kinds
         .map(|outcome| format!("{} {}", outcomes.of(outcome), words(outcome)))

@@ -142,8 +142,12 @@ impl Contract {
             &self.written,
             self.companions().iter().map(names).collect::<Vec<_>>(),
             // The first workload is the default one, and cases call operations in this order.
-            in_order(&self.written.operation).map(|(name, _)| name).collect::<Vec<_>>(),
-            in_order(&self.written.workload).map(|(name, _)| name).collect::<Vec<_>>(),
+            in_order(&self.written.operation)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>(),
+            in_order(&self.written.workload)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>(),
         )
     }
 

@@ -31,13 +31,7 @@ pub enum Part {
 impl Part {
     /// The parts that decide whether a variant passes its check and its load. What differs from machine to machine
     /// and the prony that looks are no part of it.
-    pub const LEDGER: &[Self] = &[
-        Self::Source,
-        Self::Recipe,
-        Self::Tools,
-        Self::Run,
-        Self::Contract,
-    ];
+    pub const LEDGER: &[Self] = &[Self::Source, Self::Recipe, Self::Tools, Self::Run, Self::Contract];
 
     /// Its name, as files and messages have it.
     pub const fn name(self) -> &'static str {
@@ -106,10 +100,7 @@ mod tests {
     fn parts_that_differ_are_named_and_only_those_that_are_asked_for() {
         let ours = of(&[(Part::Source, "a"), (Part::Run, "b"), (Part::Prony, "1")]);
         let theirs = of(&[(Part::Source, "a"), (Part::Run, "c"), (Part::Prony, "2")]);
-        assert_eq!(
-            ours.differences(&theirs, &[Part::Source, Part::Run]),
-            [Part::Run]
-        );
+        assert_eq!(ours.differences(&theirs, &[Part::Source, Part::Run]), [Part::Run]);
         assert!(ours.differences(&theirs, &[Part::Source]).is_empty());
     }
 
@@ -123,7 +114,8 @@ mod tests {
 
     #[test]
     fn it_is_written_as_names_and_digests() {
-        let text = serde_json::to_string(&of(&[(Part::Recipe, "f00"), (Part::Source, "ba4")])).expect("plain data");
+        let text =
+            serde_json::to_string(&of(&[(Part::Recipe, "f00"), (Part::Source, "ba4")])).expect("plain data");
         assert_eq!(text, r#"{"source":"ba4","recipe":"f00"}"#);
         let all = serde_json::to_value(Part::LEDGER).expect("plain data");
         let names: Vec<&str> = Part::LEDGER.iter().map(|part| part.name()).collect();

@@ -15,11 +15,16 @@ pub(super) fn edited(checkout: &Checkout, base: &str) -> Result<BTreeSet<Id>> {
     let root = &checkout.root;
     let changed = git(root, &["diff", "--name-only", "--relative", base, "--", FOLDER])
         .with_context(|| format!("git finds no difference to `{base}`: is it a revision?"))?;
-    let new = git(root, &["ls-files", "--others", "--exclude-standard", "--", FOLDER]);
+    let new = git(
+        root,
+        &["ls-files", "--others", "--exclude-standard", "--", FOLDER],
+    );
     let mut edited = BTreeSet::new();
     for file in changed.lines().chain(new.unwrap_or_default().lines()) {
         let name = file.rsplit('/').next().unwrap_or_default();
-        let Some(service) = name.strip_suffix(".toml") else { continue };
+        let Some(service) = name.strip_suffix(".toml") else {
+            continue;
+        };
         let Ok(text) = fs::read_to_string(checkout.path(file)) else {
             continue;
         };
@@ -57,13 +62,18 @@ pub(super) fn base(checkout: &Checkout) -> Result<Option<String>> {
         return Ok(Some(parent));
     }
     if git(root, &["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true") {
-        bail!("the parent of HEAD is not in this shallow clone: fetch it (git fetch --deepen 1), or give --base");
+        bail!(
+            "the parent of HEAD is not in this shallow clone: fetch it (git fetch --deepen 1), or give --base"
+        );
     }
     Ok(Some(EMPTY_TREE.to_owned()))
 }
 
 fn default_branch(checkout: &Checkout) -> Option<String> {
-    let told = git(&checkout.root, &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"]);
+    let told = git(
+        &checkout.root,
+        &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"],
+    );
     told.or_else(|| {
         let usual = ["origin/main", "origin/master", "main", "master"];
         let is_there = |branch: &&str| git(&checkout.root, &["rev-parse", "--verify", branch]).is_some();
@@ -81,7 +91,14 @@ mod tests {
 
     fn run(root: &Path, arguments: &[&str]) {
         let ran = Command::new("git")
-            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+            .args([
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(arguments)
             .current_dir(root)
             .output()
@@ -119,7 +136,11 @@ mod tests {
         write(root, "go", &[("current", "a"), ("era", "b")]);
         assert_eq!(found(root), ["go/current", "go/era"]);
         commit(root);
-        assert_eq!(found(root), ["go/current", "go/era"], "the first commit adds them");
+        assert_eq!(
+            found(root),
+            ["go/current", "go/era"],
+            "the first commit adds them"
+        );
         write(root, "go", &[("current", "a"), ("era", "c")]);
         commit(root);
         assert_eq!(found(root), ["go/era"]);

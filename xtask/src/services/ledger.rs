@@ -12,7 +12,8 @@ pub(super) type Parts = BTreeMap<String, String>;
 /// Where the ledger is, from the root of a checkout.
 pub(super) const FOLDER: &str = "services/verified";
 
-const HEAD: &str = "# Written by `make test-services`: what each variant was when it passed its check and a brief load.\n";
+const HEAD: &str =
+    "# Written by `make test-services`: what each variant was when it passed its check and a brief load.\n";
 
 /// A variant that passed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,11 +42,18 @@ impl Ledger {
             return Ok(ledger);
         };
         for file in files {
-            let path = file.with_context(|| format!("cannot list {}", folder.display()))?.path();
+            let path = file
+                .with_context(|| format!("cannot list {}", folder.display()))?
+                .path();
             if path.extension().is_some_and(|extension| extension == "toml") {
-                let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                let text =
+                    fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
                 let entries = parse(&text).with_context(|| path.display().to_string())?;
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let name = path
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 ledger.0.insert(name, entries);
             }
         }
@@ -121,7 +129,10 @@ mod tests {
         Entry {
             prony: "0.2.0".to_owned(),
             seconds,
-            parts: Parts::from([("source".to_owned(), source.to_owned()), ("run".to_owned(), "9".to_owned())]),
+            parts: Parts::from([
+                ("source".to_owned(), source.to_owned()),
+                ("run".to_owned(), "9".to_owned()),
+            ]),
         }
     }
 
@@ -133,21 +144,31 @@ mod tests {
         ledger.record("go", "current", entry("aa", 12));
         ledger.record("go", "netcore3.1", entry("bb", 3));
         ledger.record("gone", "current", entry("cc", 1));
-        ledger.write(&folder, |service, _| service == "go").expect("written");
+        ledger
+            .write(&folder, |service, _| service == "go")
+            .expect("written");
         assert_eq!(Ledger::read(&folder).expect("read"), ledger);
         assert!(!folder.join("gone.toml").exists());
         let path = folder.join("go.toml");
         let first = fs::read_to_string(&path).expect("a file");
-        assert!(first.contains("[\"netcore3.1\".parts]\nrun = \"9\"\nsource = \"bb\"\n"), "{first}");
+        assert!(
+            first.contains("[\"netcore3.1\".parts]\nrun = \"9\"\nsource = \"bb\"\n"),
+            "{first}"
+        );
         ledger.write(&folder, |_, _| true).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("a file"), first);
-        ledger.write(&folder, |_, variant| variant == "none").expect("written");
+        ledger
+            .write(&folder, |_, variant| variant == "none")
+            .expect("written");
         assert!(!path.exists());
     }
 
     #[test]
     fn seconds_that_are_about_right_stay() {
-        assert_eq!([settled(10, 19), settled(10, 5), settled(10, 21), settled(10, 4)], [10, 10, 21, 4]);
+        assert_eq!(
+            [settled(10, 19), settled(10, 5), settled(10, 21), settled(10, 4)],
+            [10, 10, 21, 4]
+        );
         assert_eq!(settled(0, 1), 1);
     }
 

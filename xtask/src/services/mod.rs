@@ -75,8 +75,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let listed: Listed = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
     let variants = listed.services;
     let is_change = arguments.names.is_empty() && !arguments.all && !arguments.update;
-    let edited = if is_change { edited(arguments, &checkout)? } else { BTreeSet::new() };
-    let quick = if is_change { quick(&checkout)? } else { BTreeSet::new() };
+    let edited = if is_change {
+        edited(arguments, &checkout)?
+    } else {
+        BTreeSet::new()
+    };
+    let quick = if is_change {
+        quick(&checkout)?
+    } else {
+        BTreeSet::new()
+    };
     let commit = git(&checkout.root, &["rev-parse", "HEAD"]).unwrap_or_default();
     let circumstances = Circumstances {
         variants: &variants,
@@ -88,13 +96,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let chosen = if arguments.all {
         circumstances.all()
     } else if !arguments.names.is_empty() {
-        circumstances.named(&arguments.names).map_err(|reason| anyhow!(reason))?
+        circumstances
+            .named(&arguments.names)
+            .map_err(|reason| anyhow!(reason))?
     } else if arguments.update {
         circumstances.unverified()
     } else {
         circumstances.of_change()
     };
-    let budget = is_change.then(|| Budget::of(&circumstances, &chosen, Duration::from_secs(arguments.budget * 60)));
+    let budget = is_change.then(|| {
+        Budget::of(
+            &circumstances,
+            &chosen,
+            Duration::from_secs(arguments.budget * 60),
+        )
+    });
     for (id, why) in &chosen {
         say(&format!("{id}: {why}"));
     }
@@ -106,7 +122,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     }
     let now: Vec<&Variant> = variants
         .iter()
-        .filter(|variant| chosen.get(&variant.id()).is_some_and(|why| budget.as_ref().is_none_or(|budget| budget.fits() || !why.is_change())))
+        .filter(|variant| {
+            chosen.get(&variant.id()).is_some_and(|why| {
+                budget
+                    .as_ref()
+                    .is_none_or(|budget| budget.fits() || !why.is_change())
+            })
+        })
         .collect();
     let bench = Bench {
         checkout: &checkout,
@@ -123,13 +145,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.update {
         record(&mut ledger, &variants, &outcome.verdicts, &checkout.version());
         let known: BTreeSet<Id> = variants.iter().map(Variant::id).collect();
-        ledger.write(&folder, |service, variant| known.contains(&Id::new(service, variant)))?;
+        ledger.write(&folder, |service, variant| {
+            known.contains(&Id::new(service, variant))
+        })?;
     }
     let circumstances = Circumstances {
         ledger: &ledger,
         ..circumstances
     };
-    let valid = variants.iter().filter(|variant| circumstances.invalid(variant).is_none()).count();
+    let valid = variants
+        .iter()
+        .filter(|variant| circumstances.invalid(variant).is_none())
+        .count();
     outcome.tell(valid, variants.len());
     Ok(outcome.is_good(arguments.all))
 }
@@ -159,7 +186,9 @@ fn quick(checkout: &Checkout) -> Result<BTreeSet<Id>> {
     }
     let planned: Planned = checkout.json(&["run", "quick", "--dry-run", "--json"])?;
     let entries = planned.plan.entries.iter();
-    Ok(entries.map(|entry| Id::new(&entry.service, &entry.variant)).collect())
+    Ok(entries
+        .map(|entry| Id::new(&entry.service, &entry.variant))
+        .collect())
 }
 
 /// Enters what passed. What passed on the second attempt alone is not vouched for.
@@ -167,7 +196,9 @@ fn record(ledger: &mut Ledger, variants: &[Variant], verdicts: &BTreeMap<Id, Ver
     for variant in variants {
         let id = variant.id();
         if let Some(&Verdict::Passed { seconds, cached }) = verdicts.get(&id) {
-            let known = ledger.entry(&id.service, &id.variant).map_or(0, |entry| entry.seconds);
+            let known = ledger
+                .entry(&id.service, &id.variant)
+                .map_or(0, |entry| entry.seconds);
             let seconds = (seconds.ceil() as u64).max(1);
             let entry = Entry {
                 prony: prony.to_owned(),

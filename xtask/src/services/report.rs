@@ -57,11 +57,20 @@ impl Outcome {
                 Verdict::Passed { .. } | Verdict::NotTried => {}
             }
         }
-        let left = self.verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::NotTried);
+        let left = self
+            .verdicts
+            .iter()
+            .filter(|(_, verdict)| **verdict == Verdict::NotTried);
         let left: Vec<String> = left.map(|(id, _)| id.to_string()).collect();
         if !left.is_empty() {
-            lines.push(format!("not verified, since the time did not suffice: {}", left.join(" ")));
-            lines.push(format!("to verify them: make test-services SERVICES=\"{}\"", left.join(" ")));
+            lines.push(format!(
+                "not verified, since the time did not suffice: {}",
+                left.join(" ")
+            ));
+            lines.push(format!(
+                "to verify them: make test-services SERVICES=\"{}\"",
+                left.join(" ")
+            ));
         }
         let passed = self.count(|verdict| matches!(verdict, Verdict::Passed { .. }));
         let flaky = self.count(|verdict| matches!(verdict, Verdict::Flaky(_)));
@@ -71,7 +80,11 @@ impl Outcome {
             "verified now {}, valid entries {valid} of {variants}, cannot be built here {unavailable}",
             passed + flaky
         ));
-        let mut last = format!("services: {} passed, {} failed", passed + flaky, failed + left.len());
+        let mut last = format!(
+            "services: {} passed, {} failed",
+            passed + flaky,
+            failed + left.len()
+        );
         if unavailable > 0 {
             let _ = write!(last, ", {unavailable} skipped");
         }
@@ -88,7 +101,9 @@ mod tests {
     use super::*;
 
     fn outcome(verdicts: &[(&str, Verdict)]) -> Outcome {
-        let verdicts = verdicts.iter().map(|(name, verdict)| (Id::new(name, "current"), verdict.clone()));
+        let verdicts = verdicts
+            .iter()
+            .map(|(name, verdict)| (Id::new(name, "current"), verdict.clone()));
         Outcome::new(verdicts.collect())
     }
 
@@ -102,7 +117,10 @@ mod tests {
         let outcome = outcome(&[("a", PASSED), ("b", Verdict::NotTried), ("c", Verdict::NotTried)]);
         assert!(!outcome.is_good(false));
         let lines = outcome.lines(1, 3).join("\n");
-        assert!(lines.contains("make test-services SERVICES=\"b/current c/current\""), "{lines}");
+        assert!(
+            lines.contains("make test-services SERVICES=\"b/current c/current\""),
+            "{lines}"
+        );
         assert!(lines.ends_with("services: 1 passed, 2 failed"), "{lines}");
     }
 
@@ -112,7 +130,10 @@ mod tests {
         assert!(outcome.is_good(false) && !outcome.is_good(true));
         let lines = outcome.lines(2, 2).join("\n");
         assert!(lines.contains("flaky: b/current: hello: 3 resets"), "{lines}");
-        assert!(lines.ends_with("services: 2 passed, 0 failed, 1 of them flaky"), "{lines}");
+        assert!(
+            lines.ends_with("services: 2 passed, 0 failed, 1 of them flaky"),
+            "{lines}"
+        );
     }
 
     #[test]
@@ -121,8 +142,14 @@ mod tests {
         let mut outcome = outcome(&[("a", PASSED), ("b", unavailable)]);
         assert!(outcome.is_good(true));
         let lines = outcome.lines(1, 2).join("\n");
-        assert!(lines.contains("cannot be built here: b/current: no .NET SDK"), "{lines}");
-        assert!(lines.ends_with("services: 1 passed, 0 failed, 1 skipped"), "{lines}");
+        assert!(
+            lines.contains("cannot be built here: b/current: no .NET SDK"),
+            "{lines}"
+        );
+        assert!(
+            lines.ends_with("services: 1 passed, 0 failed, 1 skipped"),
+            "{lines}"
+        );
         outcome.refuse_entries(&BTreeSet::from([Id::new("b", "current")]));
         assert!(!outcome.is_good(false));
     }

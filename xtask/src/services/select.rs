@@ -140,7 +140,10 @@ impl Circumstances<'_> {
 
     /// Everything.
     pub(super) fn all(&self) -> Chosen {
-        self.variants.iter().map(|variant| (variant.id(), Why::Asked)).collect()
+        self.variants
+            .iter()
+            .map(|variant| (variant.id(), Why::Asked))
+            .collect()
     }
 
     /// What has no valid entry.
@@ -157,7 +160,9 @@ impl Circumstances<'_> {
             let found = self.variants.iter().map(Variant::id).filter(fits);
             let found: Chosen = found.map(|id| (id, Why::Asked)).collect();
             if found.is_empty() {
-                return Err(format!("there is no service `{name}`: give its name, or NAME/VARIANT"));
+                return Err(format!(
+                    "there is no service `{name}`: give its name, or NAME/VARIANT"
+                ));
             }
             chosen.extend(found);
         }
@@ -209,7 +214,10 @@ mod tests {
     use super::*;
 
     fn parts(source: &str) -> Parts {
-        Parts::from([("source".to_owned(), source.to_owned()), ("run".to_owned(), "r".to_owned())])
+        Parts::from([
+            ("source".to_owned(), source.to_owned()),
+            ("run".to_owned(), "r".to_owned()),
+        ])
     }
 
     fn variant(service: &str, source: &str) -> Variant {
@@ -241,7 +249,12 @@ mod tests {
 
     #[test]
     fn what_is_not_what_was_verified_is_chosen_with_the_part_that_differs() {
-        let variants = [variant("a", "1"), variant("b", "2"), variant("c", "3"), variant("d", "4")];
+        let variants = [
+            variant("a", "1"),
+            variant("b", "2"),
+            variant("c", "3"),
+            variant("d", "4"),
+        ];
         let ledger = ledger(&[("a", "1", 1), ("b", "other", 1), ("d", "4", 1)]);
         let circumstances = Circumstances {
             variants: &variants,
@@ -254,7 +267,11 @@ mod tests {
         let why: Vec<&Why> = chosen.values().collect();
         let differs = Why::Differs(vec!["source".to_owned()]);
         assert_eq!(why, [&Why::Quick, &differs, &Why::New, &Why::Edited]);
-        let unverified: Vec<String> = circumstances.unverified().keys().map(ToString::to_string).collect();
+        let unverified: Vec<String> = circumstances
+            .unverified()
+            .keys()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(unverified, ["b/current", "c/current"]);
     }
 
@@ -262,7 +279,10 @@ mod tests {
     fn a_part_that_the_entry_lacks_differs() {
         let variants = [variant("a", "1")];
         let mut ledger = ledger(&[("a", "1", 1)]);
-        let entry = ledger.0.get_mut("a").and_then(|entries| entries.get_mut("current"));
+        let entry = ledger
+            .0
+            .get_mut("a")
+            .and_then(|entries| entries.get_mut("current"));
         entry.expect("an entry").parts.remove("run");
         let circumstances = Circumstances {
             variants: &variants,
@@ -271,7 +291,10 @@ mod tests {
             quick: &ids(&[]),
             commit: "1",
         };
-        assert_eq!(circumstances.invalid(&variants[0]), Some(Why::Differs(vec!["run".to_owned()])));
+        assert_eq!(
+            circumstances.invalid(&variants[0]),
+            Some(Why::Differs(vec!["run".to_owned()]))
+        );
     }
 
     #[test]
@@ -285,7 +308,9 @@ mod tests {
         assert_eq!(turns("c0ffee", &reversed), first);
         assert_ne!(turns("c0ffef", &names), first);
         // Within some dozens of commits each has had its turn.
-        let seen: BTreeSet<&str> = (0..100).flat_map(|commit| turns(&format!("{commit:x}"), &names)).collect();
+        let seen: BTreeSet<&str> = (0..100)
+            .flat_map(|commit| turns(&format!("{commit:x}"), &names))
+            .collect();
         assert_eq!(seen.len(), names.len());
         assert!(turns("1", &[]).is_empty());
         assert_eq!(turns("1", &["only"]), ["only"]);
@@ -319,7 +344,10 @@ mod tests {
             commit: "1",
         };
         let named = |name: &str| circumstances.named(&[name.to_owned()]);
-        assert_eq!(named("a").expect("a service"), named("a/current").expect("a variant"));
+        assert_eq!(
+            named("a").expect("a service"),
+            named("a/current").expect("a variant")
+        );
         named("a/era").expect_err("no such variant");
     }
 }

@@ -42,7 +42,11 @@ impl Bench<'_> {
         let began = Instant::now();
         let took = build(self.checkout, &names, self.until)?;
         say(&format!("built in {:.0} s", began.elapsed().as_secs_f64()));
-        let runs = if self.is_over() { Vec::new() } else { self.side_by_side(variants)? };
+        let runs = if self.is_over() {
+            Vec::new()
+        } else {
+            self.side_by_side(variants)?
+        };
         let mut verdicts = BTreeMap::new();
         for variant in variants {
             let id = variant.id();
@@ -76,13 +80,28 @@ impl Bench<'_> {
         let lanes = halves(&cpus());
         let hands = dealt(variants, lanes.len());
         // What stands beside services is seeded once for each seed.
-        let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs().to_string();
-        let jobs = lanes.iter().zip(&hands).zip(1..).filter(|((_, hand), _)| !hand.is_empty());
+        let seed = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default()
+            .as_secs()
+            .to_string();
+        let jobs = lanes
+            .iter()
+            .zip(&hands)
+            .zip(1..)
+            .filter(|((_, hand), _)| !hand.is_empty());
         let jobs: Vec<(Vec<Id>, Job)> = jobs
             .map(|((cpus, hand), number)| {
                 let place = self.checkout.path(&format!(".prony/test/{number}"));
                 let path = |name: &str| place.join(name).display().to_string();
-                let more = ["--seed", &seed, "--store", &path("store.db"), "--out", &path("report")];
+                let more = [
+                    "--seed",
+                    &seed,
+                    "--store",
+                    &path("store.db"),
+                    "--out",
+                    &path("report"),
+                ];
                 let job = Job {
                     suite: self.suite.to_owned(),
                     services: hand.iter().map(ToString::to_string).collect(),
@@ -106,7 +125,10 @@ impl Bench<'_> {
                 .collect();
             started
                 .into_iter()
-                .map(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .map(|run| {
+                    run.join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
                 .collect()
         })
     }
@@ -141,7 +163,11 @@ fn judge(variant: &Variant, ran: &Ran, built: Option<f64>) -> Verdict {
     }
     if let Some(first) = told.faults.first() {
         let more = told.faults.len() - 1;
-        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let more = if more > 0 {
+            format!(" (and {more} more)")
+        } else {
+            String::new()
+        };
         return Verdict::Failed(format!("{first}{more}"));
     }
     if ran.judged && told.trials >= variant.trials && variant.trials > 0 {
@@ -170,7 +196,9 @@ pub(super) fn lanes() -> usize {
 /// The CPUs that this process may use.
 pub(crate) fn cpus() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map(|list| listed(list.trim())).unwrap_or_default()
 }
 
@@ -188,7 +216,11 @@ pub(crate) fn halves(cpus: &[usize]) -> Vec<Vec<usize>> {
     let (first, second) = cpus.split_at(cpus.len().div_ceil(2));
     let halves = [first, second].into_iter().filter(|half| !half.is_empty());
     let halves: Vec<Vec<usize>> = halves.map(<[usize]>::to_vec).collect();
-    if halves.is_empty() { vec![Vec::new()] } else { halves }
+    if halves.is_empty() {
+        vec![Vec::new()]
+    } else {
+        halves
+    }
 }
 
 /// Variants, dealt to so many hands: each gets about as many loads, and since those of one language are neighbours by name, about as
@@ -239,13 +271,22 @@ mod tests {
             cached: false,
         };
         assert_eq!(judge(&a, &ran(told(2), true, false), Some(4.0)), passed);
-        assert!(matches!(judge(&a, &ran(told(1), true, false), None), Verdict::Failed(_)));
+        assert!(matches!(
+            judge(&a, &ran(told(1), true, false), None),
+            Verdict::Failed(_)
+        ));
         assert_eq!(judge(&a, &ran(told(1), true, true), None), Verdict::NotTried);
         // Whatever was not said in the end is not known.
         assert_eq!(judge(&a, &ran(told(2), false, true), None), Verdict::NotTried);
-        assert!(matches!(judge(&a, &ran(told(2), false, false), None), Verdict::Failed(_)));
+        assert!(matches!(
+            judge(&a, &ran(told(2), false, false), None),
+            Verdict::Failed(_)
+        ));
         let nothing = variant("a", 0, false);
-        assert!(matches!(judge(&nothing, &ran(told(0), true, false), None), Verdict::Failed(_)));
+        assert!(matches!(
+            judge(&nothing, &ran(told(0), true, false), None),
+            Verdict::Failed(_)
+        ));
     }
 
     #[test]

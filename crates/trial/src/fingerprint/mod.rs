@@ -82,8 +82,9 @@ impl<'a> Fingerprints<'a> {
     fn contract(&self, service: &Service) -> String {
         let entries = self.plan.entries.iter();
         let own = entries.filter(|entry| entry.service == service.name && entry.variant == service.variant);
-        let mut asked: Vec<(&GroupPlan, Protocol)> =
-            own.map(|entry| (self.plan.group_of(entry), entry.protocol)).collect();
+        let mut asked: Vec<(&GroupPlan, Protocol)> = own
+            .map(|entry| (self.plan.group_of(entry), entry.protocol))
+            .collect();
         // The order of the groups in the suite does not matter.
         asked.sort_by_cached_key(|(group, protocol)| {
             let mut values = Values::default();

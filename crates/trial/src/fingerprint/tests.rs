@@ -129,15 +129,30 @@ fn each_change_is_one_of_the_part_that_it_belongs_to() {
         differ(|project| project.write("services/toy/src/main.py", "print(1)")),
         [Part::Source]
     );
-    assert_eq!(differ(|project| project.write("services/shared.sh", "echo")), [Part::Source]);
-    assert_eq!(differ(|project| project.write("services/toy/src/new.py", "")), [Part::Source]);
-    assert_eq!(differ(|project| project.change(service, "sh build.sh", "sh -e build.sh")), [Part::Recipe]);
+    assert_eq!(
+        differ(|project| project.write("services/shared.sh", "echo")),
+        [Part::Source]
+    );
+    assert_eq!(
+        differ(|project| project.write("services/toy/src/new.py", "")),
+        [Part::Source]
+    );
+    assert_eq!(
+        differ(|project| project.change(service, "sh build.sh", "sh -e build.sh")),
+        [Part::Recipe]
+    );
     assert_eq!(
         differ(|project| project.change("services/toolchains.toml", "1.27.3", "1.27.4")),
         [Part::Tools]
     );
-    assert_eq!(differ(|project| project.change(service, "toy.py\"", "toy.py -O\"")), [Part::Run]);
-    assert_eq!(differ(|project| project.change(contract, "200", "201")), [Part::Contract]);
+    assert_eq!(
+        differ(|project| project.change(service, "toy.py\"", "toy.py -O\"")),
+        [Part::Run]
+    );
+    assert_eq!(
+        differ(|project| project.change(contract, "200", "201")),
+        [Part::Contract]
+    );
     assert_eq!(
         differ(|project| project.change("suites/smoke.toml", "400ms", "500ms")),
         [Part::Contract]
@@ -162,10 +177,22 @@ fn what_decides_nothing_changes_nothing() {
         );
     });
     same(&|project| project.change("contracts/hello/contract.toml", "Says hello.", "It says hello."));
-    same(&|project| project.change("services/toy/service.toml", "title = \"Toy\"", "title = \"Another\""));
+    same(&|project| {
+        project.change(
+            "services/toy/service.toml",
+            "title = \"Toy\"",
+            "title = \"Another\"",
+        )
+    });
     same(&|project| project.change("suites/smoke.toml", "\"400ms\"", "\"0.4s\" # brief"));
     // What the distribution brings, a script of other services, and another project's contract.
-    same(&|project| project.change("services/toolchains.toml", "\"python3\"]", "\"python3\", \"python3-venv\"]"));
+    same(&|project| {
+        project.change(
+            "services/toolchains.toml",
+            "\"python3\"]",
+            "\"python3\", \"python3-venv\"]",
+        )
+    });
     same(&|project| project.write("services/other.sh", "exit 1"));
     same(&|project| project.write("services/verified/toy.toml", "[current]"));
     same(&|project| {
@@ -176,7 +203,10 @@ fn what_decides_nothing_changes_nothing() {
     // What builds leave behind.
     same(&|project| project.write("services/toy/node_modules/a/index.js", "a"));
     same(&|project| {
-        let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(project.folder.path()).status();
+        let git = std::process::Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(project.folder.path())
+            .status();
         assert!(git.expect("git").success());
         project.write(".gitignore", "*.log\ndist/\n");
         project.write("services/toy/build.log", "built");
@@ -187,7 +217,10 @@ fn what_decides_nothing_changes_nothing() {
 #[test]
 fn it_depends_on_no_place_and_no_time() {
     let (one, other) = (Project::new(), Project::new());
-    let file = fs::File::options().write(true).open(other.path("services/toy/build.sh")).expect("a file");
+    let file = fs::File::options()
+        .write(true)
+        .open(other.path("services/toy/build.sh"))
+        .expect("a file");
     file.set_modified(std::time::UNIX_EPOCH).expect("a time");
     assert_ne!(one.folder.path(), other.folder.path());
     assert_eq!(one.fingerprint(), other.fingerprint());

@@ -17,7 +17,14 @@ impl Ignored {
     /// Asks git about a checkout. Outside of a repository, or without git, nothing is ignored.
     pub fn of(root: &Path) -> Self {
         let listed = Command::new("git")
-            .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"])
+            .args([
+                "ls-files",
+                "-z",
+                "--others",
+                "--ignored",
+                "--exclude-standard",
+                "--directory",
+            ])
             .args(["--", "services", "contracts"])
             .current_dir(root)
             .stdin(Stdio::null())
@@ -80,7 +87,11 @@ impl<'a> Tree<'a> {
         } else if data.is_symlink() {
             let target = fs::read_link(path).unwrap_or_default();
             let content = target.as_os_str().as_bytes().to_vec();
-            self.files.push(File { name: name.to_owned(), kind: "link", content });
+            self.files.push(File {
+                name: name.to_owned(),
+                kind: "link",
+                content,
+            });
         } else if data.is_file() {
             self.add_file(name, path);
         }
@@ -109,7 +120,8 @@ impl<'a> Tree<'a> {
     pub(super) fn add_shared<'c>(&mut self, services: &Path, commands: impl Iterator<Item = &'c str>) {
         let commands: Vec<&str> = commands.collect();
         let mut scripts: Vec<PathBuf> = entries(services);
-        scripts.retain(|path| path.is_file() && name_of(path) != "toolchains.toml" && !self.ignored.has(path));
+        scripts
+            .retain(|path| path.is_file() && name_of(path) != "toolchains.toml" && !self.ignored.has(path));
         while let Some(place) = scripts.iter().position(|path| {
             let name = name_of(path);
             commands.iter().any(|command| command.contains(&name)) || self.names(&name)
@@ -137,7 +149,10 @@ impl<'a> Tree<'a> {
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// What is in a folder, by name.

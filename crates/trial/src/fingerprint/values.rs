@@ -186,7 +186,11 @@ impl<'a> ser::Serializer for Writer<'a> {
         Ok(())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Refused> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Refused> {
         value.serialize(self)
     }
 
@@ -388,10 +392,24 @@ mod tests {
     fn what_a_key_says_and_which_one_says_it_counts() {
         let all = [
             OLD,
-            Old { warm_up: 2, duration: 1, ..OLD },
-            Old { text: None, file: Some("a"), ..OLD },
-            Old { text: Some("b"), ..OLD },
-            Old { how: How::Chunked { bytes: 6 }, ..OLD },
+            Old {
+                warm_up: 2,
+                duration: 1,
+                ..OLD
+            },
+            Old {
+                text: None,
+                file: Some("a"),
+                ..OLD
+            },
+            Old {
+                text: Some("b"),
+                ..OLD
+            },
+            Old {
+                how: How::Chunked { bytes: 6 },
+                ..OLD
+            },
         ];
         let digests: BTreeSet<String> = all.iter().map(digest).collect();
         assert_eq!(digests.len(), all.len());

@@ -28,7 +28,13 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// With the digests of what decides whether each service passes this suite (scripts ask for them)
-    #[arg(long, hide = true, value_name = "SUITE", requires = "json", conflicts_with = "replies")]
+    #[arg(
+        long,
+        hide = true,
+        value_name = "SUITE",
+        requires = "json",
+        conflicts_with = "replies"
+    )]
     fingerprints: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
