@@ -361,6 +361,27 @@ fn links_lead_somewhere() {
     no_faults(&faults);
 }
 
+/// The names of tests are sentences: a word with three underscores is one. A filter that matches nothing would be no error of nextest's.
+#[test]
+fn tests_that_nextest_is_configured_for_exist() {
+    let config = text(".config/nextest.toml");
+    let sources = tracked().into_iter().filter(|path| has_extension(path, "rs"));
+    let sources: Vec<String> = sources.map(|path| text(&path)).collect();
+    let words = config.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let names: BTreeSet<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
+    assert!(names.len() > 10, "{names:?}");
+    let exists = |name: &&str| {
+        let test = format!("fn {name}(");
+        sources.iter().any(|source| source.contains(&test))
+    };
+    let faults: Vec<String> = names
+        .into_iter()
+        .filter(|name| !exists(name))
+        .map(|name| format!(".config/nextest.toml: there is no test `{name}`"))
+        .collect();
+    no_faults(&faults);
+}
+
 #[test]
 fn nothing_is_of_one_machine() {
     // Put together here, so that this file does not contain what it looks for.

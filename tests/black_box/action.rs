@@ -263,7 +263,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let file = "services/toy-right/toy.py";
     let toy = std::fs::read_to_string(checkout.path(file)).expect("the toy");
     let run = |inputs: &[(&'static str, &'static str)]| {
-        let short = "--rounds 2 --duration 1s --warmup 200ms --connections 4";
+        let short = "--rounds 2 --duration 600ms --warmup 100ms --connections 4";
         let mut all = vec![
             ("prony", env!("CARGO_BIN_EXE_prony")),
             ("arguments", short),

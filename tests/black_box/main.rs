@@ -4,6 +4,7 @@ mod action;
 mod away;
 mod behind;
 mod calibrate;
+mod call;
 #[cfg(feature = "kubernetes")]
 #[path = "../../crates/cluster/tests/cluster/mod.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
