@@ -150,8 +150,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         })?;
     }
     let circumstances = Circumstances {
+        variants: &variants,
         ledger: &ledger,
-        ..circumstances
+        edited: &edited,
+        quick: &quick,
+        commit: &commit,
     };
     let valid = variants
         .iter()

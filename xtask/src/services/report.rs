@@ -19,11 +19,12 @@ impl Outcome {
     /// Fails the entries that the change under test adds or edits and that cannot be verified here.
     pub(super) fn refuse_entries(&mut self, edited: &BTreeSet<Id>) {
         for (id, verdict) in &mut self.verdicts {
-            if let (Verdict::Unavailable(reason), true) = (&verdict, edited.contains(id)) {
-                *verdict = Verdict::Failed(format!(
-                    "its entry is new or edited, and cannot be verified here: {reason}"
-                ));
-            }
+            let reason = match verdict {
+                Verdict::Unavailable(reason) if edited.contains(id) => std::mem::take(reason),
+                _ => continue,
+            };
+            let reason = format!("its entry is new or edited, and cannot be verified here: {reason}");
+            *verdict = Verdict::Failed(reason);
         }
     }
 

@@ -121,7 +121,7 @@ impl Bench<'_> {
         thread::scope(|scope| {
             let started: Vec<_> = jobs
                 .into_iter()
-                .map(|(hand, job)| scope.spawn(move || Ok((hand, job.run(self.checkout)?))))
+                .map(|(hand, job)| scope.spawn(move || job.run(self.checkout).map(|ran| (hand, ran))))
                 .collect();
             started
                 .into_iter()
