@@ -3,6 +3,7 @@
 //! To verify a service is to build it, to check it against its contracts and to load it briefly. What passed is recorded with the
 //! digests of what decides that; as long as they are the same, the entry vouches for it.
 
+mod budget;
 mod changes;
 mod ledger;
 mod report;
@@ -11,13 +12,15 @@ pub(crate) mod verify;
 
 use crate::checkout::{Checkout, git, time_is_over};
 use crate::run::say;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
+use budget::{Budget, earlier};
 use ledger::{Entry, FOLDER, Ledger};
+use report::Outcome;
 use select::{Chosen, Circumstances, Id, Variant};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, SystemTime};
-use verify::{Bench, Verdict, lanes};
+use std::time::Duration;
+use verify::{Bench, Verdict};
 
 /// The suite that verifies.
 const SMOKE: &str = "smoke";
@@ -70,46 +73,11 @@ struct PlanEntry {
 /// Whether all that had to be verified passed.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checkout = Checkout::find()?;
-    let folder = checkout.path(FOLDER);
-    let mut ledger = Ledger::read(&folder)?;
-    let listed: Listed = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
-    let variants = listed.services;
-    let is_change = arguments.names.is_empty() && !arguments.all && !arguments.update;
-    let edited = if is_change {
-        edited(arguments, &checkout)?
-    } else {
-        BTreeSet::new()
-    };
-    let quick = if is_change {
-        quick(&checkout)?
-    } else {
-        BTreeSet::new()
-    };
-    let commit = git(&checkout.root, &["rev-parse", "HEAD"]).unwrap_or_default();
-    let circumstances = Circumstances {
-        variants: &variants,
-        ledger: &ledger,
-        edited: &edited,
-        quick: &quick,
-        commit: &commit,
-    };
-    let chosen = if arguments.all {
-        circumstances.all()
-    } else if !arguments.names.is_empty() {
-        circumstances
-            .named(&arguments.names)
-            .map_err(|reason| anyhow!(reason))?
-    } else if arguments.update {
-        circumstances.unverified()
-    } else {
-        circumstances.of_change()
-    };
-    let budget = is_change.then(|| {
-        Budget::of(
-            &circumstances,
-            &chosen,
-            Duration::from_secs(arguments.budget * 60),
-        )
+    let mut state = State::read(arguments, checkout)?;
+    let chosen = state.chosen(arguments)?;
+    let budget = arguments.is_change().then(|| {
+        let allowed = Duration::from_secs(arguments.budget * 60);
+        Budget::of(&state.circumstances(), &chosen, allowed)
     });
     for (id, why) in &chosen {
         say(&format!("{id}: {why}"));
@@ -117,51 +85,128 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(budget) = &budget {
         say(&budget.to_string());
     }
+    let fits = budget.as_ref().is_none_or(Budget::fits);
     if arguments.dry_run {
-        return Ok(budget.is_none_or(|budget| budget.fits()));
+        return Ok(fits);
     }
-    let now: Vec<&Variant> = variants
-        .iter()
-        .filter(|variant| {
-            chosen.get(&variant.id()).is_some_and(|why| {
-                budget
-                    .as_ref()
-                    .is_none_or(|budget| budget.fits() || !why.is_change())
-            })
-        })
-        .collect();
     let bench = Bench {
-        checkout: &checkout,
+        checkout: &state.checkout,
         suite: SMOKE,
         until: earlier(time_is_over(), budget.as_ref().map(Budget::ends)),
     };
-    let mut verdicts = bench.verify(&now)?;
+    let is_begun = |variant: &&Variant| {
+        let why = chosen.get(&variant.id());
+        why.is_some_and(|why| fits || !why.is_change())
+    };
+    let begun: Vec<&Variant> = state.variants.iter().filter(is_begun).collect();
+    let mut verdicts = bench.verify(&begun)?;
     for id in chosen.keys() {
         verdicts.entry(id.clone()).or_insert(Verdict::NotTried);
     }
-    let mut outcome = report::Outcome::new(verdicts);
+    let mut outcome = Outcome::new(verdicts);
     // Nobody vouches for what cannot be verified here.
-    outcome.refuse_entries(&edited);
+    outcome.refuse_entries(&state.edited);
     if arguments.update {
-        record(&mut ledger, &variants, &outcome.verdicts, &checkout.version());
-        let known: BTreeSet<Id> = variants.iter().map(Variant::id).collect();
-        ledger.write(&folder, |service, variant| {
-            known.contains(&Id::new(service, variant))
-        })?;
+        state.record(&outcome.verdicts)?;
     }
-    let circumstances = Circumstances {
-        variants: &variants,
-        ledger: &ledger,
-        edited: &edited,
-        quick: &quick,
-        commit: &commit,
-    };
-    let valid = variants
-        .iter()
-        .filter(|variant| circumstances.invalid(variant).is_none())
-        .count();
-    outcome.tell(valid, variants.len());
+    outcome.tell(state.valid(), state.variants.len());
     Ok(outcome.is_good(arguments.all))
+}
+
+impl Arguments {
+    /// Whether a change is tested, and not what somebody names.
+    const fn is_change(&self) -> bool {
+        self.names.is_empty() && !self.all && !self.update
+    }
+}
+
+/// What there is, and what is known of it.
+struct State {
+    checkout: Checkout,
+    variants: Vec<Variant>,
+    ledger: Ledger,
+    edited: BTreeSet<Id>,
+    quick: BTreeSet<Id>,
+    commit: String,
+}
+
+impl State {
+    fn read(arguments: &Arguments, checkout: Checkout) -> Result<Self> {
+        let listed: Listed = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
+        let (edited, quick) = if arguments.is_change() {
+            (edited(arguments, &checkout)?, quick(&checkout)?)
+        } else {
+            (BTreeSet::new(), BTreeSet::new())
+        };
+        Ok(Self {
+            variants: listed.services,
+            ledger: Ledger::read(&checkout.path(FOLDER))?,
+            edited,
+            quick,
+            commit: git(&checkout.root, &["rev-parse", "HEAD"]).unwrap_or_default(),
+            checkout,
+        })
+    }
+
+    fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            variants: &self.variants,
+            ledger: &self.ledger,
+            edited: &self.edited,
+            quick: &self.quick,
+            commit: &self.commit,
+        }
+    }
+
+    fn chosen(&self, arguments: &Arguments) -> Result<Chosen> {
+        let circumstances = self.circumstances();
+        if arguments.all {
+            return Ok(circumstances.all());
+        }
+        if !arguments.names.is_empty() {
+            return circumstances
+                .named(&arguments.names)
+                .map_err(|reason| anyhow!(reason));
+        }
+        Ok(if arguments.update {
+            circumstances.unverified()
+        } else {
+            circumstances.of_change()
+        })
+    }
+
+    /// Variants whose entries vouch for them.
+    fn valid(&self) -> usize {
+        let circumstances = self.circumstances();
+        let variants = self.variants.iter();
+        variants
+            .filter(|variant| circumstances.invalid(variant).is_none())
+            .count()
+    }
+
+    /// Enters what passed, and forgets what is no more. What passed on the second attempt alone is not vouched for.
+    fn record(&mut self, verdicts: &BTreeMap<Id, Verdict>) -> Result<()> {
+        let prony = self.checkout.version();
+        for variant in &self.variants {
+            let id = variant.id();
+            let Some(&Verdict::Passed { seconds, cached }) = verdicts.get(&id) else {
+                continue;
+            };
+            let known = self.ledger.entry(&id.service, &id.variant);
+            let known = known.map_or(0, |entry| entry.seconds);
+            let seconds = (seconds.ceil() as u64).max(1);
+            let entry = Entry {
+                prony: prony.clone(),
+                // What was there already takes longer where it is not.
+                seconds: if cached { seconds.max(known) } else { seconds },
+                parts: variant.fingerprint.clone(),
+            };
+            self.ledger.record(&id.service, &id.variant, entry);
+        }
+        let known: BTreeSet<Id> = self.variants.iter().map(Variant::id).collect();
+        let is_known = |service: &str, variant: &str| known.contains(&Id::new(service, variant));
+        self.ledger.write(&self.checkout.path(FOLDER), is_known)
+    }
 }
 
 /// Entries that the change under test adds or edits.
@@ -192,88 +237,4 @@ fn quick(checkout: &Checkout) -> Result<BTreeSet<Id>> {
     Ok(entries
         .map(|entry| Id::new(&entry.service, &entry.variant))
         .collect())
-}
-
-/// Enters what passed. What passed on the second attempt alone is not vouched for.
-fn record(ledger: &mut Ledger, variants: &[Variant], verdicts: &BTreeMap<Id, Verdict>, prony: &str) {
-    for variant in variants {
-        let id = variant.id();
-        if let Some(&Verdict::Passed { seconds, cached }) = verdicts.get(&id) {
-            let known = ledger
-                .entry(&id.service, &id.variant)
-                .map_or(0, |entry| entry.seconds);
-            let seconds = (seconds.ceil() as u64).max(1);
-            let entry = Entry {
-                prony: prony.to_owned(),
-                // What was there already takes longer where it is not.
-                seconds: if cached { seconds.max(known) } else { seconds },
-                parts: variant.fingerprint.clone(),
-            };
-            ledger.record(&id.service, &id.variant, entry);
-        }
-    }
-}
-
-/// Time for what the change under test has invalidated.
-struct Budget {
-    allowed: Duration,
-    /// What it takes, about.
-    change: Duration,
-    /// What everything else takes, about.
-    other: Duration,
-    names: Vec<String>,
-}
-
-impl Budget {
-    fn of(circumstances: &Circumstances<'_>, chosen: &Chosen, allowed: Duration) -> Self {
-        let estimate = |is_change: bool| {
-            let ids = chosen.iter().filter(|(_, why)| why.is_change() == is_change);
-            circumstances.estimate(ids.map(|(id, _)| id), lanes())
-        };
-        let changed = chosen.iter().filter(|(_, why)| why.is_change());
-        Self {
-            allowed,
-            change: estimate(true),
-            other: estimate(false),
-            names: changed.map(|(id, _)| id.to_string()).collect(),
-        }
-    }
-
-    fn fits(&self) -> bool {
-        self.change <= self.allowed
-    }
-
-    /// When the time is over. What is verified every time has twice what it takes, and some minutes for a machine that is cold.
-    fn ends(&self) -> SystemTime {
-        let change = if self.fits() { self.allowed } else { Duration::ZERO };
-        SystemTime::now() + change + self.other * 2 + Duration::from_mins(5)
-    }
-}
-
-impl std::fmt::Display for Budget {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let minutes = |time: Duration| time.as_secs_f64() / 60.0;
-        write!(
-            formatter,
-            "{} variants to verify because of the change, about {:.0} minutes; the others about {:.0} minutes",
-            self.names.len(),
-            minutes(self.change).ceil(),
-            minutes(self.other).ceil()
-        )?;
-        if self.fits() {
-            return Ok(());
-        }
-        write!(
-            formatter,
-            "\nmore than the {:.0} minutes that there are: none of them is verified now",
-            minutes(self.allowed)
-        )
-    }
-}
-
-fn earlier(one: Option<SystemTime>, other: Option<SystemTime>) -> Option<SystemTime> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
 }

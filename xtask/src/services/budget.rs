@@ -1,0 +1,71 @@
+//! Time for what the change under test has invalidated.
+
+use super::select::{Chosen, Circumstances};
+use super::verify::lanes;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// Time for what the change under test has invalidated.
+pub(super) struct Budget {
+    allowed: Duration,
+    /// What it takes, about.
+    change: Duration,
+    /// What everything else takes, about.
+    other: Duration,
+    names: Vec<String>,
+}
+
+impl Budget {
+    pub(super) fn of(circumstances: &Circumstances<'_>, chosen: &Chosen, allowed: Duration) -> Self {
+        let estimate = |is_change: bool| {
+            let ids = chosen.iter().filter(|(_, why)| why.is_change() == is_change);
+            circumstances.estimate(ids.map(|(id, _)| id), lanes())
+        };
+        let changed = chosen.iter().filter(|(_, why)| why.is_change());
+        Self {
+            allowed,
+            change: estimate(true),
+            other: estimate(false),
+            names: changed.map(|(id, _)| id.to_string()).collect(),
+        }
+    }
+
+    /// Whether the change fits.
+    pub(super) fn fits(&self) -> bool {
+        self.change <= self.allowed
+    }
+
+    /// When the time is over. What is verified every time has twice what it takes, and some minutes for a machine that is cold.
+    pub(super) fn ends(&self) -> SystemTime {
+        let change = if self.fits() { self.allowed } else { Duration::ZERO };
+        SystemTime::now() + change + self.other * 2 + Duration::from_mins(5)
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minutes = |time: Duration| time.as_secs_f64() / 60.0;
+        write!(
+            formatter,
+            "{} variants to verify because of the change, about {:.0} minutes; the others about {:.0} minutes",
+            self.names.len(),
+            minutes(self.change).ceil(),
+            minutes(self.other).ceil()
+        )?;
+        if self.fits() {
+            return Ok(());
+        }
+        write!(
+            formatter,
+            "\nmore than the {:.0} minutes that there are: none of them is verified now",
+            minutes(self.allowed)
+        )
+    }
+}
+
+pub(super) fn earlier(one: Option<SystemTime>, other: Option<SystemTime>) -> Option<SystemTime> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
