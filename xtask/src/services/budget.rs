@@ -1,6 +1,6 @@
 //! Time for what the change under test has invalidated.
 
-use super::select::{Chosen, Circumstances};
+use super::select::{Chosen, Circumstances, Id, Why};
 use super::verify::lanes;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -12,21 +12,22 @@ pub(super) struct Budget {
     change: Duration,
     /// What everything else takes, about.
     other: Duration,
-    names: Vec<String>,
+    /// How many it has invalidated.
+    variants: usize,
 }
 
 impl Budget {
+    /// For these.
     pub(super) fn of(circumstances: &Circumstances<'_>, chosen: &Chosen, allowed: Duration) -> Self {
-        let estimate = |is_change: bool| {
-            let ids = chosen.iter().filter(|(_, why)| why.is_change() == is_change);
-            circumstances.estimate(ids.map(|(id, _)| id), lanes())
-        };
-        let changed = chosen.iter().filter(|(_, why)| why.is_change());
+        let (change, other): (Vec<_>, Vec<_>) = chosen
+            .iter()
+            .partition(|(id, why)| circumstances.is_change(id, why));
+        let estimate = |ids: &[(&Id, &Why)]| circumstances.estimate(ids.iter().map(|(id, _)| *id), lanes());
         Self {
             allowed,
-            change: estimate(true),
-            other: estimate(false),
-            names: changed.map(|(id, _)| id.to_string()).collect(),
+            change: estimate(&change),
+            other: estimate(&other),
+            variants: change.len(),
         }
     }
 
@@ -48,7 +49,7 @@ impl fmt::Display for Budget {
         write!(
             formatter,
             "{} variants to verify because of the change, about {:.0} minutes; the others about {:.0} minutes",
-            self.names.len(),
+            self.variants,
             minutes(self.change).ceil(),
             minutes(self.other).ceil()
         )?;
@@ -63,6 +64,7 @@ impl fmt::Display for Budget {
     }
 }
 
+/// The earlier of two times, where there are any.
 pub(super) fn earlier(one: Option<SystemTime>, other: Option<SystemTime>) -> Option<SystemTime> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

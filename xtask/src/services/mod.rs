@@ -95,8 +95,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         until: earlier(time_is_over(), budget.as_ref().map(Budget::ends)),
     };
     let is_begun = |variant: &&Variant| {
-        let why = chosen.get(&variant.id());
-        why.is_some_and(|why| fits || !why.is_change())
+        let id = variant.id();
+        let why = chosen.get(&id);
+        why.is_some_and(|why| fits || !state.circumstances().is_change(&id, why))
     };
     let begun: Vec<&Variant> = state.variants.iter().filter(is_begun).collect();
     let mut verdicts = bench.verify(&begun)?;

@@ -77,13 +77,6 @@ impl fmt::Display for Why {
     }
 }
 
-impl Why {
-    /// Whether the change under test is the reason.
-    pub(super) const fn is_change(&self) -> bool {
-        matches!(self, Self::New | Self::Differs(_) | Self::Edited)
-    }
-}
-
 /// What is verified, with the reason.
 pub(super) type Chosen = BTreeMap<Id, Why>;
 
@@ -136,6 +129,11 @@ impl Circumstances<'_> {
             chosen.extend(rest[service].iter().map(|id| (id.clone(), Why::Turn)));
         }
         chosen
+    }
+
+    /// Whether it has to be verified because of the change alone, and would not be without it.
+    pub(super) fn is_change(&self, id: &Id, why: &Why) -> bool {
+        matches!(why, Why::New | Why::Differs(_) | Why::Edited) && !self.quick.contains(id)
     }
 
     /// Everything.
