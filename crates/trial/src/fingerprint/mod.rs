@@ -1,8 +1,6 @@
 //! What decides whether a service passes its check and its load, as digests of named parts. They depend on no place of the
 //! checkout, on no times of files, and on nothing that git ignores.
 
-#[cfg(test)]
-mod tests;
 mod tree;
 mod values;
 
@@ -169,3 +167,6 @@ fn run(service: &Service) -> String {
     });
     values.digest()
 }
+
+#[cfg(test)]
+mod tests;
