@@ -15,6 +15,7 @@ mod companion;
 mod environment;
 mod event;
 mod fingerprint;
+mod quantile;
 mod recording;
 mod resources;
 mod trial;
@@ -26,6 +27,7 @@ pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
+pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
     Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
     Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Llm, Log,
