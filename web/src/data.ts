@@ -9,10 +9,23 @@ export interface Estimate {
 /** Two trials or more give an estimate; fewer give what was seen, and no claim. */
 export type Quantity = Estimate | { observed: number[] };
 
+/** How much a warning matters. */
+export type Level = "invalid" | "warning" | "note";
+
+/** What a kind declares is absent in JSON of an older version. */
 export interface Warning {
   kind: string;
   text: string;
+  advice?: string;
+  level?: Level;
+  affects?: string[];
+  bottleneck?: string;
+  scope?: "service" | "machine";
+  sentence?: string;
 }
+
+/** What each metric is, by its key. */
+export type MetricTable = Record<string, { title: string; unit: string; better: string; figures: string[] }>;
 
 export interface Exclusion {
   stage: string;
@@ -345,6 +358,7 @@ export interface Report {
   checks: { schema: number; services: ServiceCheck[] } | null;
   reference: ReferenceRow[];
   agreement: Agreement[];
+  metrics?: MetricTable;
   warnings: Warning[];
   /** What people call the run, where a served page knows. */
   label?: string | null;

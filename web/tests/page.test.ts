@@ -214,7 +214,7 @@ describe("the report", () => {
   test("opens details with warnings and each trial", async () => {
     const { page } = await browser.open(synthetic(SMALL));
     const row = page.locator('tr[data-service="go-gorilla/current"]');
-    assert.match(await row.locator(".more").innerText(), /1 doubt/);
+    assert.match(await row.locator(".more").innerText(), /1 warning/);
     await row.getByRole("button").click();
     const details = page.locator(".detail-row");
     assert.match(await details.innerText(), /schedule lag/);

@@ -1,7 +1,7 @@
 // Made-up reports, the same for the same seed: for tests and screenshots, never for a claim about a service.
 
 import { gzipSync } from "node:zlib";
-import type { Details, Estimate, Group, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
+import type { Details, Estimate, Group, Metric, MetricTable, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
 import { METRICS, positionOf } from "../src/data.ts";
 
 /** Numbers in [0, 1), the same for the same seed (mulberry32). */
@@ -259,7 +259,7 @@ function groupOf(contract: string, load: Record<string, unknown>, load_text: str
   const second = rows[2];
   if (second) {
     second.warnings = [
-      { kind: "schedule_lag", text: "1.4 % of the requests were sent more than 1 ms late: response times above p98 are the generator’s in part (in 2 of 5 trials)" },
+      { kind: "schedule_lag", text: "1.4 % of the requests were sent more than 1 ms late: response times above p98 are the generator’s in part (in 2 of 5 trials)", level: "warning", affects: ["times"], scope: "machine" },
     ];
   }
   const [best, next] = [rows[0]!, rows[1]!];
@@ -384,8 +384,20 @@ export function synthetic(wish: Wish): Report {
     checks: { schema: 1, services: checksOf(services.slice(0, 12), wish.contracts.slice(0, 2)) },
     reference,
     agreement: [{ source: "004", contract: wish.contracts[0]!, workload: wish.contracts[0]!, load_text: "closed loop, 64 connections", services: 8, rank_correlation: 0.93 }],
+    metrics: metricTable(),
     warnings: [],
   };
+}
+
+/** The table of metrics as prony writes it. */
+const metricTable = (): MetricTable => Object.fromEntries(METRICS.map((metric) => [metric, { title: metric, unit: "", better: "lower", figures: figuresOf(metric) }]));
+
+function figuresOf(metric: Metric): string[] {
+  if (metric === "offered_per_s" || metric === "start_ms") return ["other"];
+  if (metric.endsWith("_per_s")) return ["rates"];
+  if (metric.startsWith("memory")) return ["memory"];
+  if (metric.includes("cpu")) return ["cpu"];
+  return /p99|max/.test(metric) ? ["times", "tail"] : ["times"];
 }
 
 /** Digits of pictures and of single trials, as prony writes them for the page; of the rest six. */

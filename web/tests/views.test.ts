@@ -48,8 +48,8 @@ for (const width of WIDTHS) {
     test("a number in doubt is marked itself, and a note marks none", async () => {
       const report = synthetic(SMALL);
       const rows = report.groups[0]!.services;
-      rows[1]!.warnings = [{ kind: "littles_law", text: "126 of 512 requests were under way" }];
-      rows[3]!.warnings = [{ kind: "missing_header", text: "no Date header" }];
+      rows[1]!.warnings = [{ kind: "littles_law", text: "126 of 512 requests were under way", level: "warning", affects: ["rates", "times"] }];
+      rows[3]!.warnings = [{ kind: "missing_header", text: "no Date header", level: "note", affects: [] }];
       const { page, said } = await browser.open(report, { width });
       const marked = (at: number) => row(page, `${rows[at]!.service}/${rows[at]!.variant}`);
       const cells = await marked(1).locator("td.figure").allInnerTexts();
@@ -60,7 +60,7 @@ for (const width of WIDTHS) {
       // By the keyboard alone.
       await marked(1).locator(".more button").focus();
       await page.keyboard.press("Enter");
-      assert.match(await page.locator(".detail-row .doubt").innerText(), /littles law: 126 of 512 .* In doubt: rates, response times\./s);
+      assert.match(await page.locator(".detail-row .doubt").innerText(), /littles law: 126 of 512 .* Affects rates, response times\./s);
       await marked(3).locator(".more button").focus();
       await page.keyboard.press("Enter");
       assert.match(await page.locator(".detail-row .note-level").innerText(), /note: missing header/);

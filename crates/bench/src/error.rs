@@ -1,6 +1,7 @@
 //! What can fail.
 
 use prony_host::HostError;
+use prony_measurement::Fault;
 use prony_plan::PlanError;
 use prony_statistics::StatisticsError;
 use prony_store::StoreError;
@@ -15,6 +16,9 @@ pub enum BenchError {
     /// Something failed on the way.
     #[error("{0}")]
     Failed(String),
+    /// The machine failed, not the service.
+    #[error("{0}")]
+    Infrastructure(String),
     /// Whoever asked has had enough.
     #[error("{0}")]
     Interrupted(String),
@@ -33,6 +37,14 @@ impl BenchError {
     /// Whether whoever asked can mend it.
     pub const fn is_bad_input(&self) -> bool {
         matches!(self, Self::Input(_))
+    }
+
+    /// Whose fault it is that a search for a rate has no end.
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::Infrastructure(_) | Self::Host(_) => Fault::Lab,
+            _ => Fault::Service,
+        }
     }
 
     /// Whether whoever asked ended it.

@@ -28,7 +28,7 @@ pub use checkout::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, 
 pub use error::BenchError;
 pub use fleet::Fleet;
 pub use judge::{Verdict, is_measured, strictly};
-pub use objective::{duration, missed_by};
+pub use objective::{Judged, duration, judge, missed_by, number, percent, percent_down};
 pub use pair::{Pair, compare_side_by_side};
 pub use place::{is_free, machine, machine_of};
 pub use session::{

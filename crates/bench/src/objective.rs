@@ -1,68 +1,143 @@
 //! What a service must hold, judged by a recording.
 
 use prony_load::{Condition, GoodStreams, Objective};
-use prony_measurement::{Good, Recording};
+use prony_measurement::{Good, Quantile, Recording, Responses, count};
+
+/// A condition of an objective, and what a recording has instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// The condition as it was written: `p99<10ms`.
+    pub condition: String,
+    /// What was found: `14.2 ms`.
+    pub found: String,
+    /// Why it is missed, in words: `p99 14.2 ms, not below 10.0 ms`; `None` where it is met.
+    pub missed: Option<String>,
+}
 
 /// The conditions of an objective that a recording does not meet, in words.
 pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
-    let conditions = objective.conditions().iter();
-    let good = recording.messages.and_then(|messages| messages.llm?.good);
-    conditions
-        .filter_map(|&condition| missed(condition, recording))
-        .chain(objective.streams().and_then(|streams| too_few(&streams, good)))
-        .collect()
+    let judged = judge(objective, recording);
+    judged.into_iter().filter_map(|judged| judged.missed).collect()
 }
 
-/// Whether fewer streams are good than must be.
-fn too_few(streams: &GoodStreams, good: Option<Good>) -> Option<String> {
-    let Some(good) = good else {
-        return Some("ttft and itl are of language models, and none was asked (--llm)".to_owned());
+/// Each condition of an objective with what a recording has. Conditions that each stream meets by itself are judged together.
+pub fn judge(objective: &Objective, recording: &Recording) -> Vec<Judged> {
+    let text = objective.to_string();
+    let written = text.split(',').map(str::trim);
+    let responses = Responses::of(recording).ok();
+    let mut judged: Vec<Judged> = written
+        .zip(objective.conditions())
+        .filter_map(|(text, &condition)| one(text, condition, recording, responses.as_ref()))
+        .collect();
+    judged.extend(objective.streams().map(|streams| {
+        let good = recording.messages.and_then(|messages| messages.llm?.good);
+        of_streams(&streams, &limits(objective), good)
+    }));
+    judged
+}
+
+fn one(
+    text: &str,
+    condition: Condition,
+    recording: &Recording,
+    responses: Option<&Responses>,
+) -> Option<Judged> {
+    let quantile = |quantile| responses.and_then(|responses| responses.quantile(quantile));
+    let times = || responses.and_then(Responses::times);
+    let (found, missed) = match condition {
+        Condition::Quantile {
+            quantile: q,
+            below_ns,
+        } => {
+            let name = format!("p{}", (q * 1e6).round() / 1e4);
+            below(&name, quantile(q), below_ns)
+        }
+        Condition::Mean { below_ns } => below("mean", times().map(|times| times.mean), below_ns),
+        Condition::Max { below_ns } => below("max", times().map(|times| times.max), below_ns),
+        Condition::Errors { below } => {
+            let (due, valid) = (recording.due(), recording.outcomes.valid);
+            let share = (due - valid.min(due)) as f64 / due.max(1) as f64;
+            let fine = due > 0 && (share < below || valid == due);
+            let found = if due > 0 {
+                percent(share)
+            } else {
+                "no requests".to_owned()
+            };
+            let missed =
+                (!fine).then(|| format!("errors {found}, not below {} %", (below * 1e6).round() / 1e4));
+            (found, missed)
+        }
+        Condition::Goodput { above } => {
+            let found = format!("{}/s", number(recording.goodput_per_s));
+            let fine = recording.goodput_per_s > above;
+            let missed = (!fine).then(|| format!("goodput {found}, not above {}/s", number(above)));
+            (found, missed)
+        }
+        // Each stream meets these by itself: they are judged together.
+        Condition::Ttft { .. } | Condition::Itl { .. } | Condition::Good { .. } => return None,
     };
-    let fine = good.due > 0 && good.share() >= streams.at_least;
-    (!fine).then(|| {
-        format!(
-            "{:.2} % of the prompts had a good answer, not {} % ({} late, {} slow)",
-            good.share() * 100.0,
-            (streams.at_least * 1e6).round() / 1e4,
-            good.late,
-            good.slow
-        )
+    Some(Judged {
+        condition: text.to_owned(),
+        found,
+        missed,
     })
 }
 
-fn missed(condition: Condition, recording: &Recording) -> Option<String> {
-    let replies = Replies::of(recording);
-    match condition {
-        Condition::Quantile { quantile, below_ns } => {
-            let name = format!("p{}", (quantile * 1e6).round() / 1e4);
-            replies.too_long(&name, replies.quantile(quantile, recording), below_ns)
-        }
-        Condition::Mean { below_ns } => {
-            let mean = recording.response_time_ns.map(|times| times.mean as u64);
-            replies.too_long("mean", replies.of_all(mean), below_ns)
-        }
-        Condition::Max { below_ns } => {
-            let max = recording.response_time_ns.map(|times| times.max);
-            replies.too_long("max", replies.of_all(max), below_ns)
-        }
-        Condition::Errors { below } => {
-            let (errors, all) = (recording.outcomes.errors(), recording.requests.offered);
-            let share = if all > 0 { errors as f64 / all as f64 } else { 1.0 };
-            let fine = share < below || (errors == 0 && all > 0);
-            (!fine).then(|| {
-                format!(
-                    "{:.4} % of the requests had no valid reply, not below {} %",
-                    share * 100.0,
-                    below * 100.0
-                )
-            })
-        }
-        Condition::Goodput { above } => {
-            let found = recording.goodput_per_s;
-            (found <= above).then(|| format!("goodput is {found:.1}/s, not above {above}/s"))
-        }
-        // Each stream meets these by itself: they are judged together.
-        Condition::Ttft { .. } | Condition::Itl { .. } | Condition::Good { .. } => None,
+fn below(name: &str, found: Option<Quantile>, below_ns: u64) -> (String, Option<String>) {
+    let shown = match found {
+        Some(Quantile::Exact(ns)) => duration(ns),
+        Some(Quantile::AtLeast(ns)) => format!("≥ {}", duration(ns)),
+        Some(Quantile::Unbounded) => "no bound".to_owned(),
+        None => "unknown".to_owned(),
+    };
+    let fine = found.is_some_and(|quantile| quantile.is_below(below_ns));
+    let missed = (!fine).then(|| format!("{name} {shown}, not below {}", limit(below_ns)));
+    (shown, missed)
+}
+
+/// What each stream must meet, as it was written.
+fn limits(objective: &Objective) -> String {
+    let text = objective.to_string();
+    let written = text.split(',').map(str::trim).zip(objective.conditions());
+    let limits: Vec<String> = written
+        .filter_map(|(text, condition)| match condition {
+            Condition::Ttft { .. } => Some(text.to_owned()),
+            Condition::Itl { .. } => Some(text.replacen("itl", "tpot", 1)),
+            _ => None,
+        })
+        .collect();
+    limits.join(", ")
+}
+
+/// Whether enough streams are good.
+fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged {
+    let at_least = format!("good>{}%", (streams.at_least * 1e6).round() / 1e4);
+    let Some(good) = good else {
+        return Judged {
+            condition: at_least,
+            found: "unknown".to_owned(),
+            missed: Some("ttft and itl are of language models, and none was asked (--llm)".to_owned()),
+        };
+    };
+    let fine = good.due > 0 && good.share() >= streams.at_least;
+    let share = percent_down(good.share());
+    let found = format!(
+        "{share} ({limits}): {} late, {} slow",
+        count(good.late),
+        count(good.slow)
+    );
+    let missed = (!fine).then(|| {
+        format!(
+            "{share} of the prompts had a good answer, not {} % ({} late, {} slow)",
+            (streams.at_least * 1e6).round() / 1e4,
+            count(good.late),
+            count(good.slow)
+        )
+    });
+    Judged {
+        condition: at_least,
+        found,
+        missed,
     }
 }
 
@@ -82,112 +157,50 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// How many requests were answered. One that was not has no response time: it ranks as longer than any.
-struct Replies {
-    answered: u64,
-    due: u64,
+/// A limit as people write it: `10 ms`.
+fn limit(ns: u64) -> String {
+    let text = duration(ns);
+    let Some((value, unit)) = text.split_once(' ').filter(|(value, _)| value.contains('.')) else {
+        return text;
+    };
+    format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
 }
 
-impl Replies {
-    fn of(recording: &Recording) -> Self {
-        let requests = recording.requests;
-        Self {
-            answered: requests.completed,
-            due: recording
-                .outcomes
-                .total()
-                .max(requests.offered)
-                .max(requests.completed),
-        }
-    }
+/// A number with three digits, or all digits of a large one: `0.182`, `9.10`, `52,418`.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    let digits = match size {
+        _ if size == 0.0 => 0,
+        _ if size < 0.000_999_5 => 6,
+        _ if size < 0.009_995 => 5,
+        _ if size < 0.099_95 => 4,
+        _ if size < 0.999_5 => 3,
+        _ if size < 9.995 => 2,
+        _ if size < 99.95 => 1,
+        _ => return count(value.round() as u64),
+    };
+    format!("{value:.digits$}")
+}
 
-    /// What a share `quantile` of all requests did not exceed; `None` where that request was not answered.
-    fn quantile(&self, quantile: f64, recording: &Recording) -> Option<u64> {
-        let rank = ((quantile * self.due as f64).ceil() as u64).max(1);
-        if rank > self.answered {
-            return None;
-        }
-        // Half a rank lower: the histogram rounds the share up to the next reply, whatever the last digits are.
-        let share = (rank as f64 - 0.5) / self.answered as f64;
-        recording.response_times().ok()?.quantile(share)
-    }
+/// A share (0 to 1) in percent.
+pub fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}
 
-    /// A time to which every request contributes.
-    fn of_all(&self, found: Option<u64>) -> Option<u64> {
-        found.filter(|_| self.answered == self.due)
+/// A share (0 to 1) in percent, never rounded up: only all of it is 100 %.
+pub fn percent_down(share: f64) -> String {
+    if share >= 1.0 {
+        return "100 %".to_owned();
     }
-
-    fn too_long(&self, name: &str, found: Option<u64>, below_ns: u64) -> Option<String> {
-        match found {
-            Some(ns) if ns < below_ns => None,
-            Some(ns) => Some(format!(
-                "{name} is {}, not below {}",
-                duration(ns),
-                duration(below_ns)
-            )),
-            None if self.answered == 0 => Some(format!("{name} is not known: no reply came")),
-            None => Some(format!(
-                "{name} has no bound: {} of {} requests got no reply",
-                self.due - self.answered,
-                self.due
-            )),
-        }
-    }
+    let in_percent = share * 100.0;
+    let step = match in_percent {
+        _ if in_percent >= 10.0 => 10.0,
+        _ if in_percent >= 1.0 => 100.0,
+        _ => return percent(share),
+    };
+    // A share such as 0.29 has no exact form: what is missing in the last digits is no loss.
+    format!("{} %", number((in_percent * step + 1e-9).floor() / step))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_three_digits() {
-        for (ns, text) in [
-            (999, "999 ns"),
-            (1_500, "1.50 µs"),
-            (12_345_678, "12.3 ms"),
-            (2_000_000_000, "2.00 s"),
-        ] {
-            assert_eq!(duration(ns), text);
-        }
-    }
-
-    #[test]
-    fn enough_streams_are_good_or_too_few() {
-        let objective: Objective = "ttft<500ms,itl<50ms,good>90%".parse().expect("a good one");
-        let streams = objective.streams().expect("of streams");
-        let good = |answers| Good {
-            answers,
-            due: 100,
-            per_s: 1.0,
-            late: 8,
-            slow: 3,
-        };
-        assert_eq!(too_few(&streams, Some(good(90))), None);
-        let told = too_few(&streams, Some(good(89))).expect("missed");
-        assert_eq!(
-            told,
-            "89.00 % of the prompts had a good answer, not 90 % (8 late, 3 slow)"
-        );
-        let told = too_few(&streams, None).expect("missed");
-        assert!(told.contains("--llm"), "{told}");
-    }
-
-    /// The p99 of 1,000 requests is that of the 990th, whether or not the last ten were answered.
-    #[test]
-    fn what_was_not_answered_ranks_above_all_replies() {
-        let all = Replies {
-            answered: 990,
-            due: 1_000,
-        };
-        assert_eq!(all.too_long("p99", Some(5), 10), None);
-        assert_eq!(all.of_all(Some(5)), None);
-        let told = all.too_long("max", all.of_all(Some(5)), 10).expect("missed");
-        assert_eq!(told, "max has no bound: 10 of 1000 requests got no reply");
-        let none = Replies { answered: 0, due: 7 };
-        assert!(
-            none.too_long("p50", None, 10)
-                .expect("missed")
-                .contains("no reply came")
-        );
-    }
-}
+mod tests;

@@ -1,8 +1,14 @@
 //! Exit codes, and how an error is told.
 
+use crate::output::print;
 use crate::signals;
 use prony_bench::BenchError;
+use prony_engine::EngineError;
+use prony_measurement::SCHEMA;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -20,15 +26,41 @@ pub(crate) enum Exit {
 /// Exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Fine => Self::SUCCESS,
-            Exit::ObjectiveFailed => Self::from(3),
-            Exit::Interrupted => Self::from(signals::code()),
+impl Exit {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::ObjectiveFailed => 3,
+            Self::Interrupted => signals::code(),
         }
     }
 }
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// What kind of error a JSON object tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ErrorKind {
+    /// The command line is wrong.
+    Usage,
+    /// What was given is wrong: a file, a URL, a name.
+    Input,
+    /// No connection could be made.
+    Connect,
+    /// Anything else.
+    Internal,
+}
+
+/// The user ended a load before there was anything to report.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped before the measurement began: there is nothing to report")]
+pub(crate) struct Stopped;
 
 /// Bad usage or input: exit code 2. Wrap an error in it with [`bad_input`].
 #[derive(Debug)]
@@ -36,7 +68,7 @@ pub(crate) struct BadInput(anyhow::Error);
 
 impl fmt::Display for BadInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:#}", self.0)
+        formatter.write_str(&told_once(&self.0))
     }
 }
 
@@ -47,15 +79,112 @@ pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
     anyhow::Error::new(BadInput(error.into()))
 }
 
+/// Whether the command line asks for JSON, whether or not it can be read otherwise.
+pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut before_dashes = arguments.take_while(|argument| argument != "--");
+    before_dashes.any(|argument| argument == "--json")
+}
+
+/// A command line that cannot be read, or that asks for help.
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    let is_error = error.use_stderr();
+    // A terminal that is gone is no reason to end differently.
+    let _ = error.print();
+    if is_error && json {
+        let text = error.to_string();
+        let (text, advice) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
+        let text = text.trim_start_matches("error: ").trim();
+        tell_json(
+            2,
+            ErrorKind::Usage,
+            text,
+            Some(advice.trim()).filter(|advice| !advice.is_empty()),
+        );
+    }
+    ExitCode::from(error.exit_code() as u8)
+}
+
+/// The object that `--json` prints where there is no result.
+pub(crate) fn error_json(exit: Exit, kind: ErrorKind, text: &str, advice: Option<&str>) -> Value {
+    let mut all = object(exit.code(), kind, text, advice);
+    if exit == Exit::ObjectiveFailed {
+        all["verdict"] = "failed".into();
+        all["warnings"] = json!([]);
+    }
+    all
+}
+
+fn object(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) -> Value {
+    json!({ "schema": SCHEMA, "exit": exit, "error": { "kind": kind, "text": text, "advice": advice } })
+}
+
+fn tell_json(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) {
+    // The exit code says it too.
+    let _ = print(&object(exit, kind, text, advice).to_string());
+}
+
 /// Tells the user what failed, and gives the exit code.
-pub(crate) fn explain(error: &anyhow::Error) -> ExitCode {
-    eprintln!("prony: {error:#}");
+pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
+    eprintln!("prony: {}", told_once(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);
-    if error.chain().any(<dyn Error>::is::<BadInput>) || bench().is_some_and(BenchError::is_bad_input) {
-        ExitCode::from(2)
-    } else if bench().is_some_and(BenchError::is_interrupted) {
-        Exit::Interrupted.into()
-    } else {
-        ExitCode::FAILURE
+    let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
+    let (code, kind) =
+        if error.chain().any(<dyn Error>::is::<BadInput>) || bench().is_some_and(BenchError::is_bad_input) {
+            (2, ErrorKind::Input)
+        } else if error.is::<Stopped>() || bench().is_some_and(BenchError::is_interrupted) {
+            (Exit::Interrupted.code(), ErrorKind::Internal)
+        } else if matches!(engine(), Some(EngineError::Unreachable { .. })) {
+            (1, ErrorKind::Connect)
+        } else {
+            (1, ErrorKind::Internal)
+        };
+    if json {
+        tell_json(
+            code,
+            kind,
+            &told_once(error),
+            engine().and_then(EngineError::advice),
+        );
+    }
+    ExitCode::from(code)
+}
+
+/// An error with all that it comes from. A cause that the text before it has said already is not said again.
+fn told_once(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("operation `a`: {source}")]
+        struct Outer {
+            source: fmt::Error,
+        }
+        let error = bad_input(Outer {
+            source: fmt::Error,
+        });
+        let cause = fmt::Error.to_string();
+        assert_eq!(told_once(&error), format!("operation `a`: {cause}"));
+        let wrapped = error.context("reading");
+        assert_eq!(told_once(&wrapped), format!("reading: operation `a`: {cause}"));
+    }
+
+    #[test]
+    fn json_is_wanted_before_the_dashes_only() {
+        let wants = |line: &str| wants_json(line.split(' ').map(OsString::from));
+        assert!(wants("prony load --json x"));
+        assert!(!wants("prony load x -- --json"));
     }
 }

@@ -12,16 +12,22 @@ mod reporting;
 mod shares;
 mod shown;
 mod signals;
-mod table;
 mod telemetry;
+mod text;
 mod variation;
+
+use text::table;
 
 use anyhow::Context as _;
 use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let wants_json = exit::wants_json(std::env::args_os());
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::usage(&error, wants_json),
+    };
     let moved = match &arguments.directory {
         Some(folder) => std::env::set_current_dir(folder)
             .with_context(|| format!("cannot go to the folder {} (-C)", folder.display()))
@@ -30,6 +36,6 @@ fn main() -> ExitCode {
     };
     match moved.and_then(|()| arguments.command.run()) {
         Ok(exit) => exit.into(),
-        Err(error) => exit::explain(&error),
+        Err(error) => exit::explain(&error, wants_json),
     }
 }

@@ -1,6 +1,6 @@
 //! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
 
-use crate::common::{json_of, prony, server, told};
+use crate::common::{json_of, prony, server, shown, told};
 use crate::ports;
 use prony_schema::Schema;
 use serde_json::{Value, json};
@@ -45,10 +45,11 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
             ]
             .concat(),
         );
-        assert!(output.status.success(), "{more:?}: {}", told(&output));
+        let is_wrong = more[0] == wrong;
+        let code = if is_wrong { 3 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {}", told(&output));
         let recording = json_of(&output);
         assert_eq!(schema.judge(&recording), Ok(()), "{more:?}");
-        let is_wrong = more[0] == wrong;
         assert_eq!(
             recording["wrong_replies"]
                 .as_array()
@@ -69,11 +70,10 @@ fn an_objective_decides_the_exit_code() {
     assert_eq!(load("p99<1h,errors<1%").status.code(), Some(0));
     let missed = load("p50<1ns");
     assert_eq!(missed.status.code(), Some(3));
-    assert!(
-        told(&missed).contains("objective missed: p50 is"),
-        "{}",
-        told(&missed)
-    );
+    let text = shown(&missed);
+    assert!(text.starts_with("OBJECTIVE MISSED: p50 "), "{text}");
+    assert!(text.contains(", not below 1 ns; 100 % success, "), "{text}");
+    assert!(text.contains("✗ p50<1ns"), "{text}");
 }
 
 #[test]
@@ -122,9 +122,15 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
 fn nobody_there_is_a_failure_and_not_a_recording() {
     let address = format!("127.0.0.1:{}", ports::reserved());
     let output = prony(&["load", &format!("http://{address}/"), "-d", "100ms", "--json"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.is_empty());
-    assert!(told(&output).contains(&address), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3));
+    let json = json_of(&output);
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"failed".into(), &3.into()),
+        "{json}"
+    );
+    assert!(json["error"]["text"].to_string().contains(&address), "{json}");
+    assert!(json.get("requests").is_none(), "{json}");
 }
 
 #[test]
@@ -243,33 +249,9 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
     assert_eq!(none.status.code(), Some(3));
     let none = json_of(&none);
     assert!(none["capacity_per_s"].is_null());
-    assert!(
-        none["verdict"]
-            .as_str()
-            .is_some_and(|text| text.contains("none, because")),
-        "{none}"
-    );
-}
-
-/// The last line says how fast, how slow at its worst, how many errors, and whether to believe it.
-#[test]
-fn the_last_line_answers() {
-    let url = server();
-    let last = |more: &[&str]| {
-        let output = prony(&[&["load", "-c", "2", "--expect", "hello"], more].concat());
-        let text = String::from_utf8(output.stdout.clone()).expect("text");
-        text.lines().last().unwrap_or_default().to_owned()
-    };
-    let fine = last(&[&url, "-n", "2000"]);
-    assert!(
-        fine.contains(" valid replies/s, p99 ") && fine.contains(", no errors: "),
-        "{fine}"
-    );
-    let wrong = last(&[&format!("{url}/wrong"), "-n", "200"]);
-    assert!(wrong.contains(", nothing but errors: "), "{wrong}");
-    // Too few replies for a p99; a machine that stumbles may bring another doubt before that one.
-    let few = last(&[&url, "-n", "20"]);
-    assert!(!few.ends_with("nothing speaks against it"), "{few}");
+    assert_eq!(none["verdict"], "none", "{none}");
+    let headline = none["headline"].as_str().unwrap_or_default();
+    assert!(headline.starts_with("NONE: even 1.00/s missed: p50 "), "{none}");
 }
 
 #[test]

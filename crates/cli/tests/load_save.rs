@@ -28,7 +28,7 @@ fn loads_of_a_name_are_repetitions_and_two_names_are_compared() {
         for (name, url) in [("before", &before), ("after", &after)] {
             let output = save(&store, name, url, &[]);
             assert!(output.status.success(), "{}", told(&output));
-            let kept = format!("kept as load {count} of `{name}`");
+            let kept = format!("Saved as `{name}` ({count} of 5 repetitions)");
             assert!(told(&output).contains(&kept), "{}", told(&output));
         }
     }

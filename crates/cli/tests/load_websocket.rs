@@ -1,6 +1,6 @@
 //! Loads of a WebSocket from outside: what is typed, what is sent, what is said, and what is refused before the load.
 
-use crate::common::{json_of, listen, prony, recording_of, server, told};
+use crate::common::{json_of, listen, prony, recording_of, server, told, words};
 use crate::tls;
 use serde_json::Value;
 use std::process::Output;
@@ -164,10 +164,10 @@ fn a_wrong_reply_is_shown_and_fails_an_objective() {
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     for part in [
-        "wrong reply to TEXT /chat",
-        "expected wrong",
-        "got      wrung",
-        "nothing but errors",
+        "FAILED: 0 % success: ",
+        "✗ TEXT /chat, 3 times: ",
+        "expected body",
+        "wrong, got wrung",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
@@ -201,19 +201,17 @@ fn a_web_socket_may_be_sealed() {
     assert_eq!(recording["outcomes"]["valid"], 20);
     assert!(recording["tls_time_ns"]["p50"].is_u64());
     let output = load(&[&[url.as_str()], arguments.as_slice()].concat());
-    assert!(told(&output).contains("--cacert"), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(words(&output).contains("--cacert"), "{}", words(&output));
 }
 
 #[test]
 fn a_server_without_web_sockets_is_told() {
     let url = server().replace("http", "ws");
     let output = load(&[&url, "-c", "1", "-d", "100ms"]);
-    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
-    assert!(
-        told(&output).contains("there is no WebSocket at this path"),
-        "{}",
-        told(&output)
-    );
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    let said = words(&output);
+    assert!(said.contains("there is no WebSocket at this path"), "{said}");
 }
 
 #[test]

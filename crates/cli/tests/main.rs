@@ -40,3 +40,4 @@ mod store;
 mod terminal;
 #[path = "common/tls.rs"]
 mod tls;
+mod verdict;

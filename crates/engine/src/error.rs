@@ -46,7 +46,7 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// Not one connection could be made.
-    #[error("cannot connect to {address}: {reason}; is the server running, and is this its port?")]
+    #[error("cannot connect to {address}: {reason}")]
     Unreachable {
         /// Address and port.
         address: String,
@@ -89,6 +89,20 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What to do about it, where the text does not say so.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Unreachable { reason, .. } if reason.contains("CaUsedAsEndEntity") => {
+                Some("The server's certificate is self-signed. Use --cacert FILE or --insecure.")
+            }
+            Self::Unreachable { reason, .. } if reason.starts_with("TLS") => {
+                Some("Check the scheme (http or https) and the server's certificate.")
+            }
+            Self::Unreachable { .. } => Some("Check that the server is running and that this is its port."),
+            _ => None,
+        }
+    }
+
     /// Whether the job itself is wrong, so that the same call fails again everywhere.
     pub const fn is_bad_input(&self) -> bool {
         match self {

@@ -210,8 +210,8 @@ fn messages(recording: &Recording) -> (prony_measurement::Messages, Rooms) {
 /// The load was told that the protocol was broken, and how.
 fn violated(recording: &Recording, reason: &str) {
     let mut warnings = recording.warnings.iter();
-    let told =
-        warnings.find(|one| one.kind == WarningKind::Errors && one.text.contains("broke the protocol"));
+    let told = warnings
+        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("broke the protocol"));
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",

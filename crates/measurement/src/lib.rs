@@ -31,8 +31,8 @@ pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
     Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
     Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Llm, Log,
-    MessageIds, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests, Rooms, SCHEMA,
-    StreamRate, Streams, Usage, WorkerNow, WorkerRow, WorkerState, WrongReply,
+    MessageIds, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests, Responses,
+    Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage, WorkerNow, WorkerRow, WorkerState, WrongReply,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
@@ -40,4 +40,4 @@ pub use trial::{
     Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
-pub use warning::{Warning, WarningKind};
+pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Verdict, Warning, WarningKind, count, verdict};

@@ -1,7 +1,7 @@
 //! What services do that take turns: many short windows of one start, and the recording of all of them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, Messages,
+    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, Level, Messages,
     OperationRecording, Outcomes, Recording, Requests, WrongReply,
 };
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,9 @@ impl Recording {
             let sum: f64 = windows.iter().map(|window| of(window) * window.duration_s).sum();
             if duration_s > 0.0 { sum / duration_s } else { 0.0 }
         };
-        Ok(Some(Self {
+        let mut joined = Self {
             duration_s,
+            timeout_ns: first.timeout_ns,
             requests,
             throughput_per_s: weighted(|window| window.throughput_per_s),
             goodput_per_s: weighted(|window| window.goodput_per_s),
@@ -119,6 +120,7 @@ impl Recording {
             operations: operations(windows)?,
             connections: connections(windows),
             generator: generator(windows),
+            stages: Vec::new(),
             intervals: intervals(windows),
             histogram: response.encode(),
             wrong_replies: wrong_replies(windows),
@@ -131,7 +133,15 @@ impl Recording {
             answers: Answers::join(windows.iter().map(|window| window.answers.as_ref())),
             warnings: warnings(windows),
             ..first.clone()
-        }))
+        };
+        // Each window on its own may have had too few requests to say whether there is a result.
+        joined
+            .warnings
+            .retain(|warning| warning.level() != Level::Invalid);
+        if let Some(failure) = joined.failure(None) {
+            joined.warnings.insert(0, failure);
+        }
+        Ok(Some(joined))
     }
 }
 
@@ -305,6 +315,7 @@ mod tests {
             protocol: "http1".to_owned(),
             load: serde_json::json!({"kind": "closed"}),
             duration_s: 0.5,
+            timeout_ns: None,
             requests,
             throughput_per_s: count as f64 / 0.5,
             goodput_per_s: count as f64 / 0.5,
@@ -342,6 +353,7 @@ mod tests {
                 transport: "epoll".to_owned(),
                 saturated: false,
             },
+            stages: Vec::new(),
             intervals: vec![Interval {
                 start_s: 0.0,
                 length_s: 0.5,

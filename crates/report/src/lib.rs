@@ -20,8 +20,8 @@ pub use formats::{
 };
 pub use input::{Input, PublishedFigure, References};
 pub use model::{
-    Agreement, CompanionPoint, Details, GroupReport, OperationRow, Point, ReferenceFigure, ReferenceRow,
-    Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
+    Agreement, CompanionPoint, Details, GroupReport, MetricTable, OperationRow, Point, ReferenceFigure,
+    ReferenceRow, Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
 };
 pub use prony_measurement::ServiceInfo;
 pub use site::{SiteFile, SiteRun, site};

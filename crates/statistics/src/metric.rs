@@ -1,7 +1,7 @@
 //! What is estimated of a service, and where a trial holds it.
 
 use crate::Quantity;
-use prony_measurement::{Latency, Measurement};
+use prony_measurement::{Figures, Latency, Measurement};
 use serde::{Deserialize, Serialize};
 
 /// Which direction is good.
@@ -17,7 +17,7 @@ pub enum Better {
 }
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $variant:ident $key:ident $unit:literal $better:ident $title:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $key:ident $unit:literal $better:ident $title:literal $figures:expr;)*) => {
         /// A number of a service that is estimated over its trials. The order is the order of the JSON keys.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -46,6 +46,11 @@ macro_rules! metrics {
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)* }
             }
+
+            /// The set of figures that it belongs to: what a warning may affect.
+            pub const fn figures(self) -> Figures {
+                match self { $(Self::$variant => $figures,)* }
+            }
         }
 
         /// Every metric of a service; `None` where this machine or this load cannot tell.
@@ -66,67 +71,70 @@ macro_rules! metrics {
     };
 }
 
+/// Response times from p99 on.
+const TAIL: Figures = Figures::TIMES.with(Figures::TAIL);
+
 metrics! {
     /// Complete replies per second.
-    ThroughputPerS throughput_per_s "1/s" Higher "throughput";
+    ThroughputPerS throughput_per_s "1/s" Higher "throughput" Figures::RATES;
     /// Valid replies per second.
-    GoodputPerS goodput_per_s "1/s" Higher "goodput";
+    GoodputPerS goodput_per_s "1/s" Higher "goodput" Figures::RATES;
     /// Requests that were due per second.
-    OfferedPerS offered_per_s "1/s" Neither "offered";
+    OfferedPerS offered_per_s "1/s" Neither "offered" Figures::OTHER;
     /// Whole sequences per second, where the workload is a sequence.
-    SequencesPerS sequences_per_s "1/s" Higher "sequences";
+    SequencesPerS sequences_per_s "1/s" Higher "sequences" Figures::RATES;
     /// Mean response time, ns.
-    ResponseTimeNsMean response_time_ns_mean "ns" Lower "response time, mean";
+    ResponseTimeNsMean response_time_ns_mean "ns" Lower "response time, mean" Figures::TIMES;
     /// Median response time of a trial, ns.
-    ResponseTimeNsP50 response_time_ns_p50 "ns" Lower "response time, p50";
+    ResponseTimeNsP50 response_time_ns_p50 "ns" Lower "response time, p50" Figures::TIMES;
     /// 75th percentile of the response time of a trial, ns.
-    ResponseTimeNsP75 response_time_ns_p75 "ns" Lower "response time, p75";
+    ResponseTimeNsP75 response_time_ns_p75 "ns" Lower "response time, p75" Figures::TIMES;
     /// 90th percentile of the response time of a trial, ns.
-    ResponseTimeNsP90 response_time_ns_p90 "ns" Lower "response time, p90";
+    ResponseTimeNsP90 response_time_ns_p90 "ns" Lower "response time, p90" Figures::TIMES;
     /// 95th percentile of the response time of a trial, ns.
-    ResponseTimeNsP95 response_time_ns_p95 "ns" Lower "response time, p95";
+    ResponseTimeNsP95 response_time_ns_p95 "ns" Lower "response time, p95" Figures::TIMES;
     /// 99th percentile of the response time of a trial, ns.
-    ResponseTimeNsP99 response_time_ns_p99 "ns" Lower "response time, p99";
+    ResponseTimeNsP99 response_time_ns_p99 "ns" Lower "response time, p99" TAIL;
     /// 99.9th percentile of the response time of a trial, ns.
-    ResponseTimeNsP99_9 response_time_ns_p99_9 "ns" Lower "response time, p99.9";
+    ResponseTimeNsP99_9 response_time_ns_p99_9 "ns" Lower "response time, p99.9" TAIL;
     /// 99.99th percentile of the response time of a trial, ns.
-    ResponseTimeNsP99_99 response_time_ns_p99_99 "ns" Lower "response time, p99.99";
+    ResponseTimeNsP99_99 response_time_ns_p99_99 "ns" Lower "response time, p99.99" TAIL;
     /// Longest response time of a trial, ns.
-    ResponseTimeNsMax response_time_ns_max "ns" Lower "response time, longest";
+    ResponseTimeNsMax response_time_ns_max "ns" Lower "response time, longest" TAIL;
     /// Median service time of a trial, ns.
-    ServiceTimeNsP50 service_time_ns_p50 "ns" Lower "service time, p50";
+    ServiceTimeNsP50 service_time_ns_p50 "ns" Lower "service time, p50" Figures::TIMES;
     /// 99th percentile of the service time of a trial, ns.
-    ServiceTimeNsP99 service_time_ns_p99 "ns" Lower "service time, p99";
+    ServiceTimeNsP99 service_time_ns_p99 "ns" Lower "service time, p99" TAIL;
     /// Median time of a whole sequence, ns.
-    SequenceTimeNsP50 sequence_time_ns_p50 "ns" Lower "sequence time, p50";
+    SequenceTimeNsP50 sequence_time_ns_p50 "ns" Lower "sequence time, p50" Figures::TIMES;
     /// 99th percentile of the time of a whole sequence, ns.
-    SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99";
+    SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99" TAIL;
     /// CPU time of the service's whole process tree per complete reply, ns.
-    CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request";
+    CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request" Figures::CPU;
     /// CPU time of all companions together per complete reply of the service, ns.
-    CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "companions' CPU per request";
+    CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "companions' CPU per request" Figures::CPU;
     /// CPUs that the service kept busy.
-    CpusBusy cpus_busy "cpus" Lower "CPUs busy";
+    CpusBusy cpus_busy "cpus" Lower "CPUs busy" Figures::CPU;
     /// CPU time of the generator per complete reply, ns.
-    GeneratorCpuNsPerRequest generator_cpu_ns_per_request "ns" Neither "generator's CPU per request";
+    GeneratorCpuNsPerRequest generator_cpu_ns_per_request "ns" Neither "generator's CPU per request" Figures::CPU;
     /// Peak memory of the service, bytes.
-    MemoryBytesPeak memory_bytes_peak "bytes" Lower "memory, peak";
+    MemoryBytesPeak memory_bytes_peak "bytes" Lower "memory, peak" Figures::MEMORY;
     /// Mean memory of the service, bytes.
-    MemoryBytesMean memory_bytes_mean "bytes" Lower "memory, mean";
+    MemoryBytesMean memory_bytes_mean "bytes" Lower "memory, mean" Figures::MEMORY;
     /// Memory of the service when it is up and idle, bytes.
-    MemoryBytesIdle memory_bytes_idle "bytes" Lower "memory, idle";
+    MemoryBytesIdle memory_bytes_idle "bytes" Lower "memory, idle" Figures::MEMORY;
     /// From the start of the process to the first valid reply, ms.
-    StartMs start_ms "ms" Lower "start-up";
+    StartMs start_ms "ms" Lower "start-up" Figures::OTHER;
     /// From the start of the process until it accepts a connection, ms.
-    ListeningMs listening_ms "ms" Lower "start-up, listening";
+    ListeningMs listening_ms "ms" Lower "start-up, listening" Figures::OTHER;
     /// Length of the warm-up, s.
-    WarmUpS warm_up_s "s" Lower "warm-up";
+    WarmUpS warm_up_s "s" Lower "warm-up" Figures::OTHER;
     /// Messages of streams per second.
-    MessagesPerS messages_per_s "1/s" Higher "messages";
+    MessagesPerS messages_per_s "1/s" Higher "messages" Figures::RATES;
     /// Median time from the send of a request to the end of the first message of its stream, ns.
-    FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50";
+    FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50" Figures::TIMES;
     /// 99th percentile of the time to the first message, ns.
-    FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99";
+    FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99" TAIL;
 }
 
 impl Metrics {

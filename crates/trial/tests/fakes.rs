@@ -160,12 +160,13 @@ impl Loading for Playing {
 
 fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
     let count = outcomes.total();
-    Recording {
+    let mut recording = Recording {
         schema: SCHEMA,
         target: String::new(),
         protocol: "http1".to_owned(),
         load: serde_json::Value::Null,
         duration_s: 2.0,
+        timeout_ns: None,
         requests: Requests {
             offered: count,
             sent: count,
@@ -187,7 +188,11 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         sequences_per_s: None,
         messages: None,
         operations: Vec::new(),
-        connections: Connections::default(),
+        connections: Connections {
+            asked: 1,
+            established: 1,
+            reconnects: 0,
+        },
         generator: GeneratorRecord {
             threads: 1,
             cpu_s: 0.0,
@@ -195,6 +200,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
             transport: "none".to_owned(),
             saturated: false,
         },
+        stages: Vec::new(),
         intervals,
         histogram: Histogram::new().encode(),
         wrong_replies: Vec::new(),
@@ -206,7 +212,9 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         start: None,
         answers: None,
         warnings: Vec::new(),
-    }
+    };
+    recording.warnings.extend(recording.failure(None));
+    recording
 }
 
 /// A process that used 400 ns of a machine of two CPUs in a window of 1,000 ns.
@@ -378,12 +386,12 @@ fn no_valid_reply_and_errors_are_exclusions() {
     assert_eq!(none.stage, Stage::Measure);
     assert_eq!(
         none.reason,
-        "no reply in the measurement was valid (5 wrong reply, 2 timeout)"
+        "none of 7 requests had a valid reply; 5 replies are unexpected (5 wrong reply, 2 timeout)"
     );
     let silent = reason(Outcomes::default(), false).expect_err("excluded");
     assert_eq!(
         silent.reason,
-        "no reply in the measurement was valid (nothing was answered)"
+        "no request was answered within 2.0 s (nothing was answered)"
     );
     let some = Outcomes {
         valid: 100,

@@ -161,12 +161,13 @@ impl Load {
 
     fn recording(&self, took: Duration) -> Recording {
         let count = self.outcomes.total();
-        Recording {
+        let mut recording = Recording {
             schema: SCHEMA,
             target: self.job.target.url.clone(),
             protocol: "http1".to_owned(),
             load: serde_json::to_value(&self.job.load).expect("plain data"),
             duration_s: took.as_secs_f64(),
+            timeout_ns: None,
             requests: Requests {
                 offered: count,
                 sent: count,
@@ -200,6 +201,7 @@ impl Load {
                 transport: "toy".to_owned(),
                 saturated: false,
             },
+            stages: Vec::new(),
             intervals: self.intervals.clone(),
             histogram: Histogram::new().encode(),
             wrong_replies: Vec::new(),
@@ -211,6 +213,8 @@ impl Load {
             start: None,
             answers: None,
             warnings: Vec::new(),
-        }
+        };
+        recording.warnings.extend(recording.failure(None));
+        recording
     }
 }

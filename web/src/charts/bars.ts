@@ -1,7 +1,7 @@
 // Bars with the interval as whiskers, in the order of the table.
 
 import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { doubtsOf } from "../doubts.ts";
+import { warningsOf } from "../warnings.ts";
 import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
@@ -41,7 +41,7 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
         low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
         high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
         trials: trialsOf(row, metric).map((value) => toBase(metric, value)),
-        warned: doubtsOf(group, row, metric).length > 0,
+        warned: warningsOf(group, row, metric).length > 0,
         bound: isLowerBound(row, metric),
       },
     ];

@@ -1,7 +1,7 @@
 // A number of the table: half-width, interval, each trial as a dot, share of the best, and a mark where it is in doubt.
 
 import { isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
-import { doubtsOf } from "../doubts.ts";
+import { warningsOf } from "../warnings.ts";
 import { inUnit, percent, plusMinus, unitFor, words, type Unit } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
 
@@ -63,7 +63,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   if (quantity == null || position === null) return <span class="quiet">not known</span>;
   const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most).toFixed(1)}%`;
   const least = isLowerBound(row, metric) ? "≥ " : "";
-  const doubts = doubtsOf(group, row, metric);
+  const doubts = warningsOf(group, row, metric);
   const mark = doubts.length > 0 && (
     <span class="sign" title={doubts.map((warning) => warning.text).join("; ")}>
       {" "}

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { comparisonsOf } from "../comparisons.ts";
 import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { doubtsOf } from "../doubts.ts";
+import { warningsOf } from "../warnings.ts";
 import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { Companions } from "./companions.tsx";
@@ -22,7 +22,7 @@ function line(group: Group, row: Row, metric: Metric): Fact | null {
   const unit = unitFor(dimension, [toBase(metric, position)]);
   const show = (value: number) => withUnit(toBase(metric, value), unit);
   const name = metricName(metric);
-  const doubt = doubtsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
+  const doubt = warningsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
   if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)${doubt}`];
   return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})${doubt}`];
 }

@@ -1,7 +1,7 @@
 // What was run, where, and the answer in a sentence.
 
 import type { Group, Report, Warning } from "../data.ts";
-import { byLevel, doubtedInWords, levelOf } from "../doubts.ts";
+import { affectedInWords, byLevel, levelOf } from "../warnings.ts";
 import { howLong, plural, unbroken, when, words } from "../format.ts";
 
 /** Doubts first, with the numbers that they touch; then what is only worth knowing. */
@@ -10,7 +10,7 @@ export function Warnings(props: { warnings: Warning[] }) {
   return (
     <ul class="warnings">
       {byLevel(props.warnings).map((warning, index) => {
-        const doubt = levelOf(warning) === "doubt";
+        const doubt = levelOf(warning) !== "note";
         return (
           <li key={index} class={doubt ? "doubt" : "note-level"}>
             <span class="sign" aria-hidden="true">
@@ -22,7 +22,8 @@ export function Warnings(props: { warnings: Warning[] }) {
                 {words(warning.kind)}
               </b>
               : {warning.text}
-              {doubt && <span class="quiet"> In doubt: {doubtedInWords(warning)}.</span>}
+              {warning.advice && <span> → {warning.advice}</span>}
+              {doubt && <span class="quiet"> Affects {affectedInWords(warning)}.</span>}
             </span>
           </li>
         );

@@ -15,6 +15,7 @@ import { Pairs } from "./pairs.tsx";
 import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
 import { repositoryOf } from "./source.tsx";
+import { takeMetrics } from "../warnings.ts";
 
 /** Goes to the report without touching the address, which holds the view. */
 function skip(event: Event): void {
@@ -122,6 +123,7 @@ function useAfterPaint<T>(value: T): T {
 
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
+  takeMetrics(report.metrics);
   const services = useMemo(() => new Services(report.services, report.site?.services), [report.services, report.site]);
   const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
   const [view, change] = useView();

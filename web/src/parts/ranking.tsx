@@ -4,7 +4,7 @@ import { Component } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { Sort } from "../address.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { levelOf, ownWarnings } from "../doubts.ts";
+import { levelOf, ownWarnings } from "../warnings.ts";
 import { percent, plural } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
 import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
@@ -201,7 +201,7 @@ class RankedRow extends Component<RowProps> {
     const { group, row, services, columns, scales, best, open, toggle } = this.props;
     const id = idOf(row);
     const own = ownWarnings(group, row);
-    const doubts = own.filter((warning) => levelOf(warning) === "doubt").length;
+    const doubts = own.filter((warning) => levelOf(warning) !== "note").length;
     const notes = own.length - doubts;
     return (
       <>
@@ -226,8 +226,8 @@ class RankedRow extends Component<RowProps> {
           <td class="more">
             <button type="button" aria-expanded={open} onClick={() => toggle(id)}>
               {doubts > 0 && (
-                <span class="sign" title={plural(doubts, "doubt")}>
-                  ⚠<span class="hidden"> {plural(doubts, "doubt")},</span>
+                <span class="sign" title={plural(doubts, "warning")}>
+                  ⚠<span class="hidden"> {plural(doubts, "warning")},</span>
                 </span>
               )}
               {notes > 0 && doubts === 0 && (

@@ -9,11 +9,13 @@ pub use led::{LabGenerator, load_on};
 pub use search::{Next, Plan};
 pub use within::{Loads, search_and_measure};
 
-use crate::missed_by;
-use prony_load::{Load, Objective};
-use prony_measurement::Recording;
+use crate::{BenchError, missed_by, number, percent};
+use prony_load::{Condition, Load, Objective};
+use prony_measurement::{Recording, Scope, Verdict as Trust, verdict};
 use search::{Search, Verdict};
 
+/// Share of the requests that may be without a valid reply, where the objective does not say.
+const ERRORS: f64 = 0.01;
 /// Share of the offered load that a service may be behind with and still follow it.
 const FOLLOWS: f64 = 0.02;
 
@@ -25,11 +27,13 @@ pub struct Point {
     pub recording: Recording,
     /// What the service missed, in words.
     pub missed: Vec<String>,
+    /// Whether nothing was measured: without enough valid replies there is no result.
+    pub failed: bool,
 }
 
-/// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and records what comes of it; `tell` hears of each
-/// point.
-pub fn walk<E>(
+/// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and
+/// records what comes of it; `tell` hears of each point. A first rate without a valid reply ends the search.
+pub fn walk<E: From<BenchError>>(
     plan: Plan,
     (objective, under_way): (&Objective, f64),
     load: &mut dyn FnMut(f64) -> Result<Recording, E>,
@@ -41,7 +45,7 @@ pub fn walk<E>(
         match search.next() {
             Next::Try(rate) => {
                 let recording = load(rate)?;
-                let missed = misses(objective, &recording, rate, under_way);
+                let (missed, failed) = misses(objective, &recording, rate, under_way)?;
                 let verdict = if missed.is_empty() {
                     Verdict::Met
                 } else {
@@ -51,30 +55,63 @@ pub fn walk<E>(
                     rate,
                     recording,
                     missed,
+                    failed,
                 };
                 tell(&point);
                 search.take(rate, verdict);
+                let is_first = points.is_empty();
+                let is_dead = is_first && point.recording.outcomes.valid == 0;
                 points.push(point);
+                if is_dead {
+                    return Ok((Next::None, points));
+                }
             }
             end => return Ok((end, points)),
         }
     }
 }
 
-/// What a service misses at a rate, in words.
-pub(crate) fn misses(objective: &Objective, recording: &Recording, rate: f64, under_way: f64) -> Vec<String> {
+/// What a service misses at a rate, in words, and whether that is for want of a result. A result that the machine made
+/// impossible says nothing of the service: it is an error.
+pub(crate) fn misses(
+    objective: &Objective,
+    recording: &Recording,
+    rate: f64,
+    under_way: f64,
+) -> Result<(Vec<String>, bool), BenchError> {
+    if let Trust::Invalid(warnings) = verdict(recording) {
+        let of_machine = |scope| scope == Scope::Machine;
+        if let Some(machine) = warnings.iter().find(|one| of_machine(one.kind.facts().scope)) {
+            return Err(BenchError::Infrastructure(format!(
+                "at {rate:.0}/s {}",
+                machine.text
+            )));
+        }
+        return Ok((warnings.iter().map(|one| one.text.clone()).collect(), true));
+    }
     let mut missed = missed_by(objective, recording);
-    // A service that does not follow the offered load is beyond its capacity, whatever its response times are so far.
-    // What is under way when the measurement ends is no sign of that, nor is what chance sends less at random times.
-    let due = recording.requests.offered as f64;
-    let behind = due - recording.goodput_per_s * recording.duration_s;
-    if behind > under_way.max(due * FOLLOWS) && missed.is_empty() {
+    let says_errors = |condition: &Condition| matches!(condition, Condition::Errors { .. });
+    let due = recording.due();
+    let lost = (due - recording.outcomes.valid.min(due)) as f64 / due.max(1) as f64;
+    if lost >= ERRORS && !objective.conditions().iter().any(says_errors) {
+        missed.push(format!("errors {}, not below 1 %", percent(lost)));
+    }
+    // A service that does not follow the offered load is beyond its capacity, whatever its response times are so far. What
+    // is in flight when the measurement ends, and is answered then, is no sign of that, nor is what chance sends less at
+    // random times.
+    let offered = recording.requests.offered as f64;
+    let behind = offered - recording.goodput_per_s * recording.duration_s;
+    let answered_later = recording.outcomes.valid as f64 - recording.goodput_per_s * recording.duration_s;
+    let allowed = under_way.min(answered_later.max(0.0)).max(offered * FOLLOWS);
+    // A count may differ by the one request that lies on the edge.
+    if behind > allowed + 1.0 && missed.is_empty() {
         missed.push(format!(
-            "goodput is {:.1}/s of {rate:.1}/s offered",
-            recording.goodput_per_s
+            "goodput {}/s of {}/s offered",
+            number(recording.goodput_per_s),
+            number(rate)
         ));
     }
-    missed
+    Ok((missed, false))
 }
 
 /// Requests of an open load that may be under way at once.
@@ -88,3 +125,6 @@ pub fn under_way(load: &Load) -> f64 {
         Load::Closed { .. } | Load::Users { .. } => 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,7 @@ pub fn search_and_measure<E: From<BenchError>>(
         }
     };
     let mut recording = stage.measure(rate)?;
-    let missed = misses(objective, &recording, rate, under_way(&job.load));
+    let (missed, _) = misses(objective, &recording, rate, under_way(&job.load))?;
     recording
         .warnings
         .extend(doubts(limited, last_miss.as_ref(), &missed));
@@ -90,17 +90,18 @@ fn nothing_met(last: Option<&Miss>) -> BenchError {
 fn doubts(limited: bool, last: Option<&Miss>, missed: &[String]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if limited {
-        let text = "it met the objective at the highest rate that was to be tried: it may be able to do more";
-        warnings.push(Warning::new(WarningKind::Note, text));
+        let text = "Met the objective at the highest rate tried.";
+        warnings.push(Warning::new(WarningKind::Note, text).advise("Raise `limit`."));
     }
     if last.is_some_and(|miss| miss.saturated) {
-        let text = "the generator was saturated above this rate: the service may be able to do more";
-        warnings.push(Warning::new(WarningKind::GeneratorSaturated, text));
+        let text = "The generator was the limit above this rate; capacity may be higher.";
+        warnings.push(
+            Warning::new(WarningKind::GeneratorSaturated, text)
+                .advise("Use more threads (-t) or CPUs of its own (--cpus)."),
+        );
     }
     if let Some(why) = missed.first() {
-        let text = format!(
-            "it met the objective three times at this rate, and missed it when it was measured: {why}"
-        );
+        let text = format!("Met while searching, missed when measured: {why}.");
         warnings.push(Warning::new(WarningKind::Note, text));
     }
     warnings
@@ -167,7 +168,7 @@ impl<E: From<BenchError>> Stage<'_, E> {
         let mut miss = None;
         for _ in 0..TRIES {
             let recording = self.unseen(&self.at(rate, self.step_ns / SETTLING, self.length_ns(rate)))?;
-            let missed = misses(objective, &recording, rate, under_way(&self.job.load));
+            let (missed, _) = misses(objective, &recording, rate, under_way(&self.job.load))?;
             let Some(why) = missed.into_iter().next() else {
                 return Ok(None);
             };

@@ -7,7 +7,7 @@ use super::{Tell, Wish};
 use crate::BenchError;
 use prony_contract::Contract;
 use prony_lab::{Link, network_bound};
-use prony_measurement::{Command, Exclusion, WarningKind};
+use prony_measurement::{Bottleneck, Command, Exclusion};
 use prony_plan::{Plan, PlannedTrial, Service};
 use prony_trial::{Began, Bench, Built, Lane, Seat, Trial, enter};
 use std::time::{Duration, Instant};
@@ -196,7 +196,7 @@ fn full_network(rounds: &[Round]) -> Option<String> {
     let of = |round: &Round| {
         let trials = round.trials.iter().filter_map(|trial| trial.result.as_ref().ok());
         let mut warnings = trials.flat_map(|measurement| &measurement.warnings);
-        let found = warnings.find(|warning| warning.kind == WarningKind::NetworkBound);
+        let found = warnings.find(|warning| warning.kind.facts().bottleneck == Some(Bottleneck::Network));
         found.map(|warning| warning.text.clone())
     };
     let full: Vec<String> = rounds.iter().filter_map(of).collect();

@@ -81,7 +81,11 @@ impl<'a> Saving<'a> {
                 rank_by: None,
                 started_at: self.started_at.clone(),
                 took_s,
-                result: Ok(measurement(job, recording)),
+                // Without a result it is kept as a failure: its figures must not be compared.
+                result: match recording.exclusion() {
+                    Some(excluded) => Err(excluded),
+                    None => Ok(measurement(job, recording)),
+                },
             },
         )?;
         self.store.extend_run(&self.run, count, &now())?;

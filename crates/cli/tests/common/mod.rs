@@ -23,6 +23,16 @@ pub(crate) fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// All that it wrote.
+pub(crate) fn shown(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), told(output))
+}
+
+/// All that it wrote, without line ends: where a line breaks depends on its values.
+pub(crate) fn words(output: &Output) -> String {
+    shown(output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The JSON that it wrote to standard output, where nothing else may stand.
 pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))

@@ -7,9 +7,10 @@ mod llm;
 mod network;
 mod outcome;
 mod piece;
+mod response;
 mod workers;
 
-use crate::Warning;
+use crate::{Quantile, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use llm::{Good, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
 pub use outcome::{Outcome, Outcomes};
 pub use piece::IntervalPart;
+pub use response::Responses;
 pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON. Keys are added, never renamed.
@@ -38,6 +40,9 @@ pub struct Recording {
     pub load: serde_json::Value,
     /// Length of the measurement, s.
     pub duration_s: f64,
+    /// How long a request may wait for its reply, ns; unknown in older records.
+    #[serde(default)]
+    pub timeout_ns: Option<u64>,
     /// How many requests.
     pub requests: Requests,
     /// Complete replies per second.
@@ -81,6 +86,9 @@ pub struct Recording {
     pub connections: Connections,
     /// The generator itself.
     pub generator: Generator,
+    /// The stages of an open load whose rate changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecording>,
     /// The measurement in pieces.
     pub intervals: Vec<Interval>,
     /// Response times: `HdrHistogram` V2, compressed, base64.
@@ -297,6 +305,27 @@ pub struct Generator {
     pub transport: String,
     /// Whether the generator was the limit.
     pub saturated: bool,
+}
+
+/// One stage of an open load whose rate changes; of a ramp a tenth.
+///
+/// Replies belong to the stage in which they ended, to within an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StageRecording {
+    /// Begin, from the start of the measurement, s.
+    pub start_s: f64,
+    /// Length, s.
+    pub length_s: f64,
+    /// Requests that were due per second, by the profile.
+    pub offered_per_s: f64,
+    /// Valid replies.
+    pub valid: u64,
+    /// Requests that had no valid reply.
+    pub errors: u64,
+    /// Median response time of all requests.
+    pub p50: Option<Quantile>,
+    /// 99th percentile of the response time of all requests.
+    pub p99: Option<Quantile>,
 }
 
 /// One piece of the measurement.

@@ -77,11 +77,7 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
 /// A reply that never ends looks like a slow service, unless somebody says what to do.
 pub(super) fn unended(part: &Part) -> Option<Warning> {
     let operation = &part.totals.unended.as_ref()?.text;
-    Some(Warning::new(
-        WarningKind::Note,
-        format!(
-            "a reply to {operation} had begun and did not end within the timeout: if it is a stream of events, say when it has \
-             ended well, --events N or --for TIME"
-        ),
-    ))
+    let text = format!("Replies to {operation} did not finish before the timeout.");
+    let advice = "If they are streams, say when they end: --events or --for.";
+    Some(Warning::new(WarningKind::Note, text).advise(advice))
 }

@@ -1,6 +1,7 @@
 //! Puts together what the workers recorded.
 
 mod messages;
+mod stages;
 mod suspicion;
 mod workers;
 
@@ -10,7 +11,7 @@ use crate::tally::{ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_measurement::{
     Address, CommonStart, Connections, DecodedBodies, Generator, Histogram, IntervalPart, Log, Network,
-    OperationRecording, Outcomes, Recording, Requests, SCHEMA, Warning, WarningKind, WrongReply,
+    OperationRecording, Outcomes, Recording, Requests, SCHEMA, Warning, WarningKind, WrongReply, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,12 +25,13 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
     let (requests, outcomes) = sums(tally);
     let evidence = evidence(job, part, &times);
     let log = log(job, part);
-    Recording {
+    let mut recording = Recording {
         schema: SCHEMA,
         target: job.target.url.clone(),
         protocol: protocol_name(job.protocol).to_owned(),
         load: serde_json::to_value(&job.load).expect("invariant: a load is plain data"),
         duration_s,
+        timeout_ns: Some(job.timeout_ns),
         requests,
         throughput_per_s: evidence.throughput_per_s,
         goodput_per_s: per_second(tally.window.valid, duration_s),
@@ -51,6 +53,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         operations: operations(job, tally),
         connections: connections(job, part),
         generator: generator(part, &evidence),
+        stages: stages::stages(job, part, duration_s),
         intervals: part.intervals.values().map(IntervalPart::interval).collect(),
         histogram: times.response.encode(),
         warnings: warnings(job, part, &evidence, start),
@@ -62,7 +65,10 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         workers: workers::rows(part, duration_s),
         start,
         answers: part.totals.answered.named(job),
-    }
+    };
+    let failure = recording.failure(evidence.connect_error.as_deref());
+    recording.warnings.splice(0..0, failure);
+    recording
 }
 
 /// Every reason to doubt.
@@ -103,8 +109,9 @@ fn lost_lines(part: &Part) -> Option<Warning> {
     (lost > 0).then(|| {
         Warning::new(
             WarningKind::Note,
-            format!("the log lacks {lost} lines: the disk was too slow for them; log a share (--log-share) or elsewhere"),
+            format!("{} log lines were lost: the disk is slow.", count(lost)),
         )
+        .advise("Log a share of the requests (--log-share), or elsewhere.")
     })
 }
 
@@ -252,15 +259,13 @@ fn left_out(part: &Part) -> Option<Warning> {
     let (address, reason) = left
         .iter()
         .find(|(address, _)| is_v4(address).is_some_and(|kind| used.contains(&kind)))?;
-    Some(Warning::new(
-        WarningKind::ConnectionsNotEstablished,
-        format!(
-            "{} of {} addresses of the target took no connection and were left out, {address} among them: {}",
-            left.len(),
-            part.addresses.len(),
-            reason.text
-        ),
-    ))
+    let text = format!(
+        "{} of {} addresses of the target were unreachable and not used, {address} among them: {}.",
+        left.len(),
+        part.addresses.len(),
+        reason.text
+    );
+    Some(Warning::new(WarningKind::ConnectionsNotEstablished, text).advise("Check DNS, or use --resolve."))
 }
 
 fn status_codes(tally: &Tally) -> BTreeMap<String, u64> {
@@ -350,6 +355,14 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
         sent_again: totals.sent_again,
         violation: text(&totals.violation),
         closed_by_server: totals.closed_by_server,
+        duration_s,
+        unanswered: outcomes.timeout + outcomes.reset,
+        timeout_s: job.timeout_ns as f64 / 1e9,
+        reconnecting_s: totals.reconnects as f64
+            * [&totals.connect, &totals.tls]
+                .map(|times| times.mean().unwrap_or(0.0) / 1e9)
+                .iter()
+                .sum::<f64>(),
         busiest_thread: most(ThreadPart::busy),
         starved_thread: most(ThreadPart::starved),
     }

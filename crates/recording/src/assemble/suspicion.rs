@@ -1,6 +1,6 @@
 //! Reasons to doubt a recording, worked out from its numbers alone.
 
-use prony_measurement::{Latency, Warning, WarningKind};
+use prony_measurement::{Latency, Warning, WarningKind, count};
 
 /// The numbers that are looked at.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,12 @@ pub(super) struct Evidence {
     /// Connections for which this machine had no port, file or memory, and what the kernel said.
     pub(super) own_shortages: u64,
     pub(super) own_shortage: Option<String>,
+    pub(super) duration_s: f64,
+    /// Requests that were sent and got no complete reply, each of which may have waited for as long as the timeout.
+    pub(super) unanswered: u64,
+    pub(super) timeout_s: f64,
+    /// Time that connections took that were made again, of all of them together.
+    pub(super) reconnecting_s: f64,
     pub(super) closed_by_server: u64,
     pub(super) sent_again: u64,
     /// How the server broke the protocol, the first time.
@@ -89,22 +95,23 @@ impl Evidence {
     fn saturation(&self) -> Option<Warning> {
         self.is_saturated().then(|| {
             let starved = if self.starved_thread > 0.1 {
-                format!(" and waited {:.0} % of the time for a CPU", self.starved_thread * 100.0)
+                format!(
+                    " and waited {:.0} % of the time for one",
+                    self.starved_thread * 100.0
+                )
             } else {
                 String::new()
             };
             let meaning = match self.load {
-                LoadKind::Closed => "the service may be able to do more than this",
-                LoadKind::Open | LoadKind::Users => "response times may hold the generator's own delay",
+                LoadKind::Closed => "the service may be faster",
+                LoadKind::Open | LoadKind::Users => "latency may include generator delay",
             };
-            Warning::new(
-                WarningKind::GeneratorSaturated,
-                format!(
-                    "the busiest thread of the generator used {:.0} % of a CPU{starved}: {meaning}; give it more \
-                     threads (-t) or CPUs of its own (--cpus)",
-                    self.busiest_thread * 100.0
-                ),
-            )
+            let text = format!(
+                "The busiest generator thread used {:.0} % of a CPU{starved}; {meaning}.",
+                self.busiest_thread * 100.0
+            );
+            Warning::new(WarningKind::GeneratorSaturated, text)
+                .advise("Use more threads (-t), CPUs of its own (--cpus) or more hosts (--lab).")
         })
     }
 
@@ -113,15 +120,12 @@ impl Evidence {
     fn lag(&self) -> Option<Warning> {
         let (own, response) = (self.own_lag_ns_p99?, self.response_time_ns?);
         (own > (response.p50 / 10).max(LATE)).then(|| {
-            Warning::new(
-                WarningKind::ScheduleLag,
-                format!(
-                    "the generator itself sent 1 % of the requests {} or more after it should have, more than a tenth of \
-                     the median response time of {}: give it CPUs of its own (--cpus) or more threads (-t)",
-                    time(own),
-                    time(response.p50)
-                ),
-            )
+            let text = format!(
+                "1 % of requests left the generator {} late or more; high percentiles include this.",
+                time(own)
+            );
+            Warning::new(WarningKind::ScheduleLag, text)
+                .advise("Use CPUs of its own (--cpus), more threads (-t) or an idle machine.")
         })
     }
 
@@ -131,47 +135,40 @@ impl Evidence {
         // A count may differ by the one arrival that lies on the edge. More than were due in the measurement may be sent in
         // it: those that had to wait since before.
         (missing > due * 0.005 && missing > 1.5).then(|| {
-            Warning::new(
-                WarningKind::RateNotHeld,
-                format!(
-                    "{} of {due:.0} due arrivals were sent within the measurement ({:.2} %): the offered rate was not held",
-                    self.started,
-                    self.started as f64 / due * 100.0
-                ),
-            )
+            // Never rounded up to all of it.
+            let share = (self.started as f64 / due * 1_000.0).floor() / 10.0;
+            let text = format!("Only {share:.1} % of the offered rate was sent.");
+            Warning::new(WarningKind::RateNotHeld, text).advise("Lower --rate or raise -c.")
         })
     }
 
     fn connections(&self) -> Option<Warning> {
         let (asked, established) = (self.connections_asked, self.connections_established);
         let missing = self.load != LoadKind::Users && established < asked;
-        let reason = self
-            .connect_error
-            .as_deref()
-            .map(|error| format!(" ({error})"))
-            .unwrap_or_default();
-        (missing || (self.load == LoadKind::Users && self.connect_error.is_some())).then(|| {
+        let error = self.connect_error.as_deref();
+        let reason = error.map(|error| format!(": {error}")).unwrap_or_default();
+        (missing || (self.load == LoadKind::Users && error.is_some())).then(|| {
             let text = if missing {
                 format!(
-                    "{established} of {asked} connections were established when the measurement began{reason}"
+                    "Only {} of {} connections were open at the start{reason}.",
+                    count(established),
+                    count(asked)
                 )
             } else {
-                format!("some users could not connect{reason}")
+                format!("Some users could not connect{reason}; their requests count as errors.")
             };
             Warning::new(WarningKind::ConnectionsNotEstablished, text)
+                .advise("Raise the server's connection limit.")
         })
     }
 
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
-        Some(Warning::new(
-            WarningKind::StreamsLimited,
-            format!(
-                "the service lets {limit} requests be under way on one connection (SETTINGS_MAX_CONCURRENT_STREAMS), \
-                 where {} were asked for: ask for at most {limit} with --in-flight, and for more connections (-c)",
-                self.in_flight
-            ),
-        ))
+        let text = format!(
+            "The server allows {limit} concurrent streams per connection, not {}.",
+            self.in_flight
+        );
+        Some(Warning::new(WarningKind::StreamsLimited, text).advise("Lower --in-flight, raise -c."))
     }
 
     fn clock(&self) -> Option<Warning> {
@@ -179,8 +176,7 @@ impl Evidence {
         Some(Warning::new(
             WarningKind::ClockStep,
             format!(
-                "the machine's clock was set by {} while it ran; durations here come from the monotonic clock, but \
-                 times of other logs do not match",
+                "The system clock was set by {}. Results are correct; times in other logs will not match.",
                 time(step.unsigned_abs())
             ),
         ))
@@ -189,61 +185,74 @@ impl Evidence {
     fn samples(&self) -> Option<Warning> {
         let few = self.completed > 0 && self.completed < SAMPLES_FOR_P99;
         few.then(|| {
-            Warning::new(
-                WarningKind::FewSamples,
-                format!(
-                    "p99 of {} replies rests on fewer than ten of them: measure longer for at least {SAMPLES_FOR_P99}",
-                    self.completed
-                ),
-            )
+            let text = format!(
+                "p99 rests on {} of {} replies.",
+                self.completed / 100,
+                self.completed
+            );
+            let seconds = self.duration_s * SAMPLES_FOR_P99 as f64 / self.completed as f64;
+            let advice = format!(
+                "Measure longer: 1,000 replies need -d {:.0}s.",
+                seconds.ceil().max(1.0)
+            );
+            Warning::new(WarningKind::FewSamples, text).advise(advice)
         })
     }
 
-    /// N = X·R (Little, *A proof for the queuing formula L = λW*, 1961): in a closed load the requests under way are
-    /// known, so throughput and mean response time must agree with them.
+    /// N = X·R (Little, *A proof for the queuing formula L = λW*, 1961): in a closed load the requests in flight are known,
+    /// so throughput and mean response time must agree with them. What got no reply was in flight too, for as long as the
+    /// timeout at most, and connections that are made again have no request in flight.
     fn littles_law(&self) -> Option<Warning> {
         let response = self.response_time_ns?;
         let streams = self.stream_limit.map_or(self.in_flight, u64::from);
-        let under_way = (self.connections_established * streams) as f64;
-        let enough = self.always_busy && self.errors == 0 && self.completed >= SAMPLES_FOR_P99;
-        let predicted = self.throughput_per_s * response.mean / 1e9;
-        let off = predicted / under_way - 1.0;
-        (enough && off.abs() > 0.05).then(|| {
-            Warning::new(
-                WarningKind::LittlesLaw,
+        let in_flight = (self.connections_established * streams) as f64;
+        let enough = self.always_busy && self.completed >= SAMPLES_FOR_P99;
+        let explained = self.throughput_per_s * response.mean / 1e9;
+        let duration_s = self.duration_s.max(1e-9);
+        let longest = self.timeout_s.min(duration_s);
+        let others = (self.unanswered as f64 * longest + self.reconnecting_s) / duration_s;
+        let is_low = explained + others < in_flight * 0.95;
+        (enough && (is_low || explained > in_flight * 1.05)).then(|| {
+            let text = if is_low {
+                let rest = if self.closed_by_server > 0 {
+                    "; reconnecting took the rest"
+                } else {
+                    ""
+                };
                 format!(
-                    "throughput × mean response time gives {predicted:.1} requests under way where there were \
-                     {under_way:.0} ({:+.1} %): time passed that was not measured",
-                    off * 100.0
-                ),
-            )
+                    "Latency is too low: it explains only {explained:.0} of {in_flight:.0} requests in flight{rest}."
+                )
+            } else {
+                format!(
+                    "Latency is too high: it needs {explained:.0} requests in flight, and there were {in_flight:.0}."
+                )
+            };
+            Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
         })
     }
 
     fn errors(&self) -> Option<Warning> {
         (self.errors > 0).then(|| {
             let share = self.errors as f64 / self.requests.max(1) as f64 * 100.0;
-            Warning::new(
-                WarningKind::Errors,
-                format!(
-                    "{} of {} requests had no valid reply ({share:.2} %)",
-                    self.errors, self.requests
-                ),
-            )
+            let text = format!(
+                "{} of {} requests ({share:.2} %) had no valid reply.",
+                count(self.errors),
+                count(self.requests)
+            );
+            Warning::new(WarningKind::Errors, text).advise("See status and errors.")
         })
     }
 
     fn shortage(&self) -> Option<Warning> {
         let reason = self.own_shortage.as_deref()?;
-        Some(Warning::new(
-            WarningKind::GeneratorSaturated,
-            format!(
-                "the generator's machine could not make {} connections ({reason}): that is its own limit and no fault of \
-                 the service; where ports have run out, share them out over more addresses of this machine (--source) or \
-                 send more requests on a connection, and where files have, raise `ulimit -n`",
-                self.own_shortages
-            ),
-        ))
+        let text = format!(
+            "{} connections failed on the generator's machine: {reason}.",
+            count(self.own_shortages)
+        );
+        Some(
+            Warning::new(WarningKind::GeneratorSaturated, text)
+                .advise("Ports: use --source or keep-alive. Files: raise `ulimit -n`."),
+        )
     }
 
     fn resending(&self) -> Option<Warning> {
@@ -251,9 +260,8 @@ impl Evidence {
             Warning::new(
                 WarningKind::Note,
                 format!(
-                    "{} requests were sent again: the server ended their connections (GOAWAY) or refused them before it \
-                     began with them; their response times count from the first time",
-                    self.sent_again
+                    "{} requests were resent after GOAWAY; latency counts from the first attempt.",
+                    count(self.sent_again)
                 ),
             )
         })
@@ -261,21 +269,17 @@ impl Evidence {
 
     fn violations(&self) -> Option<Warning> {
         let violation = self.violation.as_deref()?;
-        Some(Warning::new(
-            WarningKind::Errors,
-            format!("connections ended because the server broke the protocol: {violation}"),
-        ))
+        let text = format!("The server broke the protocol: {violation}.");
+        Some(Warning::new(WarningKind::ProtocolError, text).advise("Run `prony check`."))
     }
 
     fn closing(&self) -> Option<Warning> {
         (self.closed_by_server > 0 && self.load != LoadKind::Users).then(|| {
-            Warning::new(
-                WarningKind::ConnectionClosed,
-                format!(
-                    "the server closed {} connections after a reply: making them again is part of these numbers",
-                    self.closed_by_server
-                ),
-            )
+            let text = format!(
+                "The server closed {} keep-alive connections; reconnecting is part of the throughput.",
+                count(self.closed_by_server)
+            );
+            Warning::new(WarningKind::ConnectionClosed, text).advise("Raise its keep-alive limit.")
         })
     }
 }

@@ -92,27 +92,17 @@ pub(super) fn disagreement(job: &Job, part: &Part, duration_s: f64) -> Vec<Warni
         .map(|rates: Vec<Figure>| odd_ones(&rates, RATE_BOUND, 0.0))
         .unwrap_or_default();
     if !off.is_empty() {
-        warnings.push(Warning::new(
-            WarningKind::WorkersDisagree,
-            format!(
-                "workers do not have the same rate for each connection: {}; look at their rows, and whether their CPUs and \
-                 their ways to the service are alike",
-                names(off)
-            ),
-        ));
+        let text = format!("Workers differ in rate per connection: {}.", names(off));
+        warnings.push(
+            Warning::new(WarningKind::WorkersDisagree, text).advise("Compare their CPUs and networks."),
+        );
     }
     let off = medians
         .map(|medians| odd_ones(&medians, MEDIAN_BOUND, MEDIAN_ROOM))
         .unwrap_or_default();
     if !off.is_empty() {
-        warnings.push(Warning::new(
-            WarningKind::WorkersDisagree,
-            format!(
-                "workers do not see the same median response time: {}; what is common to all of them is the service's, \
-                 the rest is theirs or the network's",
-                names(off)
-            ),
-        ));
+        let text = format!("Workers differ in median latency: {}.", names(off));
+        warnings.push(Warning::new(WarningKind::WorkersDisagree, text).advise("Compare their networks."));
     }
     warnings
 }
@@ -174,17 +164,10 @@ fn middle(mut values: Vec<f64>) -> f64 {
 pub(super) fn far_apart(start: CommonStart, duration_s: f64) -> Option<Warning> {
     let most = (duration_s * 1e9 * FAR_APART_SHARE).min(FAR_APART_NS as f64);
     (start.bound_ns as f64 > most).then(|| {
-        Warning::new(
-            WarningKind::StartSpread,
-            format!(
-                "the workers may have begun {} apart ({} by their clocks), more than {} ms or {:.0} % of the measurement: \
-                 the first and the last intervals hold fewer workers; measure longer, or look at the network between the \
-                 controller and the workers",
-                time(start.bound_ns),
-                time(start.spread_ns),
-                FAR_APART_NS / 1_000_000,
-                FAR_APART_SHARE * 100.0
-            ),
-        )
+        let text = format!(
+            "Workers started up to {} apart; first and last intervals are incomplete.",
+            time(start.bound_ns)
+        );
+        Warning::new(WarningKind::StartSpread, text).advise("Measure longer.")
     })
 }

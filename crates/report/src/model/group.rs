@@ -1,10 +1,9 @@
 //! A group of the report: the services that did the same work under the same load.
 
 use super::details::{Details, details};
-use super::doubts::{OF_THE_MACHINE, said_for_all};
 use super::words;
 use crate::{Input, ReportError, names};
-use prony_measurement::{Warning, WarningKind};
+use prony_measurement::{Bottleneck, Scope, Warning};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
@@ -134,6 +133,15 @@ impl GroupReport {
     }
 }
 
+/// Whether what a ranking is warned of says what a warning of one of its services says: that the generator was the limit (of
+/// this service: `generator_bound`), or what holds for all services.
+pub(crate) fn said_for_all(of_group: &[Warning], generator_bound: bool, warning: &Warning) -> bool {
+    match warning.kind.facts().bottleneck {
+        Some(Bottleneck::Generator) => generator_bound,
+        _ => of_group.iter().any(|said| said.says_the_same(warning)),
+    }
+}
+
 /// What stood beside the services: the same beside each.
 fn beside(rows: &[Row]) -> Vec<String> {
     let points = rows
@@ -171,25 +179,90 @@ fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
     };
     let said = |warning: &Warning| {
         // Where the generator was the limit, the group says it with the consequences.
-        if warning.kind == WarningKind::GeneratorSaturated {
+        let facts = warning.kind.facts();
+        if facts.bottleneck == Some(Bottleneck::Generator) {
             return None;
         }
         let fits = |other: &Warning| {
-            other.kind == warning.kind
-                && (other.text == warning.text || OF_THE_MACHINE.contains(&warning.kind))
+            other.kind == warning.kind && (other.text == warning.text || facts.scope == Scope::Machine)
         };
         let theirs: Option<Vec<&Warning>> = others
             .iter()
             .map(|row| row.summary.warnings.iter().find(|other| fits(other)))
             .collect();
         let alike = theirs?.iter().all(|other| other.text == warning.text);
-        let whose = if alike {
-            "for all services".to_owned()
+        let example = if alike {
+            String::new()
         } else {
-            let name = names::name(input.services, &first.summary.id);
-            format!("for all services (the numbers are those of {name})")
+            format!(" (example: {})", names::name(input.services, &first.summary.id))
         };
-        Some(Warning::new(warning.kind, format!("{whose}: {}", warning.text)))
+        Some(warning.worded(format!("All services: {}{example}", warning.text)))
     };
     first.summary.warnings.iter().filter_map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_measurement::WarningKind;
+
+    #[test]
+    fn what_a_ranking_says_is_not_said_again() {
+        let warning = |kind, text: &str| Warning::new(kind, text);
+        let all = |text: &str| format!("All services: {text} (example: a)");
+        let header = "No Date header.";
+        for (what, group, bound, one, said) in [
+            (
+                "nothing for all",
+                vec![],
+                false,
+                warning(WarningKind::Noise, "9 %"),
+                false,
+            ),
+            (
+                "the same words",
+                vec![warning(WarningKind::MissingHeader, &all(header))],
+                false,
+                warning(WarningKind::MissingHeader, header),
+                true,
+            ),
+            (
+                "other words",
+                vec![warning(WarningKind::MissingHeader, &all(header))],
+                false,
+                warning(WarningKind::MissingHeader, "No Content-Type header."),
+                false,
+            ),
+            (
+                "another kind",
+                vec![warning(WarningKind::Note, &all(header))],
+                false,
+                warning(WarningKind::MissingHeader, header),
+                false,
+            ),
+            (
+                "the machine, with another number",
+                vec![warning(WarningKind::Noise, &all("5 %"))],
+                false,
+                warning(WarningKind::Noise, "9 %"),
+                true,
+            ),
+            (
+                "a lower bound",
+                vec![],
+                true,
+                warning(WarningKind::GeneratorSaturated, "limit"),
+                true,
+            ),
+            (
+                "no lower bound",
+                vec![warning(WarningKind::GeneratorSaturated, "limit")],
+                false,
+                warning(WarningKind::GeneratorSaturated, "limit"),
+                false,
+            ),
+        ] {
+            assert_eq!(said_for_all(&group, bound, &one), said, "{what}");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 mod companion;
 mod details;
-mod doubts;
 mod group;
+mod metrics;
 mod published;
 mod report;
 mod shapes;
@@ -11,9 +11,10 @@ mod words;
 
 pub use companion::{CompanionPoint, WatchedPoint};
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
-pub(crate) use doubts::{doubts, said_for_all};
 pub(crate) use group::ranks;
+pub(crate) use group::said_for_all;
 pub use group::{GroupReport, Row};
+pub use metrics::MetricTable;
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
 pub use report::{Report, State};
 pub use words::describe_load;

@@ -1,6 +1,7 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
 use super::group::{GroupReport, is_planned_as, planned};
+use super::metrics::MetricTable;
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use super::words;
 use crate::{Input, ReportError, ServiceInfo, names};
@@ -49,7 +50,9 @@ pub struct Report {
     pub reference: Vec<ReferenceRow>,
     /// How their order and ours agree.
     pub agreement: Vec<Agreement>,
-    /// Reasons to doubt the whole run.
+    /// Every metric.
+    pub metrics: MetricTable,
+    /// Warnings about the whole run.
     pub warnings: Vec<Warning>,
 }
 
@@ -102,6 +105,7 @@ impl Report {
             agreement: agreement(input.references, &groups),
             groups,
             checks: input.checks.cloned(),
+            metrics: MetricTable,
             warnings: run.warnings.clone(),
         })
     }

@@ -5,10 +5,10 @@ use super::order::Study;
 use super::run::{Board, SiteRun, day};
 use super::{SiteFile, html, paths};
 use crate::formats::{escaped, head_of, one_line};
-use crate::model::{self, ranks};
+use crate::model::ranks;
 use crate::number::plural;
-use prony_measurement::Warning;
-use prony_statistics::{Better, Metric, Quantity, ServiceSummary};
+use prony_measurement::{Level, Warning};
+use prony_statistics::{Better, Quantity, ServiceSummary};
 use std::collections::BTreeSet;
 
 /// Services that a board shows here.
@@ -156,10 +156,8 @@ fn shown(run: &SiteRun, board: &Board) -> String {
 
 /// Reasons to doubt all numbers of a board or of a run.
 fn doubts(warnings: &[Warning]) -> String {
-    let told = warnings
-        .iter()
-        .filter(|warning| Metric::ALL.iter().any(|&metric| model::doubts(warning, metric)));
-    told.map(|warning| format!("<p class=\"doubt\">⚠ {}</p>\n", escaped(&warning.text)))
+    let told = warnings.iter().filter(|warning| warning.level() != Level::Note);
+    told.map(|warning| format!("<p class=\"doubt\">⚠ {}</p>\n", escaped(&warning.whole())))
         .collect()
 }
 

@@ -3,7 +3,7 @@
 
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
-use crate::model::{doubts, ranks, said_for_all};
+use crate::model::{ranks, said_for_all};
 use crate::number::{Unit, half_width, plus_minus};
 use crate::{ReportError, names};
 use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
@@ -180,7 +180,8 @@ impl Board {
     /// What is known of a metric of a service, beside the warnings of the board: what they say of all services marks none.
     pub(super) fn own_value(&self, row: &ServiceSummary, metric: Metric) -> Option<String> {
         let own = |warning: &Warning| {
-            doubts(warning, metric) && !said_for_all(&self.group.warnings, row.generator_bound, warning)
+            warning.affects(metric.figures())
+                && !said_for_all(&self.group.warnings, row.generator_bound, warning)
         };
         marked(row, metric, row.warnings.iter().any(own))
     }
@@ -191,7 +192,9 @@ pub(super) fn value(row: &ServiceSummary, metric: Metric) -> Option<String> {
     marked(
         row,
         metric,
-        row.warnings.iter().any(|warning| doubts(warning, metric)),
+        row.warnings
+            .iter()
+            .any(|warning| warning.affects(metric.figures())),
     )
 }
 

@@ -345,6 +345,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         protocol: "http1".to_owned(),
         load: load.clone(),
         duration_s: SECONDS as f64,
+        timeout_ns: None,
         requests,
         throughput_per_s: throughput,
         goodput_per_s: throughput,
@@ -382,6 +383,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             transport: "epoll".to_owned(),
             saturated: false,
         },
+        stages: Vec::new(),
         intervals: (0..SECONDS as u32)
             .map(|second| interval(second, throughput))
             .collect(),

@@ -133,16 +133,12 @@ fn bound_warning(rows: &[ServiceSummary], order: &[usize], bounds: &[bool]) -> O
         .collect();
     let whose = match names.as_slice() {
         [] => return None,
-        [one] => format!("for {one}"),
-        many => format!("for {} of {} services", many.len(), order.len()),
+        [one] => one.clone(),
+        many => format!("{} of {} services", many.len(), order.len()),
     };
-    Some(Warning::new(
-        WarningKind::GeneratorSaturated,
-        format!(
-            "{whose} the generator was the limit, not the service: the rate is a lower bound (≥) and has no rank; compare \
-             CPU time per request, best at a fixed rate (`prony run efficiency`), or give the generator more CPUs"
-        ),
-    ))
+    let text = format!("{whose}: the generator was the limit; rates are lower bounds (≥) without a rank.");
+    let advice = "Compare CPU per request, best at a fixed rate (`prony run efficiency`), or give the generator more CPUs.";
+    Some(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice))
 }
 
 /// Lower bounds first, since the best may be among them, then ranked ones, those that cannot be ranked, and the excluded.

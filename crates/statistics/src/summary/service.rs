@@ -177,23 +177,23 @@ fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
     }
     let often = |warning: Warning, count: usize| match trials {
         0 | 1 => warning,
-        _ => Warning::new(
-            warning.kind,
-            format!("{} (in {count} of {trials} trials)", warning.text),
-        ),
+        _ => warning.worded(format!(
+            "{} (in {count} of {trials} trials).",
+            warning.text.trim_end_matches('.')
+        )),
     };
     let mut told: Vec<Warning> = found
         .into_iter()
         .map(|(warning, trials)| often(warning, trials.len()))
         .collect();
     if trials == 1 {
-        let text = "one trial only: no interval and no comparison";
-        told.push(Warning::new(WarningKind::FewTrials, text));
+        let text = "One trial: no interval, no comparison.";
+        told.push(Warning::new(WarningKind::FewTrials, text).advise("Use --rounds 5."));
     }
     if let (Some(failed), true) = (service.failed.first(), trials > 0) {
         let (count, all) = (service.failed.len(), service.failed.len() + trials);
-        let text = format!("{count} of {all} trials failed: {}", failed.reason);
-        told.push(Warning::new(WarningKind::Errors, text));
+        let text = format!("{count} of {all} starts failed: {}.", failed.reason);
+        told.push(Warning::new(WarningKind::Errors, text).advise("Read the log."));
     }
     told
 }

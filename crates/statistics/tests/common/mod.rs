@@ -130,6 +130,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         protocol: "http1".to_owned(),
         load: spec.load.clone(),
         duration_s: 1.0,
+        timeout_ns: None,
         requests: Requests {
             offered: replies,
             sent: replies,
@@ -169,6 +170,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             transport: "epoll".to_owned(),
             saturated: spec.saturated,
         },
+        stages: Vec::new(),
         intervals: vec![],
         histogram: times.encode(),
         wrong_replies: vec![],

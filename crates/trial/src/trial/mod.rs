@@ -274,9 +274,12 @@ fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
         }
         words.join(", ")
     };
-    if outcomes.valid == 0 {
-        let text = format!("no reply in the measurement was valid ({}{})", counts(), wrong());
-        return Err(Failure::new(Stage::Measure, text));
+    if let Some(excluded) = recording.exclusion() {
+        let text = format!("{} ({}{})", excluded.reason, counts(), wrong());
+        return Err(Failure {
+            fault: excluded.fault,
+            ..Failure::new(excluded.stage, text)
+        });
     }
     if plan.no_errors && outcomes.errors() > 0 {
         let text = format!(

@@ -100,8 +100,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let file = reporting::file(file, "checks.junit.xml");
         reporting::write(&file, &prony_report::junit(&matrix))?;
     }
+    let exit = if rows.iter().any(Row::failed) {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Fine
+    };
     if args.json {
-        print(&serde_json::to_string(&matrix)?)?;
+        let mut json = serde_json::to_value(&matrix)?;
+        json["verdict"] = if exit == Exit::Fine { "ok" } else { "failed" }.into();
+        json["headline"] = view::headline(&rows).into();
+        json["exit"] = exit.code().into();
+        print(&json.to_string())?;
     } else {
         print(view::text(&rows, reporting::look().colour).trim_end())?;
     }
@@ -109,11 +118,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
         store.append_check_matrix(None, &now, &matrix)?;
     }
-    Ok(if rows.iter().any(Row::failed) {
-        Exit::ObjectiveFailed
-    } else {
-        Exit::Fine
-    })
+    Ok(exit)
 }
 
 /// Checks services that are started for it; gives the store as well, which is to keep what was found.

@@ -31,7 +31,10 @@ pub(super) fn text(rows: &[Row], colour: bool) -> String {
             .or_default()
             .push(row);
     }
-    let mut out = String::new();
+    let line = headline(rows);
+    let colour = if is_failed(rows) { RED } else { GREEN };
+    let (word, rest) = line.split_once(':').unwrap_or((&line, ""));
+    let mut out = format!("{}:{rest}\n\n", paint.with(colour, word));
     for ((contract, protocol), rows) in &groups {
         let _ = writeln!(out, "{contract} over {protocol}");
         matrix(&mut out, &paint, rows);
@@ -48,6 +51,36 @@ pub(super) fn text(rows: &[Row], colour: bool) -> String {
         let _ = write!(out, ", {unavailable} not to be had on this machine");
     }
     out
+}
+
+fn is_failed(rows: &[Row]) -> bool {
+    rows.iter().any(Row::failed)
+}
+
+/// The verdict: of one service with its cases, of several with their number.
+pub(super) fn headline(rows: &[Row]) -> String {
+    let word = if is_failed(rows) { "FAILED" } else { "OK" };
+    let [row] = rows else {
+        let failed = rows.iter().filter(|row| row.failed()).count();
+        let checked = rows.iter().filter(|row| row.failed() || row.passed()).count();
+        let number = if failed > 0 { failed } else { checked };
+        return format!("{word}: {number} of {checked} services");
+    };
+    let what = match &row.outcome {
+        Outcome::Checked(report) => {
+            let failed = report.cases.iter().filter(|case| !case.passed()).count();
+            let all = report.cases.len();
+            format!("{} of {all} cases", if failed > 0 { failed } else { all })
+        }
+        Outcome::Failed(excluded) => first_line(&excluded.reason),
+        Outcome::Unavailable(reason) => format!("not checked: {}", first_line(reason)),
+    };
+    let who = match row.id.variant.as_str() {
+        "running" => row.id.service.clone(),
+        _ => row.id.to_string(),
+    };
+    let protocol = protocol_word(row.protocol);
+    format!("{word}: {what}; {who}, contract {}, {protocol}", row.contract)
 }
 
 fn report_of(row: &Row) -> Option<&CheckReport> {

@@ -1,7 +1,6 @@
 //! `prony load`: one load on one URL.
 //!
-//! `args` is what was typed, `job` what it means, `stream` the form in which another process asks; `summary` and `view` are
-//! what people see.
+//! `args` is what was typed, `job` what it means, `stream` the form in which another process asks, `view` what people see.
 
 mod args;
 mod asked;
@@ -26,17 +25,19 @@ pub(crate) use llm::{aim, is_asked};
 pub(crate) use running::server;
 pub(crate) use typed::JobError;
 
-use crate::exit::{Exit, bad_input};
+use crate::exit::{self, ErrorKind, Exit, Stopped, bad_input};
 use crate::output::print;
 use crate::telemetry::{self, Live};
+use crate::text;
 use metrics::Metrics;
-use prony_bench::{Saving, missed_by};
+use prony_bench::Saving;
 use prony_engine::EngineError;
 use prony_load::Job;
 use prony_measurement::{Command, Event, Recording};
 use std::sync::mpsc;
 use std::time::Instant;
 use typed::DescriptionError;
+use view::result::LoadResult;
 
 /// Loads of one name from which the intervals of a comparison become narrow.
 const ENOUGH: u32 = 5;
@@ -87,9 +88,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(live) = &live {
         live.finish();
     }
-    let Some(mut recording) = recording? else {
-        eprintln!("prony: {}", EngineError::Stopped);
-        return Ok(Exit::Interrupted);
+    let recording = match recording {
+        Err(error) => match unreachable(&error) {
+            Some(reason) => return no_connection(args.json, reason),
+            None => return Err(error),
+        },
+        Ok(recording) => recording,
+    };
+    let Some(mut recording) = recording else {
+        return Err(Stopped.into());
     };
     if is_asked(&job) {
         llm::mask(&mut recording);
@@ -101,31 +108,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Prints what came of a load, and what is wrong with it.
+/// Prints what a load gave: the verdict first.
 fn tell(args: &Args, recording: &Recording) -> anyhow::Result<Exit> {
+    let result = LoadResult::new(recording, args.objective.as_ref());
     if args.json {
-        print(&serde_json::to_string(recording)?)?;
+        print(&result.json().to_string())?;
     } else {
-        let all = view::summary::summary(recording);
-        let answer = view::answer::answer(recording);
-        print(&format!("{all}\n\n{answer}"))?;
+        text::show(&result.text(text::columns()))?;
     }
-    view::summary::warn(recording);
-    // Of half a measurement nothing is judged.
-    let missed = match &args.objective {
-        Some(objective) if !recording.interrupted => missed_by(objective, recording),
-        _ => Vec::new(),
-    };
-    for miss in &missed {
-        eprintln!("prony: objective missed: {miss}");
-    }
-    Ok(if recording.interrupted {
-        Exit::Interrupted
-    } else if missed.is_empty() {
-        Exit::Fine
+    Ok(result.exit())
+}
+
+/// Why no connection could be made, where that is why there is no recording.
+pub(crate) fn unreachable(error: &anyhow::Error) -> Option<&EngineError> {
+    let cause = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<EngineError>());
+    cause.filter(|cause| matches!(cause, EngineError::Unreachable { .. }))
+}
+
+/// A server that takes no connection gives no recording: the verdict is that of a load without a valid reply.
+pub(crate) fn no_connection(json: bool, error: &EngineError) -> anyhow::Result<Exit> {
+    let exit = Exit::ObjectiveFailed;
+    let reason = error.to_string();
+    let advice = error.advice().unwrap_or_default();
+    if json {
+        print(&exit::error_json(exit, ErrorKind::Connect, &reason, Some(advice)).to_string())?;
     } else {
-        Exit::ObjectiveFailed
-    })
+        let columns = text::columns();
+        let line = text::headline(&format!("FAILED: 0 % success: {reason}"), columns);
+        text::show(&format!("{line}\n    → {}", text::wrapped(advice, columns, 6, 6)))?;
+    }
+    Ok(exit)
 }
 
 /// Loads from this machine; `None`: it was ended before it began.
@@ -153,19 +167,17 @@ pub(crate) fn warn_of_others() {
 /// Keeps a result by the name that was given, and says what to do with it.
 fn keep(saving: Saving<'_>, job: &Job, recording: &Recording, took_s: f64) -> anyhow::Result<()> {
     if recording.interrupted {
-        eprintln!("prony: not kept: a load that was ended early is no measurement");
+        eprintln!("prony: not saved: a load that was ended early is no measurement");
         return Ok(());
     }
     let name = saving.name().to_owned();
     let count = saving.keep(job, recording.clone(), took_s)?;
-    let more = if count < ENOUGH {
-        format!("; {ENOUGH} or more of a name give narrow intervals")
+    let of = if count < ENOUGH {
+        format!("{count} of {ENOUGH} repetitions")
     } else {
-        String::new()
+        format!("repetition {count}")
     };
-    eprintln!(
-        "prony: kept as load {count} of `{name}`: `prony compare NAME {name}` compares it with another{more}"
-    );
+    eprintln!("Saved as `{name}` ({of}). → `prony compare {name} OTHER`");
     Ok(())
 }
 

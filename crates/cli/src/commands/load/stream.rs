@@ -4,6 +4,7 @@
 use super::told;
 use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
+use prony_bench::BenchError;
 use prony_bench::capacity::search_and_measure;
 use prony_engine::EngineError;
 use prony_load::Job;
@@ -50,7 +51,8 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         Ok(end) => write(&end, &mut broken),
         Err(error) => {
             let reason = error.to_string();
-            let fault = fault.get();
+            let of_search = || error.downcast_ref::<BenchError>().map(BenchError::fault);
+            let fault = of_search().unwrap_or_else(|| fault.get());
             write(&Event::Failed { reason, fault }, &mut broken);
             return Err(error);
         }

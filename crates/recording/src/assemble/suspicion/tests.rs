@@ -167,3 +167,47 @@ fn the_rest_is_told_too() {
         assert_eq!(kinds(&evidence), [kind]);
     }
 }
+
+/// Survivors answer fast where others are never answered: throughput and latency still contradict each other.
+#[test]
+fn errors_do_not_silence_littles_law() {
+    let rails = Evidence {
+        duration_s: 10.0,
+        timeout_s: 10.0,
+        errors: 8,
+        unanswered: 8,
+        response_time_ns: Some(latency(5_000_000, 20_000_000)),
+        ..closed()
+    };
+    assert!(kinds(&rails).contains(&WarningKind::LittlesLaw));
+    // Eight slots that waited for as long as the load explain the rest.
+    let explained = Evidence {
+        response_time_ns: Some(latency(8_750_000, 20_000_000)),
+        ..rails
+    };
+    assert!(!kinds(&explained).contains(&WarningKind::LittlesLaw));
+}
+
+/// A connection that is made again has no request in flight meanwhile: that time is known.
+#[test]
+fn reconnecting_is_no_contradiction() {
+    let closing = Evidence {
+        duration_s: 10.0,
+        closed_by_server: 1_000,
+        reconnecting_s: 64.0,
+        response_time_ns: Some(latency(9_000_000, 20_000_000)),
+        ..closed()
+    };
+    assert_eq!(kinds(&closing), [WarningKind::ConnectionClosed]);
+    let lost = Evidence {
+        reconnecting_s: 0.0,
+        ..closing
+    };
+    let warnings = lost.warnings();
+    let little = warnings.iter().find(|one| one.kind == WarningKind::LittlesLaw);
+    let text = &little.expect("a contradiction").text;
+    assert!(
+        text.contains("explains only 58 of 64 requests in flight; reconnecting took the rest"),
+        "{text}"
+    );
+}

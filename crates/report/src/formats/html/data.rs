@@ -2,8 +2,11 @@
 
 use super::pairs;
 use crate::formats::write;
+use crate::model::MetricTable;
 use crate::{Report, ReportError};
+use prony_measurement::Warning;
 use prony_statistics::{Metric, Pair};
+use serde::Deserialize as _;
 use serde_json::{Map, Number, Value};
 
 /// What an estimate says on the page; the rest is in the JSON.
@@ -49,16 +52,31 @@ pub fn page_data(report: &Report) -> Result<Value, ReportError> {
 /// The same of a report that is JSON already, with the pairs of each of its groups.
 pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pair]>) -> Value {
     data["plan"] = Value::Null;
+    data["metrics"] = serde_json::to_value(MetricTable).unwrap_or_default();
+    renew_warnings(&mut data);
     let groups = data["groups"].as_array_mut().into_iter().flatten();
     for (group, of_group) in groups.zip(all_pairs) {
         group["pairs"] = pairs::packed(of_group);
+        renew_warnings(group);
         let rows = group["services"].as_array_mut().into_iter().flatten();
-        for row in rows.filter_map(Value::as_object_mut) {
+        for row in rows {
+            renew_warnings(row);
+            let Some(row) = row.as_object_mut() else { continue };
             trim(row);
         }
     }
     shorten(&mut data);
     data
+}
+
+/// Gives the warnings of an older report what their kinds declare today.
+fn renew_warnings(holder: &mut Value) {
+    for warning in holder["warnings"].as_array_mut().into_iter().flatten() {
+        let known = Warning::deserialize(&*warning).ok();
+        if let Some(renewed) = known.and_then(|known| serde_json::to_value(known).ok()) {
+            *warning = renewed;
+        }
+    }
 }
 
 fn trim(row: &mut Map<String, Value>) {

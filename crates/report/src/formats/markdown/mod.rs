@@ -10,7 +10,7 @@ use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::number::{FARTHEST, percent, plural, ratio};
 use crate::{GroupReport, Report};
-use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
+use prony_measurement::{CaseFailure, Level, ServiceCheck, ServiceId, Warning};
 use prony_statistics::Verdict;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
@@ -37,7 +37,7 @@ pub(super) fn render(report: &Report) -> String {
         plural(cpu.online as usize, "CPU")
     );
     for warning in &report.warnings {
-        out += &format!("\n> ⚠ {}\n", safe(&warning.text));
+        out += &format!("\n> {} {}\n", sign(warning), safe(&warning.whole()));
     }
     for group in &report.groups {
         out += &section(report, group);
@@ -63,7 +63,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
         out += &format!("{}\n\n", safe(ceiling));
     }
     for warning in &group.warnings {
-        out += &format!("> ⚠ {}\n\n", safe(&warning.text));
+        out += &format!("> {} {}\n\n", sign(warning), safe(&warning.whole()));
     }
     out += &table(report, group);
     out += &bars(report, group);
@@ -71,9 +71,10 @@ fn section(report: &Report, group: &GroupReport) -> String {
     for row in &group.services {
         for warning in own_warnings(group, row) {
             notes += &format!(
-                "- ⚠ {}: {}\n",
+                "- {} {}: {}\n",
+                sign(warning),
                 safe(&report.name(&row.summary.id)),
-                safe(&warning.text)
+                safe(&warning.whole())
             );
         }
     }
@@ -83,6 +84,14 @@ fn section(report: &Report, group: &GroupReport) -> String {
     out += &neighbours(report, group);
     out += &operations::section(report, group);
     out
+}
+
+/// The mark of a warning, and of what is only worth knowing.
+fn sign(warning: &Warning) -> &'static str {
+    match warning.level() {
+        Level::Invalid | Level::Warning => "⚠",
+        Level::Note => "ℹ",
+    }
 }
 
 fn table(report: &Report, group: &GroupReport) -> String {
@@ -97,11 +106,9 @@ fn table(report: &Report, group: &GroupReport) -> String {
         let info = report.info(&summary.id);
         let version = info.and_then(|info| info.version.as_deref());
         let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
-        let sign = if own_warnings(group, row).next().is_none() {
-            ""
-        } else {
-            " ⚠"
-        };
+        let mut own = own_warnings(group, row);
+        let doubted = own.any(|warning| warning.level() != Level::Note);
+        let sign = if doubted { " ⚠" } else { "" };
         out += &format!(
             "| {rank} | {}{sign} | {} | {} |",
             safe(&report.name(&summary.id)),

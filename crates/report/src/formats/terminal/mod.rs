@@ -9,7 +9,7 @@ use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
 use cells::Texts;
-use prony_measurement::{Environment, LabHost};
+use prony_measurement::{Environment, LabHost, Level, Warning};
 use prony_statistics::Group;
 pub(super) use text::{left, named};
 use text::{right, wrapped};
@@ -89,7 +89,7 @@ pub(super) fn render(report: &Report, look: Look) -> String {
         State::Unfinished => out += "The run did not come to its end; these are the trials that it did.\n",
     }
     for warning in &report.warnings {
-        out += &warning_text(&warning.text, look, "");
+        out += &warning_text(warning, look, "");
     }
     for group in &report.groups {
         out.push('\n');
@@ -130,7 +130,7 @@ fn table(report: &Report, group: &GroupReport, look: Look) -> String {
         out += &wrapped(&one_line(ceiling), look.columns, "");
     }
     for warning in &group.warnings {
-        out += &warning_text(&warning.text, look, "");
+        out += &warning_text(warning, look, "");
     }
     let names: Vec<String> = group
         .services
@@ -361,21 +361,22 @@ impl<'a> Frame<'a> {
         out.push('\n');
         if first {
             for warning in own_warnings(self.group, row) {
-                out += &warning_text(&warning.text, self.look, INDENT);
+                out += &warning_text(warning, self.look, INDENT);
             }
         }
         out
     }
 }
 
-fn warning_text(text: &str, look: Look, indent: &str) -> String {
+fn warning_text(warning: &Warning, look: Look, indent: &str) -> String {
     let body = wrapped(
-        &one_line(text),
+        &one_line(&warning.whole()),
         look.columns.saturating_sub(indent.len() + 2).max(30),
         &format!("{indent}  "),
     );
-    format!(
-        "{indent}{}",
-        look.paint(Style::Warn, &format!("⚠ {}", body.trim_end()))
-    ) + "\n"
+    let body = body.trim_end();
+    if warning.level() == Level::Note {
+        return format!("{indent}· {body}\n");
+    }
+    format!("{indent}{}\n", look.paint(Style::Warn, &format!("⚠ {body}")))
 }

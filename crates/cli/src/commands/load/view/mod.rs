@@ -1,10 +1,9 @@
 //! What is shown on a terminal while a load runs: one line, written again each interval.
 
-pub(super) mod answer;
-mod llm;
-pub(super) mod summary;
+pub(super) mod result;
 
 use crate::shown::{duration, sparkline};
+use prony_bench::{number, percent_down};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{Event, Interval, Phase};
 use std::io::{IsTerminal as _, Write as _};
@@ -14,45 +13,50 @@ const BARS: usize = 30;
 /// Columns of a terminal that does not say how wide it is.
 const USUAL_WIDTH: usize = 80;
 
-/// The view. Where standard error is no terminal it shows nothing.
+/// Without a terminal a line is written this often, s.
+const SELDOM_S: f64 = 30.0;
+
+/// The view.
 pub(super) struct View {
-    shown: bool,
+    /// Whether standard error is a terminal, where the line can be written over.
+    terminal: bool,
     colour: bool,
     /// How long it lasts, where that is known.
     total_s: Option<f64>,
     recent: Vec<f64>,
+    valid: u64,
     errors: u64,
     written: bool,
+    /// When the last line was written that stays, s.
+    last_s: f64,
 }
 
 impl View {
     pub(super) fn new(job: &Job) -> Self {
-        let shown = std::io::stderr().is_terminal();
         let warm_up = match job.phases.warm_up {
             WarmUp::FixedNs(ns) => ns,
             WarmUp::UntilTold { limit_ns } => limit_ns,
         };
         Self {
-            shown,
+            terminal: std::io::stderr().is_terminal(),
             colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             total_s: (job.limits.requests.is_none())
                 .then(|| warm_up.saturating_add(job.phases.measurement_ns) as f64 / 1e9),
             recent: Vec::with_capacity(BARS),
+            valid: 0,
             errors: 0,
             written: false,
+            last_s: 0.0,
         }
     }
 
     pub(super) fn show(&mut self, event: &Event) {
-        if !self.shown {
-            return;
-        }
         match event {
             Event::Interval { phase, interval, .. } => self.interval(*phase, interval),
             Event::Phase {
                 phase: Phase::Measurement,
                 ..
-            } => self.errors = 0,
+            } => (self.valid, self.errors, self.last_s) = (0, 0, 0.0),
             _ => {}
         }
     }
@@ -61,40 +65,58 @@ impl View {
         // A stream that lasts gives messages long before it is a reply.
         let counted = interval.messages.unwrap_or(interval.completed);
         let rate = counted as f64 / interval.length_s.max(1e-9);
+        if self.recent.len() == BARS {
+            self.recent.remove(0);
+        }
+        self.recent.push(rate);
+        self.valid += interval.valid;
+        self.errors += interval.errors;
+        let end_s = interval.start_s + interval.length_s;
+        if self.terminal {
+            let width = terminal_size::terminal_size_of(std::io::stderr())
+                .map_or(USUAL_WIDTH, |(width, _)| width.0.into());
+            let alarming = self.errors > 0 && self.colour;
+            let line = line(&self.texts(phase, interval), &self.recent, width, alarming);
+            // A terminal that is gone is no reason to stop measuring.
+            let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
+            self.written = true;
+        } else if end_s - self.last_s >= SELDOM_S {
+            self.last_s = end_s;
+            eprintln!("{}", self.texts(phase, interval).join("  "));
+        }
+    }
+
+    /// What a line says, the most important first.
+    fn texts(&self, phase: Phase, interval: &Interval) -> [String; 5] {
+        let rate = self.recent.last().copied().unwrap_or(0.0);
         let unit = if interval.messages.is_some() {
             " messages/s"
         } else {
             "/s"
         };
-        if self.recent.len() == BARS {
-            self.recent.remove(0);
-        }
-        self.recent.push(rate);
-        self.errors += interval.errors;
-        let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), duration);
+        let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), duration);
         let name = match phase {
             Phase::WarmUp => "warm-up",
             Phase::Measurement | Phase::Drain => "measuring",
         };
-        let texts = [
+        let all = self.valid + self.errors;
+        let share = if all > 0 {
+            percent_down(self.valid as f64 / all as f64)
+        } else {
+            "–".to_owned()
+        };
+        let total = self.total_s.map(|total| format!("/{total:.0}"));
+        [
             format!(
                 "{name} {:.0}{} s",
                 interval.start_s + interval.length_s,
-                self.total_s
-                    .map(|total| format!("/{total:.0}"))
-                    .unwrap_or_default()
+                total.unwrap_or_default()
             ),
+            format!("{}{unit}", number(rate)),
+            format!("{share} ok"),
             format!("p50 {}", time(interval.response_time_ns_p50)),
             format!("p99 {}", time(interval.response_time_ns_p99)),
-            format!("{rate:.0}{unit}"),
-            format!("{} errors", self.errors),
-        ];
-        let width = terminal_size::terminal_size_of(std::io::stderr())
-            .map_or(USUAL_WIDTH, |(width, _)| width.0.into());
-        let line = line(&texts, &self.recent, width, self.errors > 0 && self.colour);
-        // A terminal that is gone is no reason to stop measuring.
-        let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
-        self.written = true;
+        ]
     }
 
     /// A line that stays.
@@ -111,30 +133,33 @@ impl View {
     }
 }
 
-/// The texts, the last of them in red where it is `alarming`, and a sparkline, in less than `width` columns: a line that
-/// wraps could not be written over. What does not fit is left out, the first text first.
+/// Which of the texts says how many requests succeeded.
+const SUCCESS: usize = 2;
+
+/// The texts, that of success in red where it is `alarming`, and a sparkline, in less than `width` columns: a line that
+/// wraps could not be written over. What does not fit is left out, from the right.
 fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> String {
     let room = width.saturating_sub(1);
-    let columns = |texts: &[String]| -> usize {
-        let gaps = 2 * texts.len().saturating_sub(1);
-        texts.iter().map(|text| text.chars().count()).sum::<usize>() + gaps
-    };
-    let fitting = (0..texts.len()).find(|&from| columns(&texts[from..]) <= room);
-    let Some((last, others)) = fitting.and_then(|from| texts[from..].split_last()) else {
-        return texts
-            .last()
-            .map_or_else(String::new, |text| text.chars().take(room).collect());
-    };
-    let mut line: String = others.iter().flat_map(|text| [text.as_str(), "  "]).collect();
-    if alarming {
-        line.push_str("\x1b[31m");
-        line.push_str(last);
-        line.push_str("\x1b[0m");
-    } else {
-        line.push_str(last);
+    let columns = |text: &String| text.chars().count();
+    let mut line = String::new();
+    let mut used = 0;
+    for (place, text) in texts.iter().enumerate() {
+        let gap = if place == 0 { 0 } else { 2 };
+        if used + gap + columns(text) > room {
+            if place == 0 {
+                line.extend(text.chars().take(room));
+            }
+            return line;
+        }
+        line.push_str(&" ".repeat(gap));
+        if alarming && place == SUCCESS {
+            line.push_str(&format!("\x1b[31m{text}\x1b[0m"));
+        } else {
+            line.push_str(text);
+        }
+        used += gap + columns(text);
     }
-    let from = texts.len() - others.len() - 1;
-    let bars = room.saturating_sub(columns(&texts[from..]) + 2).min(values.len());
+    let bars = room.saturating_sub(used + 2).min(values.len());
     if bars > 0 {
         line.push_str("  ");
         line.push_str(&sparkline(&values[values.len() - bars..]));
@@ -155,10 +180,10 @@ mod tests {
     fn a_line_never_fills_its_terminal() {
         let texts = [
             "measuring 3/10 s",
+            "123,456/s",
+            "99.9 % ok",
             "p50 1.23 ms",
             "p99 4.56 ms",
-            "123456/s",
-            "7 errors",
         ]
         .map(str::to_owned);
         let values: Vec<f64> = (0..BARS).map(|value| value as f64).collect();
@@ -168,9 +193,9 @@ mod tests {
             assert_eq!(line.matches("\x1b[31m").count(), line.matches("\x1b[0m").count());
         }
         let whole = line(&texts, &values, 120, false);
-        assert!(whole.starts_with("measuring 3/10 s  p50 1.23 ms  p99 4.56 ms  123456/s  7 errors  ▁"));
+        assert!(whole.starts_with("measuring 3/10 s  123,456/s  99.9 % ok  p50 1.23 ms  p99 4.56 ms  ▁"));
         assert!(whole.ends_with('█') && !whole.contains('\x1b'), "{whole}");
-        assert_eq!(line(&texts, &values, 20, false), "123456/s  7 errors");
-        assert_eq!(line(&texts, &values, 5, true), "7 er");
+        assert_eq!(line(&texts, &values, 30, false), "measuring 3/10 s  123,456/s");
+        assert_eq!(line(&texts, &values, 5, true), "meas");
     }
 }

@@ -1,0 +1,182 @@
+//! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
+
+mod view;
+
+use super::load::{
+    JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_connection, no_job,
+    unreachable, warn_of_others,
+};
+use crate::checkout::LabArgs;
+use crate::exit::{Exit, bad_input};
+use crate::output::print;
+use crate::shares::share;
+use crate::telemetry::{self, Live};
+use crate::text;
+use prony_bench::capacity::{Plan, Point, walk};
+use prony_bench::number;
+use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
+use prony_measurement::Event;
+use prony_telemetry::Collector;
+use std::sync::mpsc;
+
+/// Find the highest offered load that meets an objective
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the requests go: http://host:port/path, or messages: ws://…
+    url: String,
+    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,itl<50ms'
+    #[arg(long, value_name = "LIST")]
+    objective: Objective,
+    /// First rate to try, per second; 1000 unless told, of language models 1
+    #[arg(long, value_name = "PER_S", value_parser = above_zero)]
+    start: Option<f64>,
+    /// Highest rate to try, per second
+    #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
+    limit: f64,
+    /// How close to the limit of the service the search goes, as in 2%
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
+    precision: f64,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL", hide_short_help = true)]
+    otlp: Option<Collector>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    lab: LabArgs,
+    #[command(flatten)]
+    request: RequestArgs,
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("`{text}` is no rate above 0"))
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    let inside = share(text).ok().filter(|share| (0.001..=0.5).contains(share));
+    inside.ok_or_else(|| format!("`{text}`: give 0.1% to 50%"))
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.load.rate.is_some()
+        || args.load.ramp.is_some()
+        || args.load.staircase.is_some()
+        || args.load.users.is_some()
+        || !args.load.schedule.stages.is_empty()
+        || args.load.schedule.requests.is_some()
+        || args.load.connections.growth.is_some()
+    {
+        return Err(bad_input(anyhow::anyhow!(
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --staircase, --stages, --users, -n and -c \
+             A:B:TIME, and use --start and --limit"
+        )));
+    }
+    let first = job(args, start(args)).map_err(no_job)?;
+    let fleet = fleet(&args.lab, &first.target)?;
+    if fleet.is_none() {
+        warn_of_others();
+    }
+    let plan = Plan {
+        start: start(args),
+        limit: args.limit,
+        precision: args.precision,
+    };
+    let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
+    let (_commands, never) = mpsc::channel();
+    let live = Live::to(args.otlp.as_ref())?;
+    let mut loads = 0;
+    let mut load = |rate: f64| {
+        let job = offering(&first, rate, loads);
+        loads += 1;
+        let labels = telemetry::labels(&job, None);
+        let mut on_event = |event: Event| {
+            if let Some(live) = &live {
+                live.take(&labels, &event);
+                live.warning().iter().for_each(|text| eprintln!("{text}"));
+            }
+        };
+        match &fleet {
+            None => carry_out(&job, &mut on_event),
+            Some(fleet) => Ok(fleet.load(&job, &mut on_event, &never)?),
+        }
+    };
+    let walked = walk(plan, (&args.objective, under_way), &mut load, &mut tell);
+    if let Some(live) = &live {
+        live.finish();
+    }
+    let (end, points) = match walked {
+        Err(error) => match unreachable(&error) {
+            Some(reason) => return no_connection(args.json, reason),
+            None => return Err(error),
+        },
+        Ok(walked) => walked,
+    };
+    let result = view::CapacityResult::new(args, end, &points);
+    if args.json {
+        print(&result.json().to_string())?;
+    } else {
+        text::show(&result.text(text::columns()))?;
+    }
+    Ok(result.exit())
+}
+
+/// Rates of language models are low.
+fn start(args: &Args) -> f64 {
+    let usual = if args.request.llm.llm { 1.0 } else { 1_000.0 };
+    args.start.unwrap_or(usual)
+}
+
+/// The same job at another rate, the next after so many loads. A language model hears other prompts each time: it may have kept
+/// what it worked out for those before.
+fn offering(first: &Job, rate: f64, loads: u64) -> Job {
+    let mut job = first.clone();
+    if let Load::Open { arrival, .. } = &mut job.load {
+        arrival.profile = constant(rate);
+    }
+    if is_asked(first) {
+        job.seed = job.seed.wrapping_add(loads);
+    }
+    job
+}
+
+fn constant(rate: f64) -> Profile {
+    Profile::Constant {
+        rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
+    }
+}
+
+fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
+    let spacing = if args.load.poisson {
+        Spacing::Poisson
+    } else {
+        Spacing::Even
+    };
+    let load = Load::Open {
+        arrival: Arrival {
+            profile: constant(rate),
+            spacing,
+        },
+        connections: args.load.connections.most,
+        in_flight: args.load.in_flight,
+        backlog: args.load.backlog,
+        members: None,
+    };
+    let mut job = Shape::new(&args.url, &args.request)?.job(load, &args.load);
+    aim(&mut job, Some(&args.objective))?;
+    Ok(job)
+}
+
+fn tell(point: &Point) {
+    let verdict = match point.missed.first() {
+        None => "met".to_owned(),
+        Some(miss) => format!("missed: {miss}"),
+    };
+    eprintln!("{:>12}/s  {verdict}", number(point.rate));
+}

@@ -1,0 +1,119 @@
+//! Wrong replies: each different error once, with its count.
+
+use super::LoadResult;
+use crate::text;
+use prony_measurement::{Recording, WrongReply, count};
+
+/// Errors that are shown, at most.
+const MOST: usize = 5;
+
+/// One kind of error: the replies of the sample that have it.
+struct Kind<'a> {
+    first: &'a WrongReply,
+    seen: u64,
+}
+
+impl LoadResult<'_> {
+    pub(super) fn errors(&self, columns: usize) -> Option<String> {
+        let kinds = kinds(&self.recording.wrong_replies);
+        let lines: Vec<String> = kinds
+            .iter()
+            .take(MOST)
+            .enumerate()
+            .map(|(place, kind)| {
+                // The advice is about all of them: it is given once.
+                let advice = self.advice().filter(|_| place == 0);
+                let text = describe(self.recording, &kinds, kind);
+                text::marked('✗', &text, advice, columns)
+            })
+            .collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+/// The different errors of a sample. What differs in their bodies alone is one.
+fn kinds(sample: &[WrongReply]) -> Vec<Kind<'_>> {
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    for wrong in sample {
+        let same = |kind: &&mut Kind<'_>| {
+            let first = kind.first;
+            first.operation == wrong.operation && first.what == wrong.what && status(first) == status(wrong)
+        };
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.seen += 1,
+            None => kinds.push(Kind {
+                first: wrong,
+                seen: 1,
+            }),
+        }
+    }
+    kinds
+}
+
+/// The status that came, where that was wrong.
+fn status(wrong: &WrongReply) -> Option<&str> {
+    let of_status = matches!(wrong.what.as_str(), "status" | "grpc-status");
+    wrong.got.split(' ').next().filter(|_| of_status)
+}
+
+/// How often an error was seen. A sample knows it exactly only where nothing else went wrong.
+fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
+    let operation = &kind.first.operation;
+    let is_status = status(kind.first).is_some();
+    let mut alike = kinds
+        .iter()
+        .filter(|other| &other.first.operation == operation && status(other.first).is_some() == is_status);
+    let is_alone = alike.nth(1).is_none();
+    let outcomes = recording
+        .operations
+        .iter()
+        .find(|one| one.name == *operation)
+        .map(|one| one.outcomes);
+    let all = outcomes.map(|outcomes| {
+        if is_status {
+            outcomes.status
+        } else {
+            outcomes.wrong_reply
+        }
+    });
+    let by_code = status(kind.first)
+        .filter(|_| recording.operations.len() == 1)
+        .and_then(|code| {
+            let key = if kind.first.what == "status" {
+                code.to_owned()
+            } else {
+                format!("grpc-{code}")
+            };
+            recording.status_codes.get(&key).copied()
+        });
+    match by_code.or(all.filter(|_| is_alone)) {
+        Some(1) => "once".to_owned(),
+        Some(exact) => format!("{} times", count(exact)),
+        None => format!("at least {} times", kind.seen),
+    }
+}
+
+fn describe(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
+    let wrong = kind.first;
+    let times = times(recording, kinds, kind);
+    let expected = match wrong.expected.split_once(" to ") {
+        Some((low, high)) if wrong.what == "status" => format!("{low}–{high}"),
+        _ => wrong.expected.clone(),
+    };
+    one_line(&format!(
+        "{}, {times}: expected {} {expected}, got {}",
+        wrong.operation, wrong.what, wrong.got
+    ))
+}
+
+/// Without characters that a terminal would obey.
+fn one_line(text: &str) -> String {
+    let escape = |letter: char| {
+        if letter.is_control() {
+            letter.escape_debug().to_string()
+        } else {
+            letter.to_string()
+        }
+    };
+    text.chars().map(escape).collect()
+}

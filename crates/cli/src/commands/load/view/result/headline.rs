@@ -1,0 +1,179 @@
+//! The first line: the verdict, and the figures that people look for.
+
+use super::times::quantile;
+use super::{LoadResult, Word, kind, llm};
+use crate::shown::duration;
+use prony_bench::{number, percent_down};
+use prony_load::{Load, Profile};
+use prony_measurement::{
+    Bottleneck, Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, count, verdict,
+};
+
+/// Percentiles that a headline may have, highest first, with the fewest requests of which ten lie beyond it.
+const PERCENTILES: [(&str, f64, u64); 5] = [
+    ("p99", 0.99, 1_000),
+    ("p95", 0.95, 200),
+    ("p90", 0.9, 100),
+    ("p75", 0.75, 40),
+    ("p50", 0.5, 20),
+];
+
+impl LoadResult<'_> {
+    pub(super) fn headline(&self) -> String {
+        let recording = self.recording;
+        let success = recording.success().map_or_else(|| "0 %".to_owned(), percent_down);
+        let success = format!("{success} success");
+        let body = match self.word {
+            Word::Interrupted => {
+                let seconds = duration((recording.duration_s * 1e9) as u64);
+                if self.has_result() {
+                    format!("after {seconds}; {success}, {}", self.figures())
+                } else {
+                    format!("after {seconds}; no result: {}", self.reason())
+                }
+            }
+            Word::Failed => return format!("FAILED: {success}: {}", self.reason()),
+            Word::ObjectiveMissed => {
+                let missed = self.objective.iter().filter_map(|one| one.missed.as_deref());
+                let missed = missed.collect::<Vec<_>>().join("; ");
+                format!("{missed}; {success}, {}", self.rate())
+            }
+            Word::Errors if self.limit().is_some() => format!("{success}, {}", self.bound()),
+            Word::LowerBound => self.bound(),
+            Word::Errors | Word::Ok => format!("{success}, {}", self.figures()),
+        };
+        format!("{}: {body}{}", self.word.shown(), self.warning_count())
+    }
+
+    /// Why there is no result.
+    fn reason(&self) -> String {
+        match verdict(self.recording) {
+            Verdict::Invalid(warnings) => warnings[0].text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// What was the limit instead of the service.
+    fn limit(&self) -> Option<&'static str> {
+        let Verdict::LowerBound(warning) = verdict(self.recording) else {
+            return None;
+        };
+        Some(match warning.kind.facts().bottleneck? {
+            Bottleneck::Generator => "the generator was the limit",
+            Bottleneck::Network => "the network was the limit",
+            Bottleneck::BackingService => "a backing service was the limit",
+        })
+    }
+
+    fn bound(&self) -> String {
+        format!("at least {}, {}", self.rate(), self.limit().unwrap_or_default())
+    }
+
+    fn warning_count(&self) -> String {
+        let warnings = &self.recording.warnings;
+        let counted = warnings
+            .iter()
+            .filter(|one| one.level() == Level::Warning && one.counts());
+        match counted.count() {
+            0 => String::new(),
+            1 => "; 1 warning".to_owned(),
+            many => format!("; {many} warnings"),
+        }
+    }
+
+    /// What was reached per second.
+    fn rate(&self) -> String {
+        let recording = self.recording;
+        match &recording.messages {
+            Some(Messages {
+                llm: Some(llm),
+                per_s,
+                ..
+            }) => llm::rate(llm, *per_s),
+            Some(messages) if messages.streams.is_some() => {
+                format!("{} {}/s", number(messages.per_s), kind::message(recording))
+            }
+            _ => match kind::load(recording) {
+                Some(Load::Users { arrival, .. }) => match arrival.profile {
+                    Profile::Constant { rate } => format!("{} users/s", number(rate.as_per_second())),
+                    _ => format!("{} replies/s", number(recording.goodput_per_s)),
+                },
+                _ => format!("{} {}/s", number(recording.goodput_per_s), kind::reply(recording)),
+            },
+        }
+    }
+
+    fn figures(&self) -> String {
+        let recording = self.recording;
+        let mut parts = vec![self.rate()];
+        match &recording.messages {
+            Some(Messages { llm: Some(llm), .. }) => {
+                let due = recording.due();
+                parts.extend(named("TTFT", llm.ttft_ns, due));
+                parts.extend(named("TPOT", llm.itl_ns, due));
+            }
+            Some(messages) if messages.streams.is_some() => {
+                let message = kind::message(recording).trim_end_matches('s');
+                parts.extend(named(
+                    &format!("first {message}"),
+                    messages.first_ns,
+                    recording.due(),
+                ));
+                parts.extend(named("gap", messages.gap_ns, messages.received));
+            }
+            _ => {
+                parts.extend(named(
+                    "visit",
+                    recording.sequence_time_ns.filter(|_| kind::is_users(recording)),
+                    recording.due(),
+                ));
+                let percentile = percentile(recording);
+                if let (Some(stage), Some(percentile)) = (recording.stages.last(), &percentile) {
+                    return format!("{percentile} at {}/s", number(stage.offered_per_s));
+                }
+                parts.extend(percentile);
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+/// The highest percentile of all requests with ten of them beyond it.
+fn percentile(recording: &Recording) -> Option<String> {
+    if let Some(stage) = recording.stages.last() {
+        let name = if stage.valid + stage.errors >= 1_000 {
+            "p99"
+        } else {
+            "p50"
+        };
+        let found = if name == "p99" { stage.p99 } else { stage.p50 };
+        return Some(format!("{name} {}", quantile(found?)));
+    }
+    let responses = Responses::of(recording).ok()?;
+    let (name, share, _) = percentile_of(responses.len())?;
+    Some(format!("{name} {}", quantile(responses.quantile(share)?)))
+}
+
+fn percentile_of(count: u64) -> Option<(&'static str, f64, u64)> {
+    PERCENTILES.into_iter().find(|&(_, _, fewest)| count >= fewest)
+}
+
+/// A percentile of other times, with ten of them beyond it.
+fn named(what: &str, times: Option<Latency>, count: u64) -> Option<String> {
+    let times = ResponseTimes::from(times?);
+    let (name, ..) = percentile_of(count)?;
+    let found = match name {
+        "p99" => times.p99,
+        "p95" => times.p95,
+        "p90" => times.p90,
+        "p75" => times.p75,
+        _ => times.p50,
+    };
+    Some(format!("{what} {name} {}", quantile(found)))
+}
+
+/// How many of a thing there are: `1 user`, `20 users`.
+pub(super) fn plural(number: u64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(number))
+}

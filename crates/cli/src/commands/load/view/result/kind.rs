@@ -1,0 +1,224 @@
+//! What differs between kinds of loads: how one is described, what is counted, and which times it has.
+
+use super::headline::plural;
+use super::times;
+use crate::shown::duration;
+use crate::text;
+use prony_bench::number;
+use prony_load::{Load, Profile};
+use prony_measurement::{Messages, Recording, ResponseTimes, count};
+
+pub(super) fn load(recording: &Recording) -> Option<Load> {
+    serde_json::from_value(recording.load.clone()).ok()
+}
+
+pub(super) fn is_users(recording: &Recording) -> bool {
+    recording.load["kind"] == "users"
+}
+
+/// What is answered.
+pub(super) fn reply(recording: &Recording) -> &'static str {
+    match recording.protocol.as_str() {
+        "grpc" => "calls",
+        "websocket" => "messages",
+        _ => "replies",
+    }
+}
+
+/// What a stream consists of.
+pub(super) fn message(recording: &Recording) -> &'static str {
+    match recording.protocol.as_str() {
+        "grpc" | "websocket" => "messages",
+        _ => "events",
+    }
+}
+
+fn protocol(recording: &Recording) -> &'static str {
+    match recording.protocol.as_str() {
+        "http1" => "HTTP/1.1",
+        "http2" => "HTTP/2",
+        "grpc" => "gRPC",
+        "websocket" => "WebSocket",
+        _ => "another protocol",
+    }
+}
+
+/// Where the requests went, and how they arrived: two lines.
+pub(super) fn describe(recording: &Recording, columns: usize) -> String {
+    let target = format!("{}, {}", recording.target, protocol(recording));
+    let generator = &recording.generator;
+    let mut parts = match load(recording) {
+        Some(load) => arrivals(&load, recording),
+        None => vec!["load of another version".to_owned()],
+    };
+    parts.push(format!("{:.1} s", recording.duration_s));
+    parts.push(format!(
+        "{} ({:.0} % busy)",
+        plural(u64::from(generator.threads), "generator thread"),
+        generator.busiest_thread * 100.0
+    ));
+    format!(
+        "  {}\n  {}",
+        text::wrapped(&target, columns, 2, 4),
+        text::wrapped(&parts.join(", "), columns, 2, 4)
+    )
+}
+
+fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
+    match load {
+        Load::Closed {
+            connections,
+            in_flight,
+            think_ns,
+            growth,
+            ..
+        } => {
+            let mut parts = vec![
+                "closed load".to_owned(),
+                held((*connections, *in_flight), recording),
+            ];
+            parts.extend(growth.map(|growth| {
+                format!(
+                    "growing from {} within {}",
+                    count(u64::from(growth.from)),
+                    duration(growth.over_ns)
+                )
+            }));
+            if *think_ns > 0 {
+                parts.push(format!("think time {}", duration(*think_ns)));
+            }
+            parts
+        }
+        Load::Open {
+            arrival,
+            connections,
+            in_flight,
+            ..
+        } => {
+            let connections = held((*connections, *in_flight), recording);
+            match &arrival.profile {
+                Profile::Stages { stages } => {
+                    let stages = plural(stages.len() as u64, "stage");
+                    vec![format!("open load in {stages}"), connections]
+                }
+                profile => vec!["open load".to_owned(), rates(profile), connections],
+            }
+        }
+        Load::Users {
+            arrival,
+            requests_per_user,
+            think_ns,
+            ..
+        } => {
+            let think = if *think_ns == 0 {
+                "0 s".to_owned()
+            } else {
+                duration(*think_ns)
+            };
+            vec![
+                rates(&arrival.profile).replace("/s", " users/s"),
+                format!("{} each", plural(u64::from(*requests_per_user), "request")),
+                format!("think time {think}"),
+            ]
+        }
+    }
+}
+
+fn rates(profile: &Profile) -> String {
+    let shown = |rate: prony_load::Rate| number(rate.as_per_second());
+    match profile {
+        Profile::Constant { rate } => format!("{}/s", shown(*rate)),
+        Profile::Ramp { from, to, over_ns } => {
+            format!(
+                "{} to {}/s within {}",
+                shown(*from),
+                shown(*to),
+                duration(*over_ns)
+            )
+        }
+        Profile::Staircase { from, step, every_ns } => {
+            format!(
+                "from {}/s, {} more every {}",
+                shown(*from),
+                shown(*step),
+                duration(*every_ns)
+            )
+        }
+        Profile::Stages { stages } => plural(stages.len() as u64, "stage"),
+    }
+}
+
+/// Connections, and what is in flight on each.
+fn held((connections, in_flight): (u32, u32), recording: &Recording) -> String {
+    let connections = plural(u64::from(connections), "connection");
+    let what = match recording.protocol.as_str() {
+        "http2" | "grpc" => "stream",
+        "websocket" => "message",
+        _ => "request",
+    };
+    match in_flight {
+        1 if what != "message" => connections,
+        _ => format!("{connections} × {}", plural(u64::from(in_flight), what)),
+    }
+}
+
+/// The rows of the latency table, most important first. `response` is that of all requests.
+pub(super) fn times(
+    recording: &Recording,
+    response: Option<ResponseTimes>,
+) -> Vec<(&'static str, ResponseTimes)> {
+    let of = |latency: Option<prony_measurement::Latency>| latency.map(ResponseTimes::from);
+    let messages = recording.messages;
+    let connects = times::shows_connects(recording);
+    let connect = of(recording.connect_time_ns).filter(|_| connects);
+    let tls = of(recording.tls_time_ns).filter(|_| connects);
+    let lag = of(recording.schedule_lag_ns);
+    let rows: Vec<(&'static str, Option<ResponseTimes>)> = match &messages {
+        Some(Messages { llm: Some(llm), .. }) => vec![
+            ("TTFT", of(llm.ttft_ns)),
+            ("TPOT", of(llm.itl_ns)),
+            ("inter-chunk", of(messages.and_then(|messages| messages.gap_ns))),
+            ("answer", of(messages.and_then(|messages| messages.last_ns))),
+            ("send lag", lag),
+            ("connect", connect),
+            ("TLS", tls),
+        ],
+        Some(stream) if stream.streams.is_some() => vec![
+            (first_message(recording), of(stream.first_ns)),
+            ("gap", of(stream.gap_ns)),
+            ("stream", of(stream.last_ns)),
+            ("send lag", lag),
+            ("connect", connect),
+            ("TLS", tls),
+        ],
+        _ => {
+            let first_byte = recording.first_byte_ns;
+            let alone = first_byte.filter(|first| Some(*first) != recording.service_time_ns);
+            let sequence = if is_users(recording) { "visit" } else { "sequence" };
+            vec![
+                ("response", response),
+                ("valid", times::valid(recording)),
+                ("service", of(times::service(recording))),
+                ("send lag", lag),
+                ("first byte", of(alone)),
+                (sequence, of(recording.sequence_time_ns)),
+                (
+                    "delivery",
+                    of(messages.and_then(|messages| messages.rooms?.delivery_ns)),
+                ),
+                ("connect", connect),
+                ("TLS", tls),
+            ]
+        }
+    };
+    rows.into_iter()
+        .filter_map(|(name, times)| Some((name, times?)))
+        .collect()
+}
+
+fn first_message(recording: &Recording) -> &'static str {
+    match message(recording) {
+        "events" => "first event",
+        _ => "first message",
+    }
+}

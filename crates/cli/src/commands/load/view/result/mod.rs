@@ -1,0 +1,152 @@
+//! What a load gave, as text for people and as JSON: the verdict first. Pure: a recording goes in, text comes out.
+
+mod errors;
+mod headline;
+mod kind;
+mod llm;
+mod rows;
+mod stages;
+mod times;
+
+use crate::exit::Exit;
+use crate::text;
+use prony_bench::{Judged, judge};
+use prony_load::Objective;
+use prony_measurement::{Level, Recording, Verdict, Warning, verdict};
+use serde_json::{Value, json};
+
+/// The first word about a load: of those that apply, the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// Somebody ended it.
+    Interrupted,
+    /// There is no result.
+    Failed,
+    /// An objective was missed.
+    ObjectiveMissed,
+    /// Some requests had no valid reply.
+    Errors,
+    /// Something else than the service was the limit.
+    LowerBound,
+    /// None of these.
+    Ok,
+}
+
+impl Word {
+    const fn shown(self) -> &'static str {
+        match self {
+            Self::Interrupted => "INTERRUPTED",
+            Self::Failed => "FAILED",
+            Self::ObjectiveMissed => "OBJECTIVE MISSED",
+            Self::Errors => "ERRORS",
+            Self::LowerBound => "LOWER BOUND",
+            Self::Ok => "OK",
+        }
+    }
+
+    /// The word in JSON.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::ObjectiveMissed => "objective_missed",
+            Self::Errors => "errors",
+            Self::LowerBound => "lower_bound",
+            Self::Ok => "ok",
+        }
+    }
+
+    const fn exit(self) -> Exit {
+        match self {
+            Self::Interrupted => Exit::Interrupted,
+            Self::Failed | Self::ObjectiveMissed => Exit::ObjectiveFailed,
+            Self::Errors | Self::LowerBound | Self::Ok => Exit::Fine,
+        }
+    }
+}
+
+/// A load that is over.
+pub(in super::super) struct LoadResult<'a> {
+    recording: &'a Recording,
+    objective: Vec<Judged>,
+    word: Word,
+}
+
+impl<'a> LoadResult<'a> {
+    pub(in super::super) fn new(recording: &'a Recording, objective: Option<&Objective>) -> Self {
+        // Of half a measurement nothing is judged.
+        let judged = objective.filter(|_| !recording.interrupted);
+        let objective = judged.map_or_else(Vec::new, |objective| judge(objective, recording));
+        let is_missed = objective.iter().any(|one| one.missed.is_some());
+        let word = match verdict(recording) {
+            _ if recording.interrupted => Word::Interrupted,
+            Verdict::Invalid(_) => Word::Failed,
+            _ if is_missed => Word::ObjectiveMissed,
+            _ if recording.outcomes.valid < recording.due() => Word::Errors,
+            Verdict::LowerBound(_) => Word::LowerBound,
+            Verdict::Doubtful(_) | Verdict::Valid => Word::Ok,
+        };
+        Self {
+            recording,
+            objective,
+            word,
+        }
+    }
+
+    /// How the command ends.
+    pub(in super::super) const fn exit(&self) -> Exit {
+        self.word.exit()
+    }
+
+    /// Whether the figures are a result.
+    fn has_result(&self) -> bool {
+        !matches!(verdict(self.recording), Verdict::Invalid(_))
+    }
+
+    /// All that people see.
+    pub(in super::super) fn text(&self, columns: usize) -> String {
+        let mut parts = vec![
+            text::headline(&self.headline(), columns),
+            kind::describe(self.recording, columns),
+        ];
+        if self.has_result() {
+            parts.extend(stages::table(self.recording));
+        }
+        parts.push(self.rows(columns));
+        parts.extend(self.errors(columns));
+        parts.extend(self.warnings(columns));
+        parts.join("\n\n")
+    }
+
+    /// Warnings, then notes.
+    fn warnings(&self, columns: usize) -> Option<String> {
+        if !self.has_result() {
+            return None;
+        }
+        let own = &self.recording.warnings;
+        let hint = llm::hint(self.recording);
+        let of = |level: Level, mark: char| {
+            let all = own.iter().chain(&hint);
+            let shown = all.filter(move |one| one.level() == level && (level == Level::Note || one.counts()));
+            let line = move |one: &Warning| text::marked(mark, &one.text, one.advice.as_deref(), columns);
+            shown.map(line).collect::<Vec<_>>()
+        };
+        let lines = [of(Level::Warning, '⚠'), of(Level::Note, '·')].concat();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// The recording with what was judged.
+    pub(in super::super) fn json(&self) -> Value {
+        let mut all = serde_json::to_value(self.recording).expect("invariant: a recording is plain data");
+        all["verdict"] = self.word.key().into();
+        all["exit"] = self.exit().code().into();
+        let objective = self.objective.iter().map(|one| {
+            json!({ "condition": one.condition, "found": one.found, "met": one.missed.is_none(), "missed": one.missed })
+        });
+        all["objective"] = objective.collect();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

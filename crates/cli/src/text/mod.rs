@@ -1,0 +1,213 @@
+//! Text for a terminal of some width: wrapped between words, with a hanging indent.
+
+pub(crate) mod table;
+
+use crate::output::print;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Columns where there is no terminal.
+const USUAL: usize = 80;
+/// Widest text: longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// Columns of text on standard output.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(USUAL, |(width, _)| usize::from(width.0)).min(WIDEST)
+}
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Breaks a text between words, so that each line but the first begins with `hanging`. The first has `used` columns before
+/// it. A word is never broken: it may be a name or a URL.
+pub(crate) fn wrapped(text: &str, columns: usize, used: usize, hanging: usize) -> String {
+    fill(text.split(' '), " ", columns, used, hanging)
+}
+
+/// The same for a headline, which breaks behind `;` or `,` where its parts fit a line.
+pub(crate) fn headline(text: &str, columns: usize) -> String {
+    const HANGING: usize = 2;
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find([';', ',']) {
+        let end = at + 1;
+        // A comma inside a number or a URL is no place to break at.
+        if !rest[end..].starts_with(' ') {
+            let next = rest[end..]
+                .find("; ")
+                .into_iter()
+                .chain(rest[end..].find(", "))
+                .min();
+            let Some(next) = next else { break };
+            parts.push(&rest[..=end + next]);
+            rest = rest[end + next + 1..].trim_start();
+            continue;
+        }
+        parts.push(&rest[..end]);
+        rest = rest[end..].trim_start();
+    }
+    parts.push(rest);
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flat_map(|part| {
+            let fits = width(part) + HANGING <= columns;
+            let words: Vec<String> = if fits {
+                vec![part.to_owned()]
+            } else {
+                part.split(' ').map(str::to_owned).collect()
+            };
+            words
+        })
+        .collect();
+    fill(parts.iter().map(String::as_str), " ", columns, 0, HANGING)
+}
+
+/// Joins pieces, with a line end and an indent in place of the gap where the next one does not fit.
+fn fill<'a>(
+    pieces: impl Iterator<Item = &'a str>,
+    gap: &str,
+    columns: usize,
+    used: usize,
+    hanging: usize,
+) -> String {
+    let mut out = String::new();
+    let mut at = used;
+    for (number, piece) in pieces.enumerate() {
+        let wide = width(piece);
+        if number > 0 {
+            if at + gap.len() + wide > columns {
+                out.push('\n');
+                out.push_str(&" ".repeat(hanging));
+                at = hanging;
+            } else {
+                out.push_str(gap);
+                at += gap.len();
+            }
+        }
+        out.push_str(piece);
+        at += wide;
+    }
+    out
+}
+
+/// A row of a result: a label, a value, and what there is to say about it.
+pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> String {
+    const VALUE: usize = 15;
+    const DETAIL: usize = 27;
+    let mut line = format!("  {label}");
+    pad(&mut line, VALUE);
+    line.push_str(value);
+    if detail.is_empty() {
+        return line;
+    }
+    pad(&mut line, DETAIL);
+    let used = width(&line);
+    line + &wrapped(detail, columns, used, DETAIL)
+}
+
+/// Spaces up to a column, one at least.
+fn pad(line: &mut String, column: usize) {
+    let missing = column.saturating_sub(width(line)).max(1);
+    line.extend(std::iter::repeat_n(' ', missing));
+}
+
+/// A text behind a mark, and its advice behind an arrow.
+pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usize) -> String {
+    let mut out = format!("  {mark} {}", wrapped(text, columns, 4, 4));
+    if let Some(advice) = advice {
+        out += &format!("\n    → {}", wrapped(advice, columns, 6, 6));
+    }
+    out
+}
+
+/// Colours a result: the first word, and the marks at the begin of lines.
+pub(crate) fn coloured(text: &str) -> String {
+    const GREEN: &str = "\x1b[32m";
+    const RED: &str = "\x1b[31m";
+    const YELLOW: &str = "\x1b[33m";
+    let paint = |colour: &str, part: &str| format!("{colour}{part}\x1b[0m");
+    let mut out = String::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        let word = line.split_once(':').map(|(word, _)| word).filter(|_| number == 0);
+        let colour = match word {
+            Some("OK" | "NO REGRESSION" | "CAPACITY") => Some(GREEN),
+            Some("LOWER BOUND" | "INTERRUPTED" | "INCONCLUSIVE" | "NOT GATED") => Some(YELLOW),
+            Some(_) => Some(RED),
+            None => None,
+        };
+        let painted = match (word, colour) {
+            (Some(word), Some(colour)) => paint(colour, word) + &line[word.len()..],
+            _ => line.to_owned(),
+        };
+        let marks = [("✓ ", GREEN), ("✗ ", RED), ("⚠ ", YELLOW)];
+        let painted = marks.iter().fold(painted, |line, (mark, colour)| {
+            line.replacen(mark, &paint(colour, mark), 1)
+        });
+        out.push_str(&painted);
+    }
+    out
+}
+
+/// Prints a result, coloured on a terminal unless NO_COLOR says otherwise.
+pub(crate) fn show(text: &str) -> anyhow::Result<()> {
+    if crate::reporting::look().colour {
+        print(&coloured(text))
+    } else {
+        print(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_breaks_between_words_and_hangs() {
+        assert_eq!(wrapped("one two three", 10, 2, 4), "one two\n    three");
+        assert_eq!(
+            wrapped("http://a-long-host/path x", 10, 0, 2),
+            "http://a-long-host/path\n  x"
+        );
+    }
+
+    #[test]
+    fn a_headline_breaks_behind_its_parts() {
+        let line = "OK: 100 % success, 52,418 replies/s, p99 3.02 ms; 2 warnings";
+        assert_eq!(headline(line, 80), line);
+        assert_eq!(
+            headline(line, 40),
+            "OK: 100 % success, 52,418 replies/s,\n  p99 3.02 ms; 2 warnings"
+        );
+        let long = "FAILED: 0 % success: a reason that is far too long for a line of this width, really";
+        assert!(headline(long, 40).lines().all(|line| width(line) <= 40));
+    }
+
+    #[test]
+    fn rows_are_aligned_and_wrap_under_their_detail() {
+        assert_eq!(
+            row("success", "100 %", "524,180 of 524,180", 80),
+            "  success      100 %       524,180 of 524,180"
+        );
+        assert_eq!(
+            row("throughput", "1,880/s", "valid, 1,980/s in all", 40),
+            "  throughput   1,880/s     valid,\n                           1,980/s in\n                           all"
+        );
+    }
+
+    #[test]
+    fn colours_change_no_letter() {
+        let text = "FAILED: 0 %\n  ✗ GET /\n  ⚠ late";
+        let painted = coloured(text);
+        assert!(painted.starts_with("\x1b[31mFAILED\x1b[0m: 0 %\n  \x1b[31m✗ \x1b[0mGET"));
+        let plain = ["\x1b[31m", "\x1b[33m", "\x1b[0m"]
+            .iter()
+            .fold(painted, |text, code| text.replace(code, ""));
+        assert_eq!(plain, text);
+    }
+}

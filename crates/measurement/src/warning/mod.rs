@@ -1,0 +1,363 @@
+//! Warnings travel with the figures that they are about. Each kind declares here what it means, and nowhere else.
+
+mod figures;
+mod verdict;
+
+pub use figures::Figures;
+pub use verdict::{Verdict, count, verdict};
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A reason not to rely on a figure, or a note.
+///
+/// JSON also has what its kind declares (`level`, `affects`, …). These keys are derived: reading ignores them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Warning {
+    /// The kind, for machines.
+    pub kind: WarningKind,
+    /// What was seen and what it means, for people.
+    pub text: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub advice: Option<String>,
+}
+
+impl Warning {
+    /// A warning.
+    pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            advice: None,
+        }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// The same in other words.
+    #[must_use]
+    pub fn worded(&self, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..self.clone()
+        }
+    }
+
+    /// Text and advice in one line.
+    pub fn whole(&self) -> String {
+        match &self.advice {
+            Some(advice) => format!("{} → {advice}", self.text),
+            None => self.text.clone(),
+        }
+    }
+
+    /// Whether it is about one of these figures.
+    pub const fn affects(&self, figures: Figures) -> bool {
+        self.kind.facts().affects.intersects(figures)
+    }
+
+    /// Its level.
+    pub const fn level(&self) -> Level {
+        self.kind.facts().level
+    }
+
+    /// Whether it counts as one of the "2 warnings" of a headline: notes do not, nor does what the headline says itself.
+    pub fn counts(&self) -> bool {
+        let facts = self.kind.facts();
+        facts.level == Level::Warning && !facts.repeats_outcomes
+    }
+
+    /// Whether it says what another says, up to values that differ from service to service. Warnings of a ranking begin with
+    /// whom they are about.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && (self.kind.facts().scope == Scope::Machine || self.text.contains(&other.text))
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let facts = self.kind.facts();
+        let mut object = serializer.serialize_struct("Warning", 8)?;
+        object.serialize_field("kind", &self.kind)?;
+        object.serialize_field("text", &self.text)?;
+        match &self.advice {
+            Some(advice) => object.serialize_field("advice", advice)?,
+            None => object.skip_field("advice")?,
+        }
+        object.serialize_field("level", &facts.level)?;
+        object.serialize_field("affects", &facts.affects)?;
+        match &facts.bottleneck {
+            Some(bottleneck) => object.serialize_field("bottleneck", bottleneck)?,
+            None => object.skip_field("bottleneck")?,
+        }
+        object.serialize_field("scope", &facts.scope)?;
+        object.serialize_field("sentence", facts.sentence)?;
+        object.end()
+    }
+}
+
+/// How much a warning matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// There is no result.
+    Invalid,
+    /// Some figures may be wrong.
+    Warning,
+    /// Worth knowing; no figure is affected.
+    Note,
+}
+
+/// What was the limit instead of the service: the figure is a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// The load generator.
+    Generator,
+    /// The network between the hosts.
+    Network,
+    /// A backing service.
+    BackingService,
+}
+
+/// What a warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One service: of an invalid result, the service is at fault.
+    Service,
+    /// The machine: said once for a whole ranking. Of an invalid result, the service is not at fault.
+    Machine,
+}
+
+/// What a kind of warning declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// How much it matters.
+    pub level: Level,
+    /// The figures that it affects.
+    pub affects: Figures,
+    /// What was the limit, where the figures are lower bounds.
+    pub bottleneck: Option<Bottleneck>,
+    /// What it is about.
+    pub scope: Scope,
+    /// Whether the success rate and the outcomes say the same.
+    pub repeats_outcomes: bool,
+    /// What it means for a reader. Values are in [`Warning::text`].
+    pub sentence: &'static str,
+}
+
+macro_rules! kinds {
+    ($($(#[$attribute:meta])* $kind:ident,)*) => {
+        /// The kinds of warnings.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum WarningKind { $($(#[$attribute])* $kind,)* }
+
+        impl WarningKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+        }
+    };
+}
+
+kinds! {
+    /// No request was sent or in flight.
+    NothingSent,
+    /// Requests were in flight, and none was answered.
+    NothingAnswered,
+    /// Replies came, and none was valid.
+    NoValidReply,
+    /// Fewer than half of the requests had a valid reply.
+    FewValidReplies,
+    /// The generator, not the service, was the limit.
+    GeneratorSaturated,
+    /// The network between the hosts, not the service, was the limit.
+    NetworkBound,
+    /// A backing service was the limit.
+    CompanionBound,
+    /// Requests were sent too long after they were due.
+    ScheduleLag,
+    /// The offered rate was not reached.
+    RateNotHeld,
+    /// Fewer connections than requested.
+    ConnectionsNotEstablished,
+    /// The service allows fewer requests in flight on one connection than requested.
+    StreamsLimited,
+    /// The clock of the machine was set.
+    ClockStep,
+    /// Too few replies for the percentile.
+    FewSamples,
+    /// Connections, throughput and mean response time contradict each other (Little's law).
+    LittlesLaw,
+    /// Requests without a valid reply, or a failure that a backing service or a start reports.
+    Errors,
+    /// The server broke the protocol.
+    ProtocolError,
+    /// The service closes connections that should be kept alive, or speaks HTTP/1.0.
+    ConnectionClosed,
+    /// A header that a good reply carries is missing.
+    MissingHeader,
+    /// Warm-up ended at its limit without a steady state.
+    NotSteady,
+    /// The service became slower while it was measured.
+    SlowingDown,
+    /// CPU, memory or network isolation that was requested is not enforced.
+    NotIsolated,
+    /// Generator and service share CPUs.
+    SharedCpus,
+    /// Something else used the machine meanwhile.
+    Noise,
+    /// The machine's settings cost accuracy.
+    Environment,
+    /// Too few trials for an interval.
+    FewTrials,
+    /// Methods of estimation disagree.
+    EstimatesDisagree,
+    /// The service cannot use all CPUs that it was given.
+    OneCpu,
+    /// The trial was repeated because the first one was disturbed.
+    Repeated,
+    /// Workers that loaded together measured different rates or times.
+    WorkersDisagree,
+    /// Workers that loaded together may have started too far apart.
+    StartSpread,
+    /// A reply changed between the check and the end.
+    Degraded,
+    /// The budget of time ended the run before the requested precision.
+    BudgetSpent,
+    /// The run was ended early.
+    Interrupted,
+    /// Anything else worth knowing.
+    Note,
+    /// A kind of a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+const LOAD: Figures = Figures::RATES.with(Figures::TIMES);
+const LOAD_AND_CPU: Figures = LOAD.with(Figures::CPU);
+
+const fn invalid(scope: Scope, sentence: &'static str) -> Facts {
+    Facts {
+        level: Level::Invalid,
+        scope,
+        ..warns(Figures::ALL, sentence)
+    }
+}
+
+const fn warns(affects: Figures, sentence: &'static str) -> Facts {
+    Facts {
+        level: Level::Warning,
+        affects,
+        bottleneck: None,
+        scope: Scope::Service,
+        repeats_outcomes: false,
+        sentence,
+    }
+}
+
+const fn notes(sentence: &'static str) -> Facts {
+    Facts {
+        level: Level::Note,
+        ..warns(Figures::NONE, sentence)
+    }
+}
+
+const fn limits(bottleneck: Bottleneck, sentence: &'static str) -> Facts {
+    Facts {
+        bottleneck: Some(bottleneck),
+        ..warns(LOAD, sentence)
+    }
+}
+
+impl Facts {
+    const fn of_machine(self) -> Self {
+        Self {
+            scope: Scope::Machine,
+            ..self
+        }
+    }
+}
+
+impl WarningKind {
+    /// What this kind means. One arm for each: a new kind does not compile without.
+    #[deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+    #[allow(clippy::too_many_lines, reason = "a table with a row for each kind")]
+    pub const fn facts(self) -> Facts {
+        match self {
+            Self::NothingSent => invalid(Scope::Machine, "No request was sent, so there is no result."),
+            Self::NothingAnswered => {
+                invalid(Scope::Service, "No request was answered, so there is no result.")
+            }
+            Self::NoValidReply => invalid(Scope::Service, "No reply was valid, so there is no result."),
+            Self::FewValidReplies => invalid(
+                Scope::Service,
+                "Fewer than half of the requests had a valid reply, so there is no result.",
+            ),
+            Self::GeneratorSaturated => limits(
+                Bottleneck::Generator,
+                "The load generator was the limit; the service may be faster.",
+            ),
+            Self::NetworkBound => limits(
+                Bottleneck::Network,
+                "The network was the limit; the service may be faster.",
+            ),
+            Self::CompanionBound => limits(
+                Bottleneck::BackingService,
+                "A backing service was the limit; the service may be faster.",
+            ),
+            Self::ScheduleLag => warns(
+                Figures::TIMES,
+                "Requests left the generator late; response times include the delay.",
+            )
+            .of_machine(),
+            Self::RateNotHeld => warns(LOAD, "The offered rate was not reached."),
+            Self::ConnectionsNotEstablished => warns(LOAD, "Fewer connections were open than requested."),
+            Self::StreamsLimited => warns(LOAD, "Fewer requests were in flight than requested."),
+            Self::ClockStep => warns(LOAD, "The system clock was set during the load."),
+            Self::FewSamples => warns(Figures::TAIL, "High percentiles rest on too few replies."),
+            Self::LittlesLaw => warns(LOAD, "Throughput and latency contradict each other."),
+            Self::Errors => Facts {
+                repeats_outcomes: true,
+                ..warns(LOAD, "Some requests had no valid reply.")
+            },
+            Self::ProtocolError => warns(LOAD, "The server broke the protocol."),
+            Self::ConnectionClosed => {
+                notes("Connections are not kept alive; reconnecting is part of the figures.")
+            }
+            Self::MissingHeader => notes("A header is missing that replies should have."),
+            Self::NotSteady => {
+                warns(LOAD_AND_CPU, "The service was not steady after its warm-up.").of_machine()
+            }
+            Self::SlowingDown => warns(LOAD_AND_CPU, "The service became slower."),
+            Self::NotIsolated => warns(Figures::ALL, "A limit that was requested was not enforced."),
+            Self::SharedCpus => warns(
+                LOAD,
+                "Generator and service share CPUs; the figures describe both.",
+            ),
+            Self::Noise => warns(LOAD_AND_CPU, "Other programs used the machine.").of_machine(),
+            Self::Environment => notes("The machine's settings reduce accuracy.").of_machine(),
+            Self::FewTrials => notes("There are too few trials for an interval."),
+            Self::EstimatesDisagree => warns(Figures::ALL, "Two methods of estimation disagree."),
+            Self::OneCpu => notes("The service uses one CPU only."),
+            Self::Repeated => {
+                notes("The trial was repeated because the first one was disturbed.").of_machine()
+            }
+            Self::WorkersDisagree => warns(LOAD, "The generator's workers measured different figures."),
+            Self::StartSpread => warns(LOAD, "The generator's workers started apart."),
+            Self::Degraded => warns(Figures::ALL, "Replies changed during the trial."),
+            Self::BudgetSpent => notes("The time budget ended the run.").of_machine(),
+            Self::Interrupted => notes("The run was ended early.").of_machine(),
+            Self::Note => notes("Worth knowing."),
+            Self::Unknown => warns(Figures::ALL, "A newer version of prony reports this."),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What each metric is called, measured in, and which warnings are about it: for readers of the JSON.
+
+use prony_statistics::Metric;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+/// A table of every metric. It is derived: nothing but the version of prony decides what is in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MetricTable;
+
+impl Serialize for MetricTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Metric::ALL.iter().map(|metric| {
+            let row = json!({
+                "title": metric.title(),
+                "unit": metric.unit(),
+                "better": metric.better(),
+                "figures": metric.figures(),
+            });
+            (metric.key(), row)
+        }))
+    }
+}

@@ -1,0 +1,46 @@
+// Warnings as the page shows them. What each kind means comes with the report's JSON: its level, the figures that it affects, and its scope.
+
+import type { Group, Level, Metric, MetricTable, Row, Warning } from "./data.ts";
+
+/** The figures of each metric, as the report says. */
+let metrics: MetricTable = {};
+
+/** Takes the table of metrics of the report that is shown. */
+export const takeMetrics = (table: MetricTable | undefined): void => {
+  metrics = table ?? {};
+};
+
+/** Whether a warning is about this figure. A warning of a report that does not say so is about every figure. */
+export const affects = (warning: Warning, metric: Metric): boolean => {
+  const figures = metrics[metric]?.figures;
+  if (warning.affects === undefined || figures === undefined) return warning.level !== "note";
+  return figures.some((figure) => warning.affects!.includes(figure));
+};
+
+export const levelOf = (warning: Warning): Level => warning.level ?? "warning";
+
+const WORDS: Record<string, string> = { rates: "rates", times: "response times", tail: "response times from p99 on", cpu: "CPU", memory: "memory" };
+
+/** The figures that a warning affects, in words. */
+export function affectedInWords(warning: Warning): string {
+  const affected = warning.affects;
+  if (affected === undefined || affected.includes("other")) return "every figure";
+  const named = affected.filter((figure) => figure !== "tail" || !affected.includes("times"));
+  return named.map((figure) => WORDS[figure] ?? figure).join(", ");
+}
+
+const ORDER: Level[] = ["invalid", "warning", "note"];
+
+/** The most serious first, otherwise in their order. */
+export const byLevel = (warnings: Warning[]): Warning[] => ORDER.flatMap((level) => warnings.filter((warning) => levelOf(warning) === level));
+
+/** The warnings of a row that its group does not say for all services. */
+export const ownWarnings = (group: Group, row: Row): Warning[] =>
+  row.warnings.filter(({ kind, text, bottleneck, scope }) => {
+    if (bottleneck === "generator") return !row.generator_bound;
+    return !group.warnings.some((said) => said.kind === kind && (scope === "machine" || said.text.includes(text)));
+  });
+
+/** The own warnings of a row that affect this figure of it. */
+export const warningsOf = (group: Group, row: Row, metric: Metric): Warning[] =>
+  row.warnings.length === 0 ? row.warnings : ownWarnings(group, row).filter((warning) => affects(warning, metric));
