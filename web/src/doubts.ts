@@ -23,6 +23,7 @@ const DOUBTED: Record<string, Metric[]> = {
   few_samples: TAIL,
   littles_law: [...RATES, ...TIMES],
   errors: [...RATES, ...TIMES],
+  retried: [...RATES, ...TIMES],
   not_steady: [...RATES, ...TIMES, ...CPU],
   slowing_down: [...RATES, ...TIMES, ...CPU],
   noise: [...RATES, ...TIMES, ...CPU],

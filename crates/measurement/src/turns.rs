@@ -221,6 +221,7 @@ fn connections(windows: &[Recording]) -> Connections {
         asked: windows[0].connections.asked,
         established: fewest.unwrap_or(0),
         reconnects: windows.iter().map(|window| window.connections.reconnects).sum(),
+        retried: windows.iter().map(|window| window.connections.retried).sum(),
     }
 }
 
@@ -334,6 +335,7 @@ mod tests {
                 asked: 4,
                 established: 4,
                 reconnects: 1,
+                retried: 2,
             },
             generator: Generator {
                 threads: 1,
@@ -379,6 +381,7 @@ mod tests {
         assert!((joined.throughput_per_s - 200.0).abs() < 1e-9);
         assert_eq!(joined.bytes.received, 6_000);
         assert_eq!(joined.connections.reconnects, 3);
+        assert_eq!(joined.connections.retried, 6);
         assert_eq!(
             joined
                 .intervals

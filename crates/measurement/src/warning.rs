@@ -49,6 +49,8 @@ pub enum WarningKind {
     Errors,
     /// The service closes connections that should be kept alive, or speaks HTTP/1.0.
     ConnectionClosed,
+    /// Many requests were sent twice, because idle connections ended as they came.
+    Retried,
     /// A header that a good reply carries is missing.
     MissingHeader,
     /// Warm-up ended at its limit without a steady state.

@@ -192,6 +192,7 @@ impl Load {
                 asked: 1,
                 established: 1,
                 reconnects: 0,
+                retried: 0,
             },
             generator: Generator {
                 threads: 1,

@@ -282,6 +282,14 @@ pub struct Connections {
     pub established: u64,
     /// Made again after one ended.
     pub reconnects: u64,
+    /// Requests that were sent once more because an idle connection ended as they came, before a byte of the reply.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retried: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The generator itself.

@@ -201,6 +201,7 @@ fn connections(job: &Job, part: &Part) -> Connections {
         asked: u64::from(job.load.connections()),
         established: established.sum(),
         reconnects: part.totals.reconnects,
+        retried: part.tally.retried,
     }
 }
 
@@ -348,6 +349,7 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
         own_shortage: text(&totals.own_shortage),
         connect_error: text(&totals.connect_error),
         sent_again: totals.sent_again,
+        retried: tally.retried,
         violation: text(&totals.violation),
         closed_by_server: totals.closed_by_server,
         busiest_thread: most(ThreadPart::busy),

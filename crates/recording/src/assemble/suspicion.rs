@@ -32,6 +32,8 @@ pub(super) struct Evidence {
     pub(super) own_shortage: Option<String>,
     pub(super) closed_by_server: u64,
     pub(super) sent_again: u64,
+    /// Requests that were sent once more because an idle connection ended as they came.
+    pub(super) retried: u64,
     /// How the server broke the protocol, the first time.
     pub(super) violation: Option<String>,
     /// The busiest thread's share of its CPU, without the time it only looked for something to do.
@@ -55,6 +57,8 @@ pub(super) enum LoadKind {
 const BUSY: f64 = 0.90;
 /// A wake-up by the kernel may take so long on a machine that has nothing else to do, ns.
 const LATE: u64 = 100_000;
+/// Above this share of the requests, retries are more than a race now and then.
+const MANY_RETRIED: f64 = 0.001;
 /// Fewest replies of which a p99 is worth printing: ten of them lie beyond it.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
@@ -79,6 +83,7 @@ impl Evidence {
             self.shortage(),
             self.closing(),
             self.resending(),
+            self.retrying(),
             self.violations(),
         ]
         .into_iter()
@@ -164,6 +169,13 @@ impl Evidence {
 
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
+        if limit == 0 {
+            return Some(Warning::new(
+                WarningKind::StreamsLimited,
+                "the service let no request be under way on a connection for some time \
+                 (SETTINGS_MAX_CONCURRENT_STREAMS 0): in a closed load no response time holds that time",
+            ));
+        }
         Some(Warning::new(
             WarningKind::StreamsLimited,
             format!(
@@ -254,6 +266,26 @@ impl Evidence {
                     "{} requests were sent again: the server ended their connections (GOAWAY) or refused them before it \
                      began with them; their response times count from the first time",
                     self.sent_again
+                ),
+            )
+        })
+    }
+
+    fn retrying(&self) -> Option<Warning> {
+        (self.retried > 0).then(|| {
+            let share = self.retried as f64 / self.requests.max(1) as f64;
+            let kind = if share > MANY_RETRIED {
+                WarningKind::Retried
+            } else {
+                WarningKind::Note
+            };
+            Warning::new(
+                kind,
+                format!(
+                    "{} requests ({:.2} %) were retried once: the server closed an idle connection as they came; their \
+                     response times count from the first time (--no-retry counts them as errors)",
+                    self.retried,
+                    share * 100.0
                 ),
             )
         })

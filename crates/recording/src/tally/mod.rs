@@ -80,6 +80,8 @@ pub struct Tally {
     pub window: Window,
     /// Arrivals that became due (a sequence is one).
     pub arrivals: u64,
+    /// Requests that were sent again because their connection, which had been idle, ended as they came.
+    pub retried: u64,
 }
 
 /// Times that only a load with intended times has.
@@ -137,6 +139,7 @@ impl Tally {
             grpc_statuses: vec![0; GRPC_STATUSES],
             window: Window::default(),
             arrivals: 0,
+            retried: 0,
         }
     }
 
@@ -176,6 +179,7 @@ impl Tally {
         }
         self.window.merge(&other.window);
         self.arrivals += other.arrivals;
+        self.retried += other.retried;
     }
 
     /// Forgets all, keeps the memory.
@@ -203,5 +207,6 @@ impl Tally {
         self.grpc_statuses.fill(0);
         self.window = Window::default();
         self.arrivals = 0;
+        self.retried = 0;
     }
 }

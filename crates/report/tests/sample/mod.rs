@@ -374,6 +374,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             asked: 64,
             established: 64,
             reconnects: 0,
+            retried: 0,
         },
         generator: Generator {
             threads: 1,

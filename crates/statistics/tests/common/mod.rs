@@ -161,6 +161,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             asked: 64,
             established: 64,
             reconnects: 0,
+            retried: 0,
         },
         generator: Generator {
             threads: 1,
