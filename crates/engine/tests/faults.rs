@@ -61,6 +61,7 @@ fn malformed_replies_are_wrong_replies(transport: TransportChoice) {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\nhello",
+        "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
         "220 smtp.example.com ESMTP\r\n",
     ] {
         let server = Server::answering(reply);

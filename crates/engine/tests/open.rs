@@ -4,10 +4,11 @@ use crate::toy::{self, HELLO, MS, Server, answer_all, arrivals, job, ok, operati
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
 use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 on_both_transports!(
+    what_waits_goes_to_whichever_thread_has_a_place,
     every_arrival_is_sent_once,
     a_ramp_and_its_hold_offer_what_the_profile_holds,
     poisson_arrivals_come_in_the_number_of_their_mean,
@@ -436,4 +437,40 @@ fn stages_follow_each_other(transport: TransportChoice) {
     };
     job.load = open(arrival, 8);
     assert_eq!(run(&job).requests.valid, 10 + 200 + 5);
+}
+
+/// One connection is held until the other one has answered all that came meanwhile: also what was the other thread's.
+fn what_waits_goes_to_whichever_thread_has_a_place(transport: TransportChoice) {
+    let state = Arc::new((Mutex::new((false, 0)), Condvar::new()));
+    let shared = Arc::clone(&state);
+    let server = Server::new(move |stream, _| {
+        let (lock, changed) = &*shared;
+        answer_all(stream, |_| {
+            let mut state = lock.lock().expect("no panic");
+            if state.0 {
+                state.1 += 1;
+                changed.notify_all();
+            } else {
+                state.0 = true;
+                let limit = std::time::Duration::from_secs(20);
+                let held = changed.wait_timeout_while(state, limit, |state| state.1 < 59);
+                drop(held.expect("no panic"));
+            }
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.threads = 2;
+    job.load = Load::Open {
+        arrival: arrivals(200.0, Spacing::Even),
+        connections: 2,
+        in_flight: 1,
+        backlog: 1_000_000,
+        members: None,
+    };
+    job.limits.requests = Some(60);
+    (job.phases.measurement_ns, job.timeout_ns) = (40_000 * MS, 10_000 * MS);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.valid, 60, "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
 }

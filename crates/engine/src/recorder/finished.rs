@@ -1,6 +1,7 @@
 //! A request that is over, as it is recorded and logged.
 
 use crate::log::Line;
+use crate::worker::Due;
 use prony_measurement::Outcome;
 
 /// The phase that a request belongs to, given when it is sent.
@@ -49,6 +50,22 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
+    /// A request that was sent and is not sent again, although it was to be.
+    pub(crate) const fn given_up(due: &Due, epoch: Epoch, outcome: Outcome, now: u64) -> Self {
+        Self {
+            epoch,
+            operation: due.operation,
+            intended: due.intended,
+            ready: due.intended,
+            sent: due.intended,
+            first_byte: 0,
+            end: now,
+            outcome,
+            status: 0,
+            bytes: 0,
+        }
+    }
+
     /// As it is logged in a measurement that began at `begin`.
     pub(super) fn line(&self, complete: bool, begin: u64) -> Line {
         Line {

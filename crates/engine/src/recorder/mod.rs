@@ -114,6 +114,13 @@ impl Recorder {
         self.epoch
     }
 
+    /// A request is sent again because its connection ended as it came.
+    pub(crate) fn retried(&mut self, epoch: Epoch) {
+        if epoch == self.epoch {
+            self.tally.retried += 1;
+        }
+    }
+
     /// A request was due, and could not be sent.
     pub(crate) fn unsent(&mut self, operation: u16, intended: u64, outcome: Outcome) {
         if self.window_open {

@@ -1,5 +1,6 @@
 //! What the workers and the caller's thread say to each other.
 
+use super::backlog::Backlog;
 use super::sample::Sample;
 use crate::clock::ThreadTime;
 use crate::transport::Network;
@@ -232,6 +233,8 @@ pub(crate) struct Lines {
     pub(crate) empties: Receiver<Box<Tally>>,
     /// Where a log is wanted.
     pub(crate) log: Option<crate::log::Logbook>,
+    /// Where threads share what waits.
+    pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
 #[cfg(test)]

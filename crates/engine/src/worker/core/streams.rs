@@ -1,6 +1,7 @@
 //! Streams of events that are given up: by their bound, because they are wrong, or because the load is over.
 
 use super::Core;
+use super::ending::Reason;
 use super::traffic::sink;
 use crate::layer::Layer;
 use crate::protocol::{Protocol, Token};
@@ -8,7 +9,6 @@ use crate::recorder::Ending;
 use crate::worker::sink::Sink;
 use prony_load::CompiledExpectation;
 use prony_load::events::CompiledEvents;
-use prony_measurement::Outcome;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Gives up the streams that have just come to their bound, or are wrong. Gives whether their connection goes on.
@@ -66,7 +66,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.make_use_of(number, now);
             } else {
                 self.flush(number, now);
-                self.lose(number, Outcome::Reset, now);
+                self.end(number, Reason::Lost, now);
             }
         } else if silent <= now {
             self.time_out(place, now);
