@@ -260,7 +260,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let slot = self.ledger.slots.get(place);
             // A connection that has ended meanwhile has sent nothing.
             slot.sent = slot.sent.max(left);
-            if is_closed {
+            // What is sent again counts from the first time.
+            if is_closed && slot.refusals == 0 && !slot.retried {
                 slot.intended = slot.sent;
                 if slot.step == 0 {
                     slot.sequence_begin = slot.sent;

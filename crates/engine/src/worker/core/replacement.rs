@@ -24,9 +24,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// The peer takes no further request on a connection: another one is made.
     pub(super) fn replace(&mut self, number: u32, now: u64) {
+        // Users have a connection each, and none to spare.
+        if self.spare.is_empty() || self.connections[number as usize].state != State::Open {
+            return;
+        }
         let at = self.moment(now);
-        let is_needed = self.policy.connection_lost(number, at) || !self.left_over.is_empty();
-        if !is_needed || self.connections[number as usize].state != State::Open {
+        if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
             return;
         }
         let Some(spare) = self.spare.pop() else { return };

@@ -73,7 +73,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         let wants_headers = slot.wants_headers;
         self.ledger.slots.activate(place);
-        if settings.defers && due.again.is_none() {
+        if settings.defers {
             self.started.push(place);
         }
         if !self.timers.is_set(place) {
@@ -352,10 +352,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let Some(place) = self.ledger.slots.take(number) else {
                 continue;
             };
-            if self.fill(place, 0, now) {
-                self.queue_idle(number);
-                self.flush(number, now);
+            let is_sent = self.fill(place, 0, now);
+            self.queue_idle(number);
+            if !is_sent {
+                // Another thread was faster.
+                return;
             }
+            self.flush(number, now);
         }
     }
 
