@@ -14,6 +14,7 @@ mod check;
 mod companion;
 mod environment;
 mod event;
+mod quantile;
 mod recording;
 mod resources;
 mod trial;
@@ -24,6 +25,7 @@ pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
+pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
     Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
     Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Llm, Log,
