@@ -20,11 +20,11 @@ const WAITING: usize = 256;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) operation: u16,
-    /// When it was due, from the begin of the measurement, ns; so are the others.
-    pub(crate) due: u64,
+    /// When it was due, from the begin of the measurement, ns; so are the others. Negative: before.
+    pub(crate) due: i64,
     /// Absent where it was never sent.
-    pub(crate) sent: Option<u64>,
-    pub(crate) ended: u64,
+    pub(crate) sent: Option<i64>,
+    pub(crate) ended: i64,
     pub(crate) outcome: Outcome,
     /// Of a complete reply.
     pub(crate) status: Option<u16>,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// A request that was due at `due` and could not be sent.
-    pub(crate) const fn unsent(operation: u16, due: u64, outcome: Outcome) -> Self {
+    pub(crate) const fn unsent(operation: u16, due: i64, outcome: Outcome) -> Self {
         Self {
             operation,
             due,
@@ -84,8 +84,10 @@ impl Logbook {
     fn hand_over(&mut self) {
         let batch = self.batch();
         // A writer that is gone has failed and says so itself.
-        if let Err(TrySendError::Full(Batch { mut lines, lost }) | TrySendError::Disconnected(Batch { mut lines, lost })) =
-            self.to_writer.try_send(batch)
+        if let Err(
+            TrySendError::Full(Batch { mut lines, lost })
+            | TrySendError::Disconnected(Batch { mut lines, lost }),
+        ) = self.to_writer.try_send(batch)
         {
             self.lost = lost + lines.len() as u64;
             lines.clear();
@@ -234,7 +236,7 @@ fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<(
 }
 
 fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
-    let number = |value: Option<u64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+    let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
     writeln!(
         out,
         r#"{{"operation":{name},"due_ns":{},"sent_ns":{},"ended_ns":{},"outcome":"{}","status":{},"bytes":{}}}"#,
@@ -242,7 +244,7 @@ fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<
         number(line.sent),
         line.ended,
         word(line.outcome),
-        number(line.status.map(u64::from)),
+        number(line.status.map(i64::from)),
         line.bytes
     )
 }

@@ -106,6 +106,11 @@ impl Pacer {
         !self.waiting.is_empty()
     }
 
+    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    pub(crate) fn take_due_by(&mut self, limit: u64) -> Option<(u64, u64)> {
+        self.waiting.pop_front_if(|(due, _)| *due <= limit)
+    }
+
     /// Takes the arrival that has waited longest: its intended time, and how much later it was noticed. It should have been
     /// noticed at once, so this is the generator's own delay.
     pub(crate) fn take(&mut self) -> Option<(u64, u64)> {

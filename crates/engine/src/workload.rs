@@ -4,8 +4,8 @@ use crate::EngineError;
 use crate::protocol::Protocol;
 use crate::worker::Budget;
 use prony_load::{
-    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part, Request,
-    Source, Template, WorkloadError,
+    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part,
+    Request, Source, Template, WorkloadError,
 };
 use std::sync::Arc;
 

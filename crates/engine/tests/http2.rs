@@ -229,7 +229,10 @@ fn a_service_that_allows_no_stream_at_first_is_waited_for() {
             return;
         };
         // The receipt of its settings has come: then it allows some.
-        while peer.next().is_some_and(|frame| frame.header.kind != SETTINGS || frame.header.flags & ACK == 0) {}
+        while peer
+            .next()
+            .is_some_and(|frame| frame.header.kind != SETTINGS || frame.header.flags & ACK == 0)
+        {}
         let mut allowed = MAX_CONCURRENT_STREAMS.to_be_bytes().to_vec();
         allowed.extend_from_slice(&10_u32.to_be_bytes());
         peer.write(SETTINGS, 0, 0, &allowed);
@@ -245,7 +248,11 @@ fn a_service_that_allows_no_stream_at_first_is_waited_for() {
     let load = job(server.port, Protocol::Http2, (2, 4), expecting(get("/"), HELLO));
     on_each_transport(&counted(load, 24), |recording| {
         assert_all_valid(recording);
-        assert!(!warns_of(recording, "MAX_CONCURRENT_STREAMS"), "{:?}", recording.warnings);
+        assert!(
+            !warns_of(recording, "MAX_CONCURRENT_STREAMS"),
+            "{:?}",
+            recording.warnings
+        );
     });
 }
 

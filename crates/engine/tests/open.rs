@@ -2,6 +2,7 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
+use prony_measurement::Quantile;
 use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -54,7 +55,7 @@ fn every_arrival_is_sent_once(transport: TransportChoice) {
         assert_eq!(recording.requests.valid, due);
         assert!(recording.schedule_lag_ns.is_some());
         let (response, service) = (
-            recording.response_time_ns.expect("replies"),
+            recording.valid_time_ns.expect("replies"),
             recording.service_time_ns.expect("replies"),
         );
         assert!(response.mean >= service.mean * 0.999 && response.max >= service.min);
@@ -130,7 +131,7 @@ fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportCho
     let recording = run(&job);
     assert_eq!((recording.requests.offered, recording.requests.valid), (60, 60));
     let (response, service) = (
-        recording.response_time_ns.expect("replies"),
+        recording.valid_time_ns.expect("replies"),
         recording.service_time_ns.expect("replies"),
     );
     assert!(service.min >= 10 * MS);
@@ -180,6 +181,15 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
         (2, 298),
         "{:?}",
         recording.outcomes
+    );
+    // None had timed out: each is known to take longer than its age, which is the drain's length at least.
+    let told = recording.response_time_ns.expect("requests were due");
+    let Quantile::AtLeast(shortest) = told.min else {
+        panic!("{told:?}");
+    };
+    assert!(
+        shortest >= 100 * MS && matches!(told.max, Quantile::AtLeast(ns) if ns >= 395 * MS),
+        "{told:?}"
     );
 }
 
@@ -248,7 +258,7 @@ fn users_think(transport: TransportChoice) {
         "{shortest} ms between two requests of a user"
     );
     assert!(
-        recording.response_time_ns.expect("replies").p50 < 50 * MS,
+        recording.valid_time_ns.expect("replies").p50 < 50 * MS,
         "thinking is no response time"
     );
 }
@@ -318,7 +328,7 @@ fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: Transport
     job.phases.measurement_ns = 5_000 * MS;
     let recording = run(&job);
     assert!(recording.outcomes.timeout > 5, "{:?}", recording.outcomes);
-    let longest = recording.response_time_ns.expect("replies").max;
+    let longest = recording.valid_time_ns.expect("replies").max;
     assert!(longest < 3_500 * MS, "{longest} ns for what was answered at once");
 }
 

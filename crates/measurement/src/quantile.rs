@@ -148,9 +148,15 @@ mod tests {
             (Unbounded, r#""no_bound""#),
         ] {
             assert_eq!(serde_json::to_string(&quantile).expect("plain data"), json);
-            assert_eq!(serde_json::from_str::<Quantile>(json).expect("own text"), quantile);
+            assert_eq!(
+                serde_json::from_str::<Quantile>(json).expect("own text"),
+                quantile
+            );
         }
-        assert_eq!(serde_json::from_str::<Quantile>("12.6").expect("old mean"), Exact(13));
+        assert_eq!(
+            serde_json::from_str::<Quantile>("12.6").expect("old mean"),
+            Exact(13)
+        );
         assert!(serde_json::from_str::<Quantile>(r#""soon""#).is_err());
     }
 

@@ -1,7 +1,6 @@
 //! A request that is over, as it is recorded and logged.
 
 use crate::log::Line;
-use crate::worker::Due;
 use prony_measurement::Outcome;
 
 /// The phase that a request belongs to, given when it is sent.
@@ -16,6 +15,11 @@ impl Epoch {
     pub(super) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
+}
+
+/// A time from the begin of the measurement; of a request that was due earlier it is negative.
+pub(super) const fn since(begin: u64, at: u64) -> i64 {
+    at as i64 - begin as i64
 }
 
 /// How a stream of events ended.
@@ -50,29 +54,13 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// A request that was sent and is not sent again, although it was to be.
-    pub(crate) const fn given_up(due: &Due, epoch: Epoch, outcome: Outcome, now: u64) -> Self {
-        Self {
-            epoch,
-            operation: due.operation,
-            intended: due.intended,
-            ready: due.intended,
-            sent: due.intended,
-            first_byte: 0,
-            end: now,
-            outcome,
-            status: 0,
-            bytes: 0,
-        }
-    }
-
     /// As it is logged in a measurement that began at `begin`.
     pub(super) fn line(&self, complete: bool, begin: u64) -> Line {
         Line {
             operation: self.operation,
-            due: self.intended.saturating_sub(begin),
-            sent: Some(self.sent.saturating_sub(begin)),
-            ended: self.end.saturating_sub(begin),
+            due: since(begin, self.intended),
+            sent: Some(since(begin, self.sent)),
+            ended: since(begin, self.end),
             outcome: self.outcome,
             status: complete.then_some(self.status),
             bytes: self.bytes,

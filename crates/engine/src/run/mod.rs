@@ -386,7 +386,10 @@ pub(crate) mod tests {
         };
         for (connections, in_flight) in [(1, u32::MAX), (3, 2_000_000_000), (u32::MAX, u32::MAX)] {
             let told = load(connections, in_flight).expect_err("too many");
-            assert!(told.contains("--in-flight") && told.contains("16777216"), "{told}");
+            assert!(
+                told.contains("--in-flight") && told.contains("16777216"),
+                "{told}"
+            );
         }
         assert_eq!(load(1 << 12, 1 << 12), Ok(()));
         assert!(load(1 << 12, (1 << 12) + 1).is_err());

@@ -57,14 +57,23 @@ pub(super) struct Share {
 impl Backlog {
     /// For a load whose threads can share arrivals.
     pub(crate) fn of(job: &Job) -> io::Result<Option<Arc<Self>>> {
-        let prony_load::Load::Open { backlog, members: None, .. } = job.load else {
+        let prony_load::Load::Open {
+            backlog,
+            members: None,
+            ..
+        } = job.load
+        else {
             return Ok(None);
         };
         if job.threads < 2 {
             return Ok(None);
         }
-        let capacity: u64 = (0..job.threads).map(|thread| job.partition(thread).share(backlog)).sum();
-        let threads = (0..job.threads).map(|_| Thread::new()).collect::<io::Result<_>>()?;
+        let capacity: u64 = (0..job.threads)
+            .map(|thread| job.partition(thread).share(backlog))
+            .sum();
+        let threads = (0..job.threads)
+            .map(|_| Thread::new())
+            .collect::<io::Result<_>>()?;
         Ok(Some(Arc::new(Self {
             waiting: Mutex::default(),
             capacity: usize::try_from(capacity).unwrap_or(usize::MAX),
@@ -88,7 +97,10 @@ impl Backlog {
     fn wake_another(&self, thread: usize) {
         let (before, after) = self.threads.split_at(thread);
         let others = after[1..].iter().chain(before);
-        if let Some(other) = others.into_iter().find(|other| other.has_place.load(Ordering::SeqCst)) {
+        if let Some(other) = others
+            .into_iter()
+            .find(|other| other.has_place.load(Ordering::SeqCst))
+        {
             // It counts up; where it is full, the thread is woken anyway.
             let _ = (&other.bell).write(&1_u64.to_ne_bytes());
         }
@@ -138,13 +150,23 @@ impl Share {
 
     /// Takes the arrival that has waited longest, unless it belongs to a phase that this thread has not entered.
     pub(super) fn take(&self) -> Option<Due> {
+        self.take_if(|_| true)
+    }
+
+    fn take_if(&self, wanted: impl Fn(&Due) -> bool) -> Option<Due> {
         if !self.is_waiting() {
             return None;
         }
         let mut waiting = self.backlog.lock();
-        let due = waiting.pop_front_if(|one| rank(one.phase) <= rank(self.phase))?.due;
+        let is_ours = |one: &mut Waiting| rank(one.phase) <= rank(self.phase) && wanted(&one.due);
+        let due = waiting.pop_front_if(is_ours)?.due;
         self.backlog.count.store(waiting.len(), Ordering::SeqCst);
         Some(due)
+    }
+
+    /// Takes the arrival that has waited longest, if it was due by `limit`, and as [`Share::take`] does.
+    pub(super) fn take_due_by(&self, limit: u64) -> Option<Due> {
+        self.take_if(|due| due.intended <= limit)
     }
 
     /// Leaves an arrival to whoever has a place first. Gives it back where too many wait.
@@ -155,7 +177,13 @@ impl Share {
         }
         // Threads look at different moments.
         let place = waiting.partition_point(|one| one.due.intended <= due.intended);
-        waiting.insert(place, Waiting { phase: self.phase, due });
+        waiting.insert(
+            place,
+            Waiting {
+                phase: self.phase,
+                due,
+            },
+        );
         self.backlog.count.store(waiting.len(), Ordering::SeqCst);
         drop(waiting);
         self.backlog.wake_another(self.thread);
@@ -167,7 +195,9 @@ impl Share {
     pub(super) fn settle_down(&mut self, has_place: bool) -> bool {
         if has_place != self.has_place {
             self.has_place = has_place;
-            self.backlog.threads[self.thread].has_place.store(has_place, Ordering::SeqCst);
+            self.backlog.threads[self.thread]
+                .has_place
+                .store(has_place, Ordering::SeqCst);
         }
         if self.backlog.count.load(Ordering::SeqCst) == 0 {
             return false;
@@ -277,7 +307,10 @@ mod tests {
     fn no_thread_takes_what_belongs_to_a_phase_that_it_has_not_entered() {
         let backlog = backlog(2, 9);
         let mut shares = [0, 1].map(|thread| Share::new(Arc::clone(&backlog), thread));
-        assert!(shares[0].put(due(99)).is_ok(), "seen late, due behind the end of the warm-up");
+        assert!(
+            shares[0].put(due(99)).is_ok(),
+            "seen late, due behind the end of the warm-up"
+        );
         shares[0].enter(Phase::Measurement, 50);
         assert!(!shares[0].is_waiting());
         assert!(shares[0].put(due(60)).is_ok());

@@ -101,7 +101,9 @@ impl Budget {
 
     fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
     }
 
     fn give_back(&self, bytes: usize) {

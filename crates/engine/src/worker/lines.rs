@@ -224,6 +224,11 @@ pub(crate) struct Measured {
     pub(crate) looked_ns: u64,
     /// Length, ns.
     pub(crate) length_ns: u64,
+    /// Time until its end was noticed, ns.
+    pub(crate) span_ns: u64,
+    /// Time within it for which connections were open, and for which slots paused, ns.
+    pub(crate) connected_ns: u64,
+    pub(crate) paused_ns: u64,
 }
 
 /// The worker's ends of the channels.

@@ -12,6 +12,8 @@ mod phases;
 mod policy;
 mod run;
 mod sample;
+#[cfg(test)]
+mod simulated;
 mod sink;
 mod slots;
 mod source;

@@ -1,7 +1,7 @@
 //! Takes replies from a protocol, judges them, and records what became of each request.
 
-use super::sample::Sample;
 use super::kept::{Budget, Kept, SHOWN};
+use super::sample::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
@@ -105,7 +105,8 @@ impl<P: Protocol> Sink<'_, P> {
         if slot.refusals == MOST_REFUSALS {
             return false;
         }
-        self.ledger.leave_to_resend(number, Resend::Unprocessed, self.seen);
+        self.ledger
+            .leave_to_resend(number, Resend::Unprocessed, self.seen);
         true
     }
 
@@ -195,7 +196,9 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Valid;
         }
         if let BodyCheck::Excess(excess) = check {
-            self.show(index, || Mismatch::new("body", "one that can be judged", excess.reason()));
+            self.show(index, || {
+                Mismatch::new("body", "one that can be judged", excess.reason())
+            });
             return Outcome::WrongReply;
         }
         if operation.expectation.events().is_some() {

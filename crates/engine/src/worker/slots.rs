@@ -24,13 +24,13 @@ pub(crate) struct Due {
     /// Whether it is the first request of an arrival.
     pub(super) opens: bool,
     /// Where it was sent before and left unprocessed.
-    pub(super) again: Option<Again>,
+    pub(crate) again: Option<Again>,
 }
 
 /// What a request keeps when it is sent again: it is counted as sent once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Again {
-    pub(super) epoch: Epoch,
+    pub(crate) epoch: Epoch,
     pub(super) refusals: u8,
     pub(super) retried: bool,
 }
@@ -258,6 +258,11 @@ impl Slots {
         self.wake(from);
         self.all.swap(from as usize, to as usize);
         self.lay_down(to);
+    }
+
+    /// Places of a connection that pause.
+    pub(super) fn asleep_on(&self, connection: u32) -> u32 {
+        self.asleep_on[connection as usize]
     }
 
     /// Requests under way on a connection, and places that pause.

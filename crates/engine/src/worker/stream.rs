@@ -1,7 +1,7 @@
 //! Replies that are streams: read, judged and recorded message by message, however long they last.
 
-use super::sink::Sink;
 use super::kept::Kept;
+use super::sink::Sink;
 use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
 use crate::protocol::{Head, HeaderList, Protocol};
 use crate::recorder::{Ending, Epoch, Recorder};

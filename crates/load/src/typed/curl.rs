@@ -53,7 +53,9 @@ pub enum CurlError {
     #[error("`{0}` has no value")]
     NoValue(String),
     /// A switch that follows redirects.
-    #[error("`{0}` of curl follows redirects, which no load does: leave it out, and give the URL where they end")]
+    #[error(
+        "`{0}` of curl follows redirects, which no load does: leave it out, and give the URL where they end"
+    )]
     Redirects(String),
     /// A switch that would change the request in a way that is not understood.
     #[error(
@@ -184,7 +186,9 @@ impl Reading {
             "-k" | "--insecure" => request.insecure = true,
             "--http2" | "--http2-prior-knowledge" => request.http2 = true,
             "--compressed" => request.compressed = true,
-            "-L" | "--location" | "--location-trusted" => return Err(CurlError::Redirects(switch.to_owned())),
+            "-L" | "--location" | "--location-trusted" => {
+                return Err(CurlError::Redirects(switch.to_owned()));
+            }
             ignored if IGNORED.contains(&ignored) => {}
             ignored if IGNORED_WITH_VALUE.contains(&ignored) => {
                 value()?;

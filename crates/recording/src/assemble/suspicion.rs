@@ -1,6 +1,6 @@
 //! Reasons to doubt a recording, worked out from its numbers alone.
 
-use prony_measurement::{Latency, Warning, WarningKind};
+use prony_measurement::{Latency, Occupancy, Warning, WarningKind, is_supported};
 
 /// The numbers that are looked at.
 #[derive(Debug, Clone, Default)]
@@ -14,13 +14,13 @@ pub(super) struct Evidence {
     pub(super) errors: u64,
     pub(super) requests: u64,
     pub(super) throughput_per_s: f64,
-    pub(super) response_time_ns: Option<Latency>,
+    /// Of valid replies.
+    pub(super) valid_time_ns: Option<Latency>,
     pub(super) service_time_ns: Option<Latency>,
     pub(super) schedule_lag_ns: Option<Latency>,
     /// The part of the lag that is the generator's own, p99.
     pub(super) own_lag_ns_p99: Option<u64>,
-    /// Whether each place has a request under way at any time, so that how many there are is known.
-    pub(super) always_busy: bool,
+    pub(super) occupancy: Option<Occupancy>,
     pub(super) connections_asked: u64,
     pub(super) connections_established: u64,
     pub(super) in_flight: u64,
@@ -59,7 +59,7 @@ const BUSY: f64 = 0.90;
 const LATE: u64 = 100_000;
 /// Above this share of the requests, retries are more than a race now and then.
 const MANY_RETRIED: f64 = 0.001;
-/// Fewest replies of which a p99 is worth printing: ten of them lie beyond it.
+/// Fewest requests of which a p99 is worth printing: ten of them lie beyond it.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
 impl Evidence {
@@ -78,7 +78,6 @@ impl Evidence {
             self.streams(),
             self.clock(),
             self.samples(),
-            self.littles_law(),
             self.errors(),
             self.shortage(),
             self.closing(),
@@ -116,7 +115,7 @@ impl Evidence {
     /// What waits for a free place is the service's delay. The generator's own is what it noticed late, and what it did not
     /// send although there was a place.
     fn lag(&self) -> Option<Warning> {
-        let (own, response) = (self.own_lag_ns_p99?, self.response_time_ns?);
+        let (own, response) = (self.own_lag_ns_p99?, self.valid_time_ns?);
         (own > (response.p50 / 10).max(LATE)).then(|| {
             Warning::new(
                 WarningKind::ScheduleLag,
@@ -199,34 +198,13 @@ impl Evidence {
     }
 
     fn samples(&self) -> Option<Warning> {
-        let few = self.completed > 0 && self.completed < SAMPLES_FOR_P99;
+        let few = self.completed > 0 && !is_supported(0.99, self.requests);
         few.then(|| {
             Warning::new(
                 WarningKind::FewSamples,
                 format!(
-                    "p99 of {} replies rests on fewer than ten of them: measure longer for at least {SAMPLES_FOR_P99}",
-                    self.completed
-                ),
-            )
-        })
-    }
-
-    /// N = X·R (Little, *A proof for the queuing formula L = λW*, 1961): in a closed load the requests under way are
-    /// known, so throughput and mean response time must agree with them.
-    fn littles_law(&self) -> Option<Warning> {
-        let response = self.response_time_ns?;
-        let streams = self.stream_limit.map_or(self.in_flight, u64::from);
-        let under_way = (self.connections_established * streams) as f64;
-        let enough = self.always_busy && self.errors == 0 && self.completed >= SAMPLES_FOR_P99;
-        let predicted = self.throughput_per_s * response.mean / 1e9;
-        let off = predicted / under_way - 1.0;
-        (enough && off.abs() > 0.05).then(|| {
-            Warning::new(
-                WarningKind::LittlesLaw,
-                format!(
-                    "throughput × mean response time gives {predicted:.1} requests under way where there were \
-                     {under_way:.0} ({:+.1} %): time passed that was not measured",
-                    off * 100.0
+                    "p99 of {} requests rests on fewer than ten of them: measure longer for at least {SAMPLES_FOR_P99}",
+                    self.requests
                 ),
             )
         })

@@ -1,10 +1,10 @@
 //! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
 
 use prony_measurement::{
-    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Cpu, Environment, Exclusion, Fault,
-    Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording, Requests,
-    ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp, Steadiness,
-    TrialRecord, Warning, WarningKind,
+    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Coverage, Cpu, Environment, Exclusion,
+    Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
+    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp,
+    Steadiness, TrialRecord, Warning, WarningKind,
 };
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};
@@ -354,7 +354,11 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             sent: completed * 60,
             received: completed * 120,
         },
-        response_time_ns: histogram.summary(),
+        offered_per_s: Some(throughput),
+        sent_per_s: Some(throughput),
+        coverage: Coverage::EveryRequest,
+        response_time_ns: histogram.summary().map(Into::into),
+        valid_time_ns: histogram.summary(),
         service_time_ns: histogram.summary(),
         schedule_lag_ns: None,
         first_byte_ns: None,
@@ -367,8 +371,10 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             name: "hello".to_owned(),
             requests,
             outcomes,
-            response_time_ns: histogram.summary(),
+            response_time_ns: histogram.summary().map(Into::into),
+            valid_time_ns: histogram.summary(),
             histogram: histogram.encode(),
+            open_histogram: String::new(),
         }],
         connections: Connections {
             asked: 64,
@@ -387,6 +393,8 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             .map(|second| interval(second, throughput))
             .collect(),
         histogram: histogram.encode(),
+        open_histogram: String::new(),
+        occupancy: None,
         wrong_replies: Vec::new(),
         interrupted: false,
         network: None,

@@ -189,7 +189,10 @@ impl Http1 {
     /// Whether an idle connection is told that it is closed because no request came (RFC 9110, section 15.5.9).
     fn is_request_timeout(&self, bytes: &[u8]) -> bool {
         let is_idle = self.under_way.is_empty() && !self.spent;
-        is_idle && [b"HTTP/1.1 408", b"HTTP/1.0 408"].iter().any(|start| bytes.starts_with(*start))
+        is_idle
+            && [b"HTTP/1.1 408", b"HTTP/1.0 408"]
+                .iter()
+                .any(|start| bytes.starts_with(*start))
     }
 
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {

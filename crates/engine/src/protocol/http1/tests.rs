@@ -251,7 +251,11 @@ fn what_was_pipelined_behind_an_announced_close_was_not_processed() {
     assert_eq!(log.lines[..3], left_out);
     assert_eq!(log.lines[3..], ["0 body x", "under way 0"]);
     // They are known as soon as the head is there.
-    let log = replies(&["GET", "POST", "GET"], [&reply.as_bytes()[..reply.len() - 1]], false);
+    let log = replies(
+        &["GET", "POST", "GET"],
+        [&reply.as_bytes()[..reply.len() - 1]],
+        false,
+    );
     assert_eq!(log.lines[..3], left_out);
     assert_eq!(log.lines[3..], ["under way 1"]);
     let twice = format!("{reply}{reply}");
@@ -261,14 +265,18 @@ fn what_was_pipelined_behind_an_announced_close_was_not_processed() {
 
 #[test]
 fn a_fold_is_one_space() {
-    let unfolded = |text: &str| head::unfolded(text.as_bytes()).map(|head| String::from_utf8(head).expect("text"));
+    let unfolded =
+        |text: &str| head::unfolded(text.as_bytes()).map(|head| String::from_utf8(head).expect("text"));
     let begin = "HTTP/1.1 200 OK\r\n";
     for (folded, whole) in [
         ("A: b\r\n c\r\nD: e\r\n\r\n", "A: b c\r\nD: e\r\n\r\n"),
         ("A: b \t\r\n\t  c\r\n d\r\n\r\n", "A: b c d\r\n\r\n"),
         ("A:\r\n b\r\n\r\n", "A: b\r\n\r\n"),
     ] {
-        assert_eq!(unfolded(&format!("{begin}{folded}")), Some(format!("{begin}{whole}")));
+        assert_eq!(
+            unfolded(&format!("{begin}{folded}")),
+            Some(format!("{begin}{whole}"))
+        );
     }
     assert_eq!(unfolded(&format!("{begin}A: b\r\nC: d\r\n\r\n")), None);
 }
@@ -284,9 +292,15 @@ fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
     assert_eq!((received, idle.is_spent(), log.lines.len()), (Ok(()), true, 0));
     let mut idle = Http1::new(&mut shared, 1);
     let other = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    assert!(idle.receive(&mut shared, other, &mut Vec::new(), &mut log).is_err());
+    assert!(
+        idle.receive(&mut shared, other, &mut Vec::new(), &mut log)
+            .is_err()
+    );
     // In answer to a request it is a reply.
-    assert_eq!(whole(std::str::from_utf8(told).expect("text"))[0], "0 head 408 []");
+    assert_eq!(
+        whole(std::str::from_utf8(told).expect("text"))[0],
+        "0 head 408 []"
+    );
 }
 
 #[test]

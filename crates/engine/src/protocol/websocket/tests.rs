@@ -511,7 +511,12 @@ fn a_message_that_nobody_asked_for_ends_the_connection() {
 #[test]
 fn what_the_service_says_first_answers_nothing() {
     let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
-    let reply = [bench.switching(""), frame(TEXT, b"hello"), frame(BINARY, b"there")].concat();
+    let reply = [
+        bench.switching(""),
+        frame(TEXT, b"hello"),
+        frame(BINARY, b"there"),
+    ]
+    .concat();
     assert_eq!(bench.receive(&reply[..reply.len() - 1]), Ok(()));
     assert!(bench.connection.is_ready() && bench.connection.is_listening());
     // The end of it comes when the first message is under way already.

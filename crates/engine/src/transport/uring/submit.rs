@@ -1,8 +1,8 @@
 //! Everything that goes to the kernel with a wait, and what comes back.
 
-use super::{QUEUE, Uring};
 use super::outbox::NOWHERE;
 use super::wire::{Completion, Kind, name, read_name};
+use super::{QUEUE, Uring};
 use crate::clock::now_ns;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fixed, SubmitArgs, Timespec};

@@ -197,10 +197,22 @@ fn more_replies_than_buffers_all_come() {
 /// How long sending took after the stamp of each connection, at most: until the next stamp, or until the wait was over.
 fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
     let mut stamps: Vec<u64> = (0..count).map(|number| uring.left_at(number)).collect();
-    assert!(stamps.is_sorted(), "they leave in the order in which they were handed over");
+    assert!(
+        stamps.is_sorted(),
+        "they leave in the order in which they were handed over"
+    );
     stamps.push(over);
-    let later = |&stamp: &u64| stamps.iter().copied().find(|&other| other > stamp).unwrap_or(over);
-    stamps[..count as usize].iter().map(|stamp| later(stamp) - stamp).collect()
+    let later = |&stamp: &u64| {
+        stamps
+            .iter()
+            .copied()
+            .find(|&other| other > stamp)
+            .unwrap_or(over)
+    };
+    stamps[..count as usize]
+        .iter()
+        .map(|stamp| later(stamp) - stamp)
+        .collect()
 }
 
 /// Hundreds of sends take the kernel milliseconds: one time for all of them would be none.
@@ -220,5 +232,9 @@ fn in_a_large_batch_each_send_has_its_own_time() {
     }
     // What stood still in between was the machine.
     let exact = all.iter().filter(|&&error| error <= 100_000).count();
-    assert!(exact * 10 >= all.len() * 8, "{exact} of {} within 100 µs", all.len());
+    assert!(
+        exact * 10 >= all.len() * 8,
+        "{exact} of {} within 100 µs",
+        all.len()
+    );
 }

@@ -16,7 +16,6 @@ use super::traffic::sink;
 use super::{Action, Core};
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::recorder::Finished;
 use crate::worker::backlog::Share;
 use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
@@ -60,7 +59,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         match was {
             State::Closed | State::Queued | State::Resting => return,
             State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
-            State::Open => self.note_closed(),
+            State::Open => self.note_closed(number, now),
             State::Draining => {}
         }
         self.output.actions.push(Action::Close(number));
@@ -151,7 +150,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         match &mut self.policy {
             _ if self.phase.is_none() => {}
             Policy::Closed(_) => {
-                let left_over = if self.open == 0 { self.left_over.pop_front() } else { None };
+                let left_over = if self.open == 0 {
+                    self.left_over.pop_front()
+                } else {
+                    None
+                };
                 if let Some(due) = left_over {
                     self.lost(due, outcome, now);
                 } else if at.is_loading && self.source.claim() {
@@ -171,8 +174,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// An open connection takes no request any more.
-    pub(super) fn note_closed(&mut self) {
+    pub(super) fn note_closed(&mut self, number: u32, now: u64) {
         self.open -= 1;
+        let pausing = self.ledger.slots.asleep_on(number);
+        self.ledger.recorder.connection_closed(pausing, now);
         if let Some(shared) = self.policy.shared() {
             shared.closed();
         }
@@ -186,6 +191,35 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         while let Some(due) = self.policy.take_waiting(&mut self.source) {
             self.lost(due, outcome, now);
         }
+    }
+
+    /// What times out before it could be sent is not sent.
+    pub(in crate::worker) fn expire(&mut self, now: u64) {
+        let Some(limit) = now.checked_sub(self.settings.timeout) else {
+            return;
+        };
+        while let Some(due) = self.left_over.pop_front_if(|due| due.intended <= limit) {
+            self.lost(due, Outcome::Timeout, now);
+        }
+        while let Policy::Open(open) = &mut self.policy
+            && let Some(due) = open.take_due_by(limit, &mut self.source)
+        {
+            self.lost(due, Outcome::Timeout, now);
+        }
+    }
+
+    pub(super) const fn has_timed_out(&self, due: &Due, now: u64) -> bool {
+        due.intended.saturating_add(self.settings.timeout) <= now
+    }
+
+    /// The request of the user on a connection could not be sent in time: the user leaves.
+    pub(super) fn user_too_late(&mut self, number: u32, due: Due, now: u64) {
+        if let Policy::Users(users) = &mut self.policy {
+            let (left, intended) = users.give_up(number, now);
+            let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
+            self.visit_lost((left + 1 - count, intended), Outcome::Timeout, now);
+        }
+        self.end(number, Reason::Left, now);
     }
 
     /// A user has no connection and leaves: none of the requests that were still to come is sent.
@@ -219,18 +253,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The same of no more than `most` requests; gives how many there were.
     fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
-        if let Some(again) = due.again {
-            let outcome = if outcome == Outcome::NotSent { Outcome::Reset } else { outcome };
-            recorder.finished(&Finished::given_up(&due, again.epoch, outcome, now), false);
+        if due.again.is_some() {
+            let outcome = if outcome == Outcome::NotSent {
+                Outcome::Reset
+            } else {
+                outcome
+            };
+            recorder.lost(&due, outcome, now);
             return 1;
         }
         let mut count = 1;
-        recorder.unsent(due.operation, due.intended, outcome);
+        recorder.lost(&due, outcome, now);
         while due.step == 0
             && count < most
             && let Some(operation) = self.source.step(count as u16)
         {
-            recorder.unsent(operation, due.intended, outcome);
+            recorder.lost(&Due { operation, ..due }, outcome, now);
             count += 1;
         }
         count

@@ -110,6 +110,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.may_start = self.settings.requests_per_connection;
         self.connecting -= 1;
         self.open += 1;
+        let pausing = self.ledger.slots.asleep_on(number);
+        self.ledger.recorder.connection_opened(pausing, now);
         if let Some(shared) = self.policy.shared() {
             shared.opened();
         }
@@ -187,6 +189,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Does what is due by now: connections that have rested connect, places that have paused send, and what has taken
     /// longer than the timeout ends.
     pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
+        self.expire(now);
         while let Some((timer, due)) = self.timers.pop(now) {
             let places = self.ledger.slots.len() as u32;
             if timer >= places {
@@ -199,7 +202,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             } else if slot.active && self.settings.streams {
                 self.keep_stream(timer, now);
             } else if slot.active {
-                let until = slot.sent.saturating_add(self.settings.timeout);
+                let until = slot.intended.saturating_add(self.settings.timeout);
                 if until > now {
                     self.timers.set(timer, until);
                 } else {

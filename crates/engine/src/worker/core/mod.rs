@@ -192,7 +192,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// A phase begins at `begin`; its load ends at `until`. Where `pool` is given, its arrivals are taken from there.
     pub(super) fn begin_phase(&mut self, phase: Phase, (begin, until): (u64, u64), pool: Option<&Arc<Pool>>) {
+        // What became due or ended before is none of the new phase.
+        self.ledger.recorder.begin(begin);
         self.take_arrivals(begin.saturating_sub(1));
+        self.expire(begin);
         if self.phase.is_none() {
             self.let_connections_come(begin);
         }
@@ -200,7 +203,6 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if let Some(shared) = self.policy.shared() {
             shared.enter(phase, begin);
         }
-        self.ledger.recorder.begin(begin);
         self.ledger.recorder.log_in(phase);
         self.ledger.last_end = begin;
         self.totals.sample.clear();
@@ -239,11 +241,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         (0..self.connections.len() as u32).for_each(|number| self.note_stream_limit(number));
         self.take_arrivals(end);
+        self.expire(now);
         self.phase = Some(Phase::Drain);
         if let Some(shared) = self.policy.shared() {
             shared.enter(Phase::Drain, end);
         }
-        self.ledger.recorder.close_window();
+        self.ledger.recorder.close_window(now);
         if self.policy.is_closed() {
             // What was not sent yet is not due any more.
             self.left_over.retain(|due| due.again.is_some());
@@ -297,6 +300,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Ends everything: what has no reply yet gets none.
     pub(super) fn abandon(&mut self, now: u64) {
+        self.ledger.recorder.end_drain();
         if let Policy::Users(users) = &mut self.policy {
             for number in users.newcomers() {
                 self.user_refused(number, Outcome::NotSent, now);

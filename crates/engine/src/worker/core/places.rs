@@ -30,6 +30,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 let slot = self.ledger.slots.get(place);
                 slot.goes_on = follow.is_some();
                 self.ledger.slots.lay_down(place);
+                if self.connections[number as usize].state == State::Open {
+                    self.ledger.recorder.pauses.rise(now);
+                }
                 self.going_on += u32::from(follow.is_some());
                 self.timers.set(place, until);
             } else if let Some(due) = follow {
@@ -56,6 +59,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn awake(&mut self, place: u32, late: u64, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         self.ledger.slots.wake(place);
+        if self.connections[number as usize].state == State::Open {
+            self.ledger.recorder.pauses.fall(now);
+        }
         let goes_on = std::mem::take(&mut self.ledger.slots.get(place).goes_on);
         self.going_on -= u32::from(goes_on);
         match goes_on.then(|| self.follow(place, now)).flatten() {

@@ -36,7 +36,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let connection = &mut self.connections[number as usize];
         connection.state = State::Draining;
         connection.replaced_by = Some(spare);
-        self.note_closed();
+        self.note_closed(number, now);
         let replacement = &mut self.connections[spare as usize];
         replacement.used = true;
         replacement.replaces = Some(number);
@@ -69,6 +69,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 && let Some(other) = self.ledger.slots.take(newer)
             {
                 self.ledger.slots.move_sleeper(place, other);
+                if self.connections[newer as usize].state == State::Open {
+                    self.ledger.recorder.pauses.rise(now);
+                }
                 self.taken.swap(place, other);
                 if let Some(until) = self.timers.clear(place) {
                     self.timers.set(other, until);

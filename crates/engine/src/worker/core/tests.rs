@@ -206,7 +206,8 @@ fn a_connection_that_takes_no_more_is_replaced_while_its_requests_end() {
     assert!(step(&mut core, begin + MS).contains(&Action::Connect(1)));
     core.connected(1, begin + 2 * MS);
     core.received(1, &settings(), begin + 2 * MS);
-    let under_way = |core: &Core<Http2, Plain>| (core.ledger.slots.active_on(0), core.ledger.slots.active_on(1));
+    let under_way =
+        |core: &Core<Http2, Plain>| (core.ledger.slots.active_on(0), core.ledger.slots.active_on(1));
     assert_eq!(under_way(&core), (4, 0), "four is what was asked for");
     core.received(0, &reply(3), begin + 3 * MS);
     assert_eq!(under_way(&core), (3, 1));
@@ -241,7 +242,11 @@ fn pauses_go_on_on_the_connection_that_takes_the_place() {
     step(&mut core, begin + MS);
     core.connected(1, begin + 2 * MS);
     core.received(1, &settings(), begin + 2 * MS);
-    assert_eq!(core.ledger.slots.active_on(1), 0, "one is under way, and one pauses");
+    assert_eq!(
+        core.ledger.slots.active_on(1),
+        0,
+        "one is under way, and one pauses"
+    );
     core.received(0, &reply(3), begin + 3 * MS);
     step(&mut core, begin + 3 * MS);
     assert_eq!(core.ledger.slots.active_on(1), 0, "both pause");
@@ -261,7 +266,12 @@ fn a_goodbye_in_the_greeting_is_no_connection() {
     assert!(step(&mut core, begin + MS).contains(&Action::Close(0)));
     assert_eq!((core.open, core.connecting), (0, 0));
     assert_eq!(outcomes(&mut core, &job).0.refused, 1);
-    assert!(core.totals.connect_error.as_ref().is_some_and(|error| error.contains("GOAWAY")));
+    assert!(
+        core.totals
+            .connect_error
+            .as_ref()
+            .is_some_and(|error| error.contains("GOAWAY"))
+    );
     // After a pause it is tried again.
     assert_eq!(step(&mut core, begin + 10 * MS), [Action::Connect(0)]);
     core.connected(0, begin + 10 * MS);

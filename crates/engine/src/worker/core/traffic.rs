@@ -76,12 +76,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if settings.defers {
             self.started.push(place);
         }
-        if !self.timers.is_set(place) {
-            self.timers.set(place, now.saturating_add(settings.timeout));
-        }
+        let times_out = due.intended.saturating_add(settings.timeout);
+        // A timer that is set is that of an earlier request in this place, which comes first unless it was due later.
         if settings.streams {
-            let first = Self::first_look(&operation.expectation, settings.timeout);
-            self.timers.set(place, now.saturating_add(first));
+            let first = Self::first_look(&operation.expectation, now, times_out);
+            self.timers.set(place, first);
+        } else if !self.timers.is_set(place) || due.again.is_some() {
+            self.timers.set(place, times_out);
         }
         let connection = &mut self.connections[connection as usize];
         connection.may_start = if operation.closes {
@@ -175,7 +176,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn layer_failed(&mut self, number: u32, error: LayerError, now: u64) {
-        if matches!(self.connections[number as usize].state, State::Open | State::Draining) {
+        if matches!(
+            self.connections[number as usize].state,
+            State::Open | State::Draining
+        ) {
             self.end(number, Reason::Lost, now);
         } else {
             self.refused(number, error, now);
@@ -217,7 +221,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The peer has said something before any request.
-    fn take_greeting(&mut self, number: u32, (was_ready, result): (bool, Result<(), ProtocolError>), now: u64) {
+    fn take_greeting(
+        &mut self,
+        number: u32,
+        (was_ready, result): (bool, Result<(), ProtocolError>),
+        now: u64,
+    ) {
         let Some(Speaking { protocol, .. }) = &self.connections[number as usize].speaking else {
             return;
         };
@@ -275,6 +284,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.policy.place_free(number, late, at, &mut self.source)
         };
         match next {
+            Next::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
+                self.ledger.slots.give_back(place);
+                self.user_too_late(number, due, now);
+            }
             Next::Send(due) => {
                 self.start(number, place, due, now);
                 return true;
@@ -341,6 +354,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Open load: sends what waits on the connections that have a place, the one that has rested longest first.
     pub(in crate::worker) fn send_waiting(&mut self, now: u64) {
         let Policy::Open(_) = self.policy else { return };
+        self.expire(now);
         while self.policy.is_waiting() || !self.left_over.is_empty() {
             let Some(number) = self.idle.pop_front() else {
                 return self.hand_on(now);

@@ -32,6 +32,15 @@ impl Open {
         shared.or_else(|| self.take_own(source))
     }
 
+    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<Due> {
+        let shared = self.shared.as_ref().and_then(|shared| shared.take_due_by(limit));
+        shared.or_else(|| {
+            let (intended, late) = self.pacer.take_due_by(limit)?;
+            Some(source.arrival(intended, late))
+        })
+    }
+
     fn take_own(&mut self, source: &mut Source) -> Option<Due> {
         let (intended, late) = self.pacer.take()?;
         Some(Due {

@@ -132,6 +132,13 @@ impl Users {
         (left, user.due.min(at.now), user.next)
     }
 
+    /// A user who has waited for too long sends nothing any more. Gives how many requests were still to come, and when the next
+    /// one is due.
+    pub(in crate::worker) fn give_up(&mut self, connection: u32, now: u64) -> (u32, u64) {
+        let user = &mut self.all[connection as usize];
+        (std::mem::take(&mut user.left), user.due.min(now))
+    }
+
     /// The connections of the users who have not sent anything yet.
     pub(in crate::worker) fn newcomers(&self) -> Vec<u32> {
         let numbered = (0_u32..).zip(&self.all);
