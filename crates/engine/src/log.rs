@@ -279,7 +279,7 @@ mod tests {
             is_on: true,
         };
         let logging = std::thread::spawn(move || {
-            for due in 0..3 * BATCH as u64 + 5 {
+            for due in 0..3 * BATCH as i64 + 5 {
                 book.note(Line::unsent(0, due, Outcome::NotSent));
             }
             book
@@ -295,6 +295,6 @@ mod tests {
         drop(book);
         let last = batches.recv().expect("the last lines");
         assert_eq!((last.lines.len(), last.lost), (5, 2 * BATCH as u64));
-        assert_eq!(last.lines[0].due, 3 * BATCH as u64);
+        assert_eq!(last.lines[0].due, 3 * BATCH as i64);
     }
 }
