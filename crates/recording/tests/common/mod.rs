@@ -270,7 +270,7 @@ fn count(tally: &mut Tally, event: &Event) {
     tally.window.completed += 1;
     tally.window.sent += 1;
     tally.window.carried += event.time_ns % 2;
-    tally.window.in_flight_ns += event.time_ns;
+    tally.window.in_flight_ns += event.time_ns % 1_000_000;
     if event.outcome == Outcome::Valid {
         operation.requests.valid += 1;
         tally.window.valid += 1;
