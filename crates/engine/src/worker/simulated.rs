@@ -347,7 +347,7 @@ fn of_open(window_ms: u64, (from, until): (u64, u64)) -> Vec<Quantile> {
 }
 
 fn open_with_freeze(window_ms: u64, (from, until): (u64, u64)) -> Recording {
-    let job = job(open(1_000.0, 500), window_ms * MS, 10_000 * MS);
+    let job = job(open(1_000.0, 2_000), window_ms * MS, 10_000 * MS);
     let mut answers = frozen(MS as i64, ((from * MS) as i64, (until * MS) as i64));
     let server = Server {
         answers: &mut answers,
@@ -506,40 +506,48 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     assert!((time.accounted_s() / time.slots_s - 1.0).abs() < 0.01, "{time:?}");
 }
 
-/// One connection and a server that takes 200 ms, offered ten requests a second with a timeout of 500 ms.
+/// One connection and a server that takes 200 ms, offered a request each 160 or 100 ms, with a timeout of 500 ms.
 #[test]
 fn the_timeout_counts_from_when_a_request_was_due() {
-    let job = job(open(10.0, 1), 3_000 * MS, 500 * MS);
-    let mut answers = |at: i64, _: u64| Reply::At(at + 200 * MS as i64, OK);
-    let server = Server {
-        answers: &mut answers,
-        accepts: &mut always,
-    };
-    let recording = simulate(&job, server);
-    // The warm-up, from -1 s on, fills the queue in the same way. A connection that times out is made again at once, and after
-    // a millisecond where no reply came on it.
-    let (mut free, mut truth, mut sent, mut answered) = (-1_000_i64, Vec::new(), 0, false);
-    for due in (-1_000..3_000).step_by(100) {
-        let start = free.max(due);
-        let ends = (start + 200).min(due + 500);
-        let came = start < due + 500 && start + 200 < due + 500;
-        if start < due + 500 {
-            free = ends + i64::from(!came && !answered);
-            answered = came;
-            sent += u64::from((0..3_000).contains(&start));
+    for spacing in [160_i64, 100] {
+        let job = job(open(1_000.0 / spacing as f64, 1), 3_000 * MS, 500 * MS);
+        let mut answers = |at: i64, _: u64| Reply::At(at + 200 * MS as i64, OK);
+        let server = Server {
+            answers: &mut answers,
+            accepts: &mut always,
+        };
+        let recording = simulate(&job, server);
+        // The warm-up, from -1 s on, fills the queue in the same way. A connection that times out is made again at once, and
+        // after a millisecond where no reply came on it.
+        let (mut free, mut truth, mut sent, mut answered) = (-1_000_i64, Vec::new(), 0, false);
+        let all = (-1_000..0)
+            .step_by(spacing as usize)
+            .chain((0..3_000).step_by(spacing as usize));
+        for due in all {
+            let start = free.max(due);
+            let ends = (start + 200).min(due + 500);
+            let came = start < due + 500 && start + 200 < due + 500;
+            if start < due + 500 {
+                free = ends + i64::from(!came && !answered);
+                answered = came;
+                sent += u64::from((0..3_000).contains(&start));
+            }
+            if due >= 0 {
+                truth.push(if came { ms((ends - due) as u64) } else { Unbounded });
+            }
         }
-        if due >= 0 {
-            truth.push(if came { ms((ends - due) as u64) } else { Unbounded });
-        } else if start < due + 500 && ends >= 3_000 {
-            unreachable!("the queue of the warm-up is gone by then");
-        }
+        let count = truth.len() as f64;
+        assert_is(&recording, truth);
+        assert_eq!(recording.outcomes.not_sent, 0, "{:?}", recording.outcomes);
+        assert_eq!(recording.offered_per_s, Some(count / 3.0));
+        assert_eq!(recording.sent_per_s, Some(sent as f64 / 3.0));
+        // Who serves the oldest first serves in time at 6.25 requests a second for a while, and nobody at ten.
+        let valid = recording.valid_time_ns.map(|times| times.max);
+        assert!(
+            valid.is_some_and(|ns| ns < 500 * MS) == (spacing == 160),
+            "{valid:?}"
+        );
     }
-    assert_is(&recording, truth);
-    assert_eq!(recording.outcomes.not_sent, 0, "{:?}", recording.outcomes);
-    assert!(recording.outcomes.timeout > 10);
-    assert_eq!(recording.offered_per_s, Some(10.0));
-    assert_eq!(recording.sent_per_s, Some(sent as f64 / 3.0));
-    assert!(recording.valid_time_ns.expect("replies").max < 500 * MS);
 }
 
 /// A hundred users a second with ten requests each; every second one is refused, and with that ten requests.
