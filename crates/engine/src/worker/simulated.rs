@@ -506,10 +506,10 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     assert!((time.accounted_s() / time.slots_s - 1.0).abs() < 0.01, "{time:?}");
 }
 
-/// One connection and a server that takes 200 ms, offered a request each 160 or 100 ms, with a timeout of 500 ms.
+/// One connection and a server that takes 200 ms, offered a request each 190 or 100 ms, with a timeout of 500 ms.
 #[test]
 fn the_timeout_counts_from_when_a_request_was_due() {
-    for spacing in [160_i64, 100] {
+    for spacing in [190_i64, 100] {
         let job = job(open(1_000.0 / spacing as f64, 1), 3_000 * MS, 500 * MS);
         let mut answers = |at: i64, _: u64| Reply::At(at + 200 * MS as i64, OK);
         let server = Server {
@@ -541,10 +541,10 @@ fn the_timeout_counts_from_when_a_request_was_due() {
         assert_eq!(recording.outcomes.not_sent, 0, "{:?}", recording.outcomes);
         assert_eq!(recording.offered_per_s, Some(count / 3.0));
         assert_eq!(recording.sent_per_s, Some(sent as f64 / 3.0));
-        // Who serves the oldest first serves in time at 6.25 requests a second for a while, and nobody at ten.
+        // Who serves the oldest first serves in time at 5.3 requests a second for a while, and nobody at ten.
         let valid = recording.valid_time_ns.map(|times| times.max);
         assert!(
-            valid.is_some_and(|ns| ns < 500 * MS) == (spacing == 160),
+            valid.is_some_and(|ns| ns < 500 * MS) == (spacing == 190),
             "{valid:?}"
         );
     }
