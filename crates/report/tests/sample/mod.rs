@@ -310,7 +310,8 @@ fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     for step in 0..200u32 {
         let share = f64::from(step) / 200.0;
         let ns = 64e9 / made.throughput * (0.6 + share + 0.02 / (1.003 - share)) * wobble;
-        histogram.record_many(ns as u64, completed / 200);
+        let more = u64::from(u64::from(step) < completed % 200);
+        histogram.record_many(ns as u64, completed / 200 + more);
     }
     histogram
 }
