@@ -4,7 +4,7 @@
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{doubts, ranks, said_for_all};
-use crate::number::{Unit, half_width, plus_minus};
+use crate::number::{Unit, half_width, no_bound, plus_minus};
 use crate::{ReportError, names};
 use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
@@ -201,11 +201,14 @@ fn marked(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String>
 
 fn shown(row: &ServiceSummary, metric: Metric) -> Option<String> {
     let quantity = row.metrics.get(metric)?;
+    if let Some(none) = quantity.no_bound() {
+        return Some(no_bound(*none));
+    }
     let position = quantity.position()?;
     let sign = if row.is_lower_bound(metric) { "≥ " } else { "" };
     let point = Unit::for_metric(metric, &[position]).show_with(position);
     let half = match quantity {
-        Quantity::TooFewTrials(_) => " (1 trial)".to_owned(),
+        Quantity::NoBound(_) | Quantity::TooFewTrials(_) => " (1 trial)".to_owned(),
         Quantity::Estimated(known) => {
             half_width(&known.estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)))
         }
