@@ -462,7 +462,7 @@ fn what_waits_goes_to_whichever_thread_has_a_place(transport: TransportChoice) {
                 changed.notify_all();
             } else {
                 state.0 = true;
-                let limit = std::time::Duration::from_secs(20);
+                let limit = Duration::from_secs(20);
                 let held = changed.wait_timeout_while(state, limit, |state| state.1 < 59);
                 drop(held.expect("no panic"));
             }
