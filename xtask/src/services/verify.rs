@@ -319,7 +319,7 @@ mod tests {
             .iter()
             .map(|hand| hand.iter().map(|id| id.service.as_str()).collect())
             .collect();
-        assert_eq!(names, [vec!["go-a", "java-b"], vec!["go-b", "java-a"]]);
+        assert_eq!(names, [vec!["go-a"], vec!["go-b", "java-a", "java-b"]]);
     }
 
     #[test]
