@@ -284,7 +284,7 @@ mod tests {
             }
             book
         });
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
         while !logging.is_finished() {
             assert!(std::time::Instant::now() < deadline, "logging waits for the disk");
             std::thread::yield_now();

@@ -223,7 +223,7 @@ fn tls_job(server: &Server, transport: TransportChoice, protocol: Protocol) -> p
     job
 }
 
-/// Text of HTTP/1.1 and close_notify in one segment, as a proxy that drains gives them.
+/// Text of HTTP/1.1 and `close_notify` in one segment, as a proxy that drains gives them.
 fn refuse(stream: &mut Tls) {
     let connection = &mut stream.conn;
     let refusal = b"HTTP/1.1 503 Draining\r\nConnection: close\r\n\r\n";

@@ -174,8 +174,8 @@ fn goaway_in_the_middle() {
 #[test]
 fn after_goaway_others_do_not_wait_for_the_last_stream() {
     let begun = Arc::new(AtomicU64::new(0));
-    let (served, serves) = mpsc::channel();
-    let (served, serves) = (Mutex::new(served), Mutex::new(serves));
+    let (tell, told) = mpsc::channel();
+    let (tell, told) = (Mutex::new(tell), Mutex::new(told));
     let counted = Arc::clone(&begun);
     let server = Scripted::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
@@ -186,7 +186,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
                 if peer.answer(stream, HELLO).is_none() {
                     return;
                 }
-                let _ = served.lock().expect("no panic").send(());
+                let _ = tell.lock().expect("no panic").send(());
             }
             return;
         }
@@ -195,7 +195,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
         if peer.answer(last, HELLO).is_none() || peer.go_away(last).is_none() {
             return;
         }
-        let answered = serves.lock().expect("no panic").recv_timeout(PATIENCE);
+        let answered = told.lock().expect("no panic").recv_timeout(PATIENCE);
         assert!(answered.is_ok(), "nothing came over another connection");
         if peer.answer(slow, HELLO).is_some() {
             peer.linger();

@@ -238,7 +238,7 @@ pub trait Protocol: Sized {
 
     /// The peer closed its side: completes a reply whose body lasts until then. All other requests under way have no
     /// reply; the worker knows them. `is_clean`: the end is the peer's own; else anybody on the way may have cut the
-    /// connection (TLS without close_notify).
+    /// connection (TLS without `close_notify`).
     fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, is_clean: bool, sink: &mut S);
 
     /// A request is about to be given up: what is known of it is told.

@@ -21,7 +21,7 @@ pub struct TlsLayer {
     incoming: Vec<u8>,
     wanted: Wanted,
     is_established: bool,
-    /// Whether the peer's close_notify has come.
+    /// Whether the peer's `close_notify` has come.
     is_closed_by_peer: bool,
     /// Whether ours is still to be sent in answer.
     owes_close_notify: bool,

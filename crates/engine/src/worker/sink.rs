@@ -257,7 +257,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         let slot = self.ledger.slots.get(token.0);
         slot.bytes += piece.len() as u64;
         match slot.check {
-            BodyCheck::Ignore | BodyCheck::AwaitsEvents => {}
+            BodyCheck::Ignore | BodyCheck::AwaitsEvents | BodyCheck::Excess(_) => {}
             BodyCheck::Events => self.events(token.0, piece),
             BodyCheck::Compare { equal } => {
                 let exact = self.operations[usize::from(slot.operation)].exact_body();
@@ -278,7 +278,6 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 }
             }
             BodyCheck::Wrong => slot.kept.get_or_insert_default().add_begin(piece),
-            BodyCheck::Excess(_) => {}
             BodyCheck::Keep => {
                 let operation = &self.operations[usize::from(slot.operation)];
                 if operation.judges_body {

@@ -110,7 +110,7 @@ impl Uring {
                 Ok(()) => Some(Understood::Connected(number)),
                 Err(error) => Some(Understood::ConnectFailed(number, error)),
             },
-            Kind::Send => None,
+            Kind::Send | Kind::Bell => None,
             Kind::Rest => {
                 // Its memory is not kept: few sockets are ever full, and what they leave may be large.
                 wire.rest = Vec::new();
@@ -121,7 +121,6 @@ impl Uring {
                 None
             }
             Kind::Receive => self.understand_bytes(number, completion),
-            Kind::Bell => None,
         }
     }
 

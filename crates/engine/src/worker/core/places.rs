@@ -16,7 +16,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             }
             if let Some(why) = self.ledger.slots.get(place).resend.take() {
                 self.totals.sent_again += u64::from(why == Resend::Unprocessed);
-                let due = self.to_resend(place);
+                let due = self.resent(place);
                 if let Some(due) = self.policy.request_again(number, due) {
                     self.taken.leave(place, due.number);
                     insert_by_age(&mut self.left_over, due);
@@ -96,7 +96,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The request in a place that is to be sent again.
-    fn to_resend(&mut self, place: u32) -> Due {
+    fn resent(&mut self, place: u32) -> Due {
         let slot = self.ledger.slots.get(place);
         Due {
             operation: slot.operation,
