@@ -1,6 +1,6 @@
 //! The switches of `prony load` from outside: where connections go, how a load ends before its time, and what is judged.
 
-use crate::common::{forgetful, json_of, prony, reply, server, talk, told};
+use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, talk, told};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
@@ -332,4 +332,27 @@ fn a_log_takes_a_share_and_speaks_json_too() {
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
         assert!(told(&output).contains(part), "{more:?}: {}", told(&output));
     }
+}
+
+/// Each connection ends as its third request comes, as an idle timeout does that fires just then.
+#[test]
+fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off() {
+    let port = listen(|mut stream| {
+        let mut requests = BufReader::new(stream.try_clone().ok()?);
+        for _ in 0..2 {
+            Request::read(&mut requests)?;
+            stream.write_all(&reply("hello")).ok()?;
+        }
+        Request::read(&mut requests).map(|_| ())
+    });
+    let url = format!("http://127.0.0.1:{port}/");
+    let output = prony(&["load", &url, "-c", "1", "-n", "10"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &told(&output);
+    assert!(text.contains("4 requests (40.00 %) were retried once"), "{text}");
+    let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--json"]));
+    assert_eq!((&recording["connections"]["retried"], &recording["outcomes"]["valid"]), (&4.into(), &10.into()));
+    let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--no-retry", "--json"]));
+    assert_eq!((&recording["outcomes"]["valid"], &recording["outcomes"]["reset"]), (&7.into(), &3.into()));
+    assert_eq!(recording["connections"]["retried"], serde_json::Value::Null);
 }

@@ -156,3 +156,30 @@ fn the_rest_is_told_too() {
         assert_eq!(kinds(&evidence), [kind]);
     }
 }
+
+/// A few are a race now and then, and only worth a line.
+#[test]
+fn retries_are_told_and_many_of_them_are_a_warning() {
+    let retried = |retried, requests| Evidence {
+        retried,
+        requests,
+        ..closed()
+    };
+    assert_eq!(kinds(&retried(0, 10_000)), []);
+    assert_eq!(kinds(&retried(10, 10_000)), [WarningKind::Note]);
+    assert_eq!(kinds(&retried(11, 10_000)), [WarningKind::Retried]);
+}
+
+#[test]
+fn nobody_is_told_to_ask_for_no_stream() {
+    let none = Evidence {
+        in_flight: 250,
+        stream_limit: Some(0),
+        response_time_ns: None,
+        ..closed()
+    };
+    let warnings = none.warnings();
+    let told = warnings.iter().find(|one| one.kind == WarningKind::StreamsLimited);
+    let told = told.expect("a warning");
+    assert!(told.text.contains("for some time") && !told.text.contains("at most 0"), "{}", told.text);
+}
