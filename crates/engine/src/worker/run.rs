@@ -221,7 +221,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.seen = now_ns();
             self.wake.looking_since = (due > now).then_some(now);
         }
-        self.core.stamp(|number| self.transport.left_at(number));
+        let seen = self.seen;
+        self.core.stamp(|number| self.transport.left_at(number).min(seen));
         Ok(())
     }
 

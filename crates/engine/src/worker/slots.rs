@@ -1,6 +1,10 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
-use super::kept::{Excess, Kept};
+mod kept;
+
+pub(crate) use self::kept::Budget;
+pub(super) use self::kept::{Excess, Kept, SHOWN};
+
 use crate::protocol::Protocol;
 use crate::recorder::{Ending, Epoch, Finished, Recorder};
 use crate::workload::PreparedOperation;

@@ -10,12 +10,13 @@ mod handshake;
 mod prepare;
 mod reader;
 mod room;
+mod shared;
 mod utf8;
 
 pub use prepare::Prepared;
+pub use shared::Shared;
 
 use super::{Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token};
-use crate::parameters::mix;
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
 use prony_load::events::LONGEST_EVENT;
@@ -26,41 +27,6 @@ use std::collections::VecDeque;
 
 /// What the HTTP status of each message is: that of the handshake.
 const SWITCHED: u16 = 101;
-
-/// What the WebSocket connections of one worker share.
-#[derive(Debug)]
-pub struct Shared {
-    /// The longest message that may come, bytes.
-    longest: u64,
-    /// State of the generator of keys.
-    random: u64,
-    /// Messages that the service sends by itself on a new connection, once that is known.
-    greetings: Option<u32>,
-    /// Where connections are members of rooms.
-    rooms: Option<Rooms>,
-}
-
-impl Shared {
-    fn new(longest: u64) -> Self {
-        Self {
-            longest,
-            random: rand::random(),
-            greetings: None,
-            rooms: None,
-        }
-    }
-
-    /// 64 random bits. Masks keep proxies from taking what a script in a browser has written for HTTP; a load has none of
-    /// that to hide, so a fast generator with a random begin does.
-    const fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.random)
-    }
-
-    const fn key(&mut self) -> [u8; 4] {
-        (self.random() as u32).to_ne_bytes()
-    }
-}
 
 /// How the peer broke the protocol, and the close code that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -43,6 +43,8 @@ pub(crate) struct Uring {
     outbox: Outbox,
     /// Parcels that one call hands over, so that the time of each of them is known.
     at_once: usize,
+    /// How long one of them took in the last call that handed over so many, ns.
+    parcel_ns: u64,
     /// Connections whose socket is not yet what the kernel's table of files says.
     changed: Vec<u32>,
     /// The completions of the last wait that were not looked at yet.
@@ -208,6 +210,7 @@ impl Transport for Uring {
             wires: (0..connections).map(|_| Wire::new()).collect(),
             outbox: Outbox::default(),
             at_once: submit::FIRST_AT_ONCE,
+            parcel_ns: 0,
             changed: Vec::new(),
             ready: Vec::with_capacity(COMPLETIONS as usize),
             next: 0,

@@ -194,7 +194,7 @@ fn more_replies_than_buffers_all_come() {
     }
 }
 
-/// How long sending took after the stamp of each connection, at most: until the next stamp, or until the wait was over.
+/// How far the stamp of each connection is off: half the time to the next one, or to the end of the wait.
 fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
     let mut stamps: Vec<u64> = (0..count).map(|number| uring.left_at(number)).collect();
     assert!(
@@ -211,7 +211,7 @@ fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
     };
     stamps[..count as usize]
         .iter()
-        .map(|stamp| later(stamp) - stamp)
+        .map(|stamp| (later(stamp) - stamp) / 2)
         .collect()
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Wire {
     pub(super) connects: Option<(*const libc::sockaddr, libc::socklen_t)>,
     /// Where its bytes stand in the outbox.
     pub(super) parcel: u32,
-    /// When the last of its bytes were handed to the kernel.
+    /// When the last of its bytes left.
     pub(super) left: u64,
     /// What a full socket left over: the kernel is sending it. Boxed by `Vec`, so that it stays where it is.
     pub(super) rest: Vec<u8>,

@@ -161,8 +161,8 @@ fn the_rest_is_told_too() {
 #[test]
 fn retries_are_told_and_many_of_them_are_a_warning() {
     let retried = |retried, requests| Evidence {
-        retried,
         requests,
+        retried,
         ..closed()
     };
     assert_eq!(kinds(&retried(0, 10_000)), []);

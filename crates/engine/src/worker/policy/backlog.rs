@@ -3,7 +3,7 @@
 //!
 //! An arrival that finds a place on its own thread never comes here. A thread that sleeps although it has a place is woken.
 
-use super::slots::Due;
+use crate::worker::slots::Due;
 use prony_load::Job;
 use prony_measurement::Phase;
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ struct Thread {
 
 /// The backlog as one thread sees it.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(in crate::worker) struct Share {
     backlog: Arc<Backlog>,
     thread: usize,
     phase: Phase,
@@ -85,7 +85,7 @@ impl Backlog {
     }
 
     /// What becomes readable when a thread is to look here.
-    pub(super) fn bell(&self, thread: u32) -> BorrowedFd<'_> {
+    pub(in crate::worker) fn bell(&self, thread: u32) -> BorrowedFd<'_> {
         self.threads[thread as usize].bell.as_fd()
     }
 
@@ -123,7 +123,7 @@ impl Thread {
 }
 
 impl Share {
-    pub(super) fn new(backlog: Arc<Backlog>, thread: u32) -> Self {
+    pub(in crate::worker) fn new(backlog: Arc<Backlog>, thread: u32) -> Self {
         Self {
             backlog,
             thread: thread as usize,
@@ -134,7 +134,7 @@ impl Share {
     }
 
     /// This thread's next phase has begun. What is due in the phase that is over and would be due behind its end is forgotten.
-    pub(super) fn enter(&mut self, phase: Phase, begin: u64) {
+    pub(in crate::worker) fn enter(&mut self, phase: Phase, begin: u64) {
         self.phase = phase;
         if phase == Phase::Measurement {
             let mut waiting = self.backlog.lock();
@@ -144,12 +144,12 @@ impl Share {
     }
 
     /// Whether anything waits.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(in crate::worker) fn is_waiting(&self) -> bool {
         self.backlog.count.load(Ordering::Relaxed) > 0
     }
 
     /// Takes the arrival that has waited longest, unless it belongs to a phase that this thread has not entered.
-    pub(super) fn take(&self) -> Option<Due> {
+    pub(in crate::worker) fn take(&self) -> Option<Due> {
         self.take_if(|_| true)
     }
 
@@ -170,7 +170,7 @@ impl Share {
     }
 
     /// Leaves an arrival to whoever has a place first. Gives it back where too many wait.
-    pub(super) fn put(&self, due: Due) -> Result<(), Due> {
+    pub(in crate::worker) fn put(&self, due: Due) -> Result<(), Due> {
         let mut waiting = self.backlog.lock();
         if waiting.len() >= self.backlog.capacity {
             return Err(due);
@@ -192,7 +192,7 @@ impl Share {
 
     /// Tells the others whether this thread has a free place, before it sleeps. Gives whether it must not: something waits that
     /// it can take.
-    pub(super) fn settle_down(&mut self, has_place: bool) -> bool {
+    pub(in crate::worker) fn settle_down(&mut self, has_place: bool) -> bool {
         if has_place != self.has_place {
             self.has_place = has_place;
             self.backlog.threads[self.thread]
@@ -210,22 +210,22 @@ impl Share {
     }
 
     /// A connection of this thread has opened.
-    pub(super) fn opened(&self) {
+    pub(in crate::worker) fn opened(&self) {
         self.backlog.open.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A connection of this thread takes no request any more.
-    pub(super) fn closed(&self) {
+    pub(in crate::worker) fn closed(&self) {
         self.backlog.open.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether any thread has an open connection.
-    pub(super) fn any_open(&self) -> bool {
+    pub(in crate::worker) fn any_open(&self) -> bool {
         self.backlog.open.load(Ordering::Relaxed) > 0
     }
 
     /// This thread has no further arrival of its own. Gives whether none has.
-    pub(super) fn all_dry(&mut self) -> bool {
+    pub(in crate::worker) fn all_dry(&mut self) -> bool {
         if !std::mem::replace(&mut self.is_dry, true) {
             self.backlog.dry.fetch_add(1, Ordering::SeqCst);
         }
