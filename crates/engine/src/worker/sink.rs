@@ -1,13 +1,7 @@
 //! Takes replies from a protocol, judges them, and records what became of each request.
 
-<<<<<<< HEAD
-use super::kept::{Budget, Kept, SHOWN};
-use super::sample::Sample;
-use super::slots::{BodyCheck, Ledger, Resend};
-=======
 use super::sample::Sample;
 use super::slots::{BodyCheck, Budget, Kept, Ledger, Resend, SHOWN};
->>>>>>> 9869e86 (engine: the time of a send is the middle of its call, and calls are longer; files where they belong)
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use crate::recorder::{Ending, Epoch};

@@ -1,13 +1,7 @@
 //! Replies that are streams: read, judged and recorded message by message, however long they last.
 
-<<<<<<< HEAD
-use super::kept::Kept;
-use super::sink::Sink;
-use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
-=======
 use super::sink::Sink;
 use super::slots::{BodyCheck, Kept, Ledger, Live, Slot, Standing};
->>>>>>> 9869e86 (engine: the time of a send is the middle of its call, and calls are longer; files where they belong)
 use crate::protocol::{Head, HeaderList, Protocol};
 use crate::recorder::{Ending, Epoch, Recorder};
 use crate::workload::PreparedOperation;

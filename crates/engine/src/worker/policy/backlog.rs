@@ -165,7 +165,7 @@ impl Share {
     }
 
     /// Takes the arrival that has waited longest, if it was due by `limit`, and as [`Share::take`] does.
-    pub(super) fn take_due_by(&self, limit: u64) -> Option<Due> {
+    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<Due> {
         self.take_if(|due| due.intended <= limit)
     }
 
