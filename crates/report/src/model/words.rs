@@ -3,7 +3,7 @@
 use crate::Input;
 use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
 use prony_measurement::{Measurement, ServiceId, that_count};
-use prony_statistics::{Better, Estimate, Group, Metric, ServiceSummary};
+use prony_statistics::{Better, Group, Metric, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -184,21 +184,10 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         .find(|pair| pair.a == names.0 && pair.b == names.1);
     let times = pair.map_or_else(String::new, |pair| {
         let of = if lower { "that of " } else { "" };
-        let range = ahead(&pair.ratio, lower);
-        format!(", {range} × {of}{}, the next", name(&next.id))
+        let (low, high) = (ratio(pair.ratio.low), ratio(pair.ratio.high));
+        format!(", {low}–{high} × {of}{}, the next", name(&next.id))
     });
     format!("{best} {verb}: {value}{times}.")
-}
-
-/// How far the first is ahead of the next one, as a ratio. Holm tells more pairs apart than intervals do that hold for all
-/// pairs at once: where such an interval reaches beyond 1, only its far end is said.
-fn ahead(of_next: &Estimate, lower: bool) -> String {
-    let (low, high) = (ratio(of_next.low), ratio(of_next.high));
-    match (of_next.contains(1.0), lower) {
-        (false, _) => format!("{low}–{high}"),
-        (true, false) => format!("up to {high}"),
-        (true, true) => format!("down to {low}"),
-    }
 }
 
 /// `a, b and c`; of many only the first ones.
@@ -282,7 +271,7 @@ fn comparing(groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
     if groups.iter().any(|group| group.adjustment.is_some()) {
         said.push(
-            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Holm’s method). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
+            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Bonferroni). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
                 .to_owned(),
         );
     }
@@ -365,26 +354,4 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
         ));
     }
     said
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn between(low: f64, high: f64) -> Estimate {
-        Estimate {
-            point: (low * high).sqrt(),
-            low,
-            high,
-            confidence: 0.95,
-        }
-    }
-
-    #[test]
-    fn who_is_ahead_is_never_said_to_be_behind() {
-        assert_eq!(ahead(&between(1.3, 1.5), false), "1.30–1.50");
-        assert_eq!(ahead(&between(0.87, 4.55), false), "up to 4.55");
-        assert_eq!(ahead(&between(0.4, 1.02), true), "down to 0.40");
-        assert_eq!(ahead(&between(0.4, 0.9), true), "0.40–0.90");
-    }
 }

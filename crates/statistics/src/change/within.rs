@@ -35,6 +35,7 @@ pub fn compare_in_run(
         missing: Vec::new(),
         gates: true,
         regressed: false,
+        inconclusive: false,
     };
     let mut raws = Vec::new();
     for (group, sample) in summary.groups.iter().zip(sample::groups(&both)) {

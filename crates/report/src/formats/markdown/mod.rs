@@ -193,7 +193,6 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
         let tie = match found.verdict {
             Verdict::CannotTell => ": the data cannot tell them apart",
             Verdict::Same => ": the same for all practical purposes",
-            _ if found.ratio.contains(1.0) => ": the test tells them apart, though the interval holds 1",
             _ => "",
         };
         out += &format!(
