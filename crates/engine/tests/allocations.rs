@@ -362,7 +362,8 @@ fn answers_of_a_language_model(transport: TransportChoice) {
     let events = Events {
         chat: Some(Chat {
             ttft_below_ns: Some(MS),
-            itl_below_ns: Some(MS),
+            tpot_below_ns: Some(MS),
+            e2el_below_ns: Some(MS),
         }),
         ..Events::default()
     };

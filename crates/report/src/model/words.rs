@@ -1,9 +1,9 @@
 //! Loads, results and the method in plain words.
 
 use crate::Input;
-use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
+use crate::number::{Unit, digits, ends, grouped, percent, plural, ratio};
 use prony_measurement::{Measurement, ServiceId, that_count};
-use prony_statistics::{Better, Group, Metric, ServiceSummary};
+use prony_statistics::{Better, Group, Metric, Precision, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -212,18 +212,22 @@ fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
     let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
         return "no estimate".to_owned();
     };
-    let half = half_width(estimate).map_or_else(String::new, |half| format!(" ({})", plus_minus(half)));
+    let unit = Unit::for_metric(metric, &[estimate.point]);
+    let (number, half) = match estimate.precision() {
+        Precision::PlusMinus(half) => (unit.show(estimate.point), format!(" (± {})", percent(half))),
+        Precision::Ends => (ends(estimate, unit), String::new()),
+        Precision::Unknown => ("an unknown number of".to_owned(), String::new()),
+    };
     match metric {
-        Metric::GoodputPerS => format!("{} valid replies per second{half}", digits(estimate.point)),
-        Metric::ThroughputPerS => format!("{} replies per second{half}", digits(estimate.point)),
-        Metric::SequencesPerS => format!("{} whole sequences per second{half}", digits(estimate.point)),
+        Metric::GoodputPerS => format!("{number} valid replies per second{half}"),
+        Metric::ThroughputPerS => format!("{number} replies per second{half}"),
+        Metric::SequencesPerS => format!("{number} whole sequences per second{half}"),
         _ => {
-            let unit = Unit::for_metric(metric, &[estimate.point]);
-            format!(
-                "a {} of {}{half}",
-                metric.title().replace(',', ""),
-                unit.show_with(estimate.point)
-            )
+            let title = metric.title().replace(',', "");
+            match estimate.precision() {
+                Precision::Unknown => format!("an unknown {title}"),
+                _ => format!("a {title} of {}{half}", unit.with_symbol(&number)),
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) enum JobError {
     Models(String),
     #[error("--prompts {path}: {source}")]
     Prompts { path: String, source: PromptsError },
-    #[error("--objective: ttft, itl and good are of language models: ask one, --llm")]
+    #[error("--objective: ttft, tpot, e2el and good are of language models: ask one, --llm")]
     NoLanguageModel,
     #[error("{switch} is about TLS, and `{url}` speaks none: write it as https://…")]
     NoTls { switch: &'static str, url: String },

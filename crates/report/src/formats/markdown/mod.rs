@@ -8,7 +8,7 @@ mod published;
 use super::columns::{Columns, unit_of};
 use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
-use crate::number::{FARTHEST, percent, plural, ratio};
+use crate::number::{FARTHEST, estimated, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_measurement::{CaseFailure, ServiceCheck, ServiceId};
 use prony_statistics::Verdict;
@@ -159,7 +159,7 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         out += &format!(
             "{name}  {bar:<width$}  {}{}\n",
             if bound { "≥ " } else { "" },
-            unit.show(estimate.point),
+            estimated(estimate, unit),
             width = BAR as usize
         );
     }

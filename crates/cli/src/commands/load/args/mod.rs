@@ -50,7 +50,7 @@ Examples:
       --message '{\"id\": \"1\"}' -c 8 --in-flight 8
   prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
   prony load ws://127.0.0.1:8080/ws/echo -c 100 --in-flight 8 --message-size 1KiB
-  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,itl<50ms'
+  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,tpot<50ms'
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
