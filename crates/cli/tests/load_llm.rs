@@ -527,7 +527,7 @@ fn contradictions_are_refused_before_the_load() {
         ),
         (one, &["--llm", "-H", "authorization: Bearer x"], "PRONY_API_KEY"),
         (one, &["--objective", "ttft<1s"], "ask one, --llm"),
-        (one, &["--llm", "--objective", "good>50%"], "ttft or tpot"),
+        (one, &["--llm", "--objective", "good>50%"], "ttft, tpot or e2el"),
         (
             one,
             &["--llm", "--prompts", "Cargo.toml"],
