@@ -182,6 +182,15 @@ pub(crate) fn estimated_with(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
+/// The value alone where its interval is narrow, else what stands in its place: for pictures that show the interval themselves.
+pub(crate) fn number(estimate: &Estimate, unit: Unit) -> String {
+    match estimate.precision() {
+        Precision::PlusMinus(_) => unit.show(estimate.point),
+        Precision::Ends => ends(estimate, unit),
+        Precision::Unknown => UNKNOWN.to_owned(),
+    }
+}
+
 /// Both ends of an interval: `30,909–88,219`.
 pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
     format!("{}–{}", unit.show(estimate.low), unit.show(estimate.high))
