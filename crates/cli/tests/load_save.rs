@@ -110,12 +110,14 @@ fn loads_that_differ_in_more_than_the_server_are_labelled() {
         let fixed = ["load", &url, "-c", "1", "-d", "1s", "--store", path];
         let output = prony(&[fixed.as_slice(), &["--save", name, "--timeout", timeout]].concat());
         assert!(output.status.success(), "{}", told(&output));
+        told(&output)
     };
     load("before", "10s");
     load("before", "10s");
     let cpus = std::thread::available_parallelism().map_or(2, usize::from);
     let busy: Vec<Busy> = (0..2 * cpus).map(|_| Busy::start()).collect();
-    load("after", "9s");
+    let said = load("after", "9s");
+    assert!(said.contains("warning: other programs used "), "{said}");
     load("after", "9s");
     drop(busy);
     let output = prony(&["compare", "before", "after", "--store", path]);

@@ -31,6 +31,15 @@ pub struct OtherUsage {
     pub other_cpu_ns: Option<u64>,
 }
 
+impl OtherUsage {
+    /// What other programs and the hypervisor used, as a share of the machine; `None` where it is not known.
+    pub fn share(&self) -> Option<f64> {
+        let capacity = self.machine.window_ns as f64 * f64::from(self.machine.cpus);
+        let taken = self.other_cpu_ns? + self.machine.steal_ns;
+        (capacity > 0.0).then(|| taken as f64 / capacity)
+    }
+}
+
 impl Neighbours {
     /// Reads the counters. `port` is where the server listens, if that is on this machine. `None` where the kernel counts nothing.
     pub fn begin(port: Option<u16>) -> Option<Self> {

@@ -39,6 +39,8 @@ use std::sync::mpsc;
 use std::time::Instant;
 use typed::DescriptionError;
 
+/// What other programs may use of the machine during a load that is kept, as a share of it.
+const BUSY: f64 = 0.05;
 /// Loads of one name from which the intervals of a comparison become narrow.
 const ENOUGH: u32 = 5;
 
@@ -169,6 +171,16 @@ fn keep(
     }
     let name = saving.name().to_owned();
     let count = saving.keep(job, recording.clone(), took_s, others)?;
+    let share = others
+        .and_then(|others| others.share())
+        .filter(|share| *share > BUSY);
+    if let Some(share) = share {
+        eprintln!(
+            "warning: other programs used {:.0} % of the machine during this load: end them, or compare it with loads made next to \
+             the same",
+            100.0 * share
+        );
+    }
     let more = if count < ENOUGH {
         format!("; {ENOUGH} or more of a name give narrow intervals")
     } else {

@@ -27,6 +27,18 @@ pub(crate) enum JobError {
     GrpcPath(String),
     #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
     ExpectedStream,
+    #[error("{switch} judges one reply of HTTP: {instead}")]
+    OneReply {
+        switch: &'static str,
+        instead: &'static str,
+    },
+    #[error("--expect-json {rule}: {reason}")]
+    JsonRule { rule: String, reason: String },
+    #[error("{switch}: {reason}")]
+    Pattern {
+        switch: &'static str,
+        reason: prony_load::ExpectationError,
+    },
     #[error("{switch} is about a stream of messages, and `{method}` {does} one message: leave it out")]
     OneMessage {
         method: String,
