@@ -1,8 +1,6 @@
 //! What replies must be by rules: `--expect-json`, `--expect-body` and `--expect-status`.
 
-mod common;
-
-use common::{json_of, prony, serve, told};
+use crate::common::{json_of, prony, serve, told};
 use serde_json::Value;
 
 /// A reply of JSON.
