@@ -1,7 +1,7 @@
 //! What a service must hold, judged by a recording.
 
 use prony_load::{Condition, GoodStreams, Objective};
-use prony_measurement::{Good, Recording};
+use prony_measurement::{Good, Quantile, Recording, Responses};
 
 /// The conditions of an objective that a recording does not meet, in words.
 pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
@@ -32,22 +32,23 @@ fn too_few(streams: &GoodStreams, good: Option<Good>) -> Option<String> {
 }
 
 fn missed(condition: Condition, recording: &Recording) -> Option<String> {
-    let replies = Replies::of(recording);
+    let responses = || Responses::of(recording).ok();
     match condition {
         Condition::Quantile { quantile, below_ns } => {
             let name = format!("p{}", (quantile * 1e6).round() / 1e4);
-            replies.too_long(&name, replies.quantile(quantile, recording), below_ns)
+            let found = responses().and_then(|responses| responses.quantile(quantile));
+            too_long(&name, found, below_ns, recording)
         }
         Condition::Mean { below_ns } => {
-            let mean = recording.response_time_ns.map(|times| times.mean as u64);
-            replies.too_long("mean", replies.of_all(mean), below_ns)
+            let found = responses().and_then(|responses| responses.times());
+            too_long("mean", found.map(|times| times.mean), below_ns, recording)
         }
         Condition::Max { below_ns } => {
-            let max = recording.response_time_ns.map(|times| times.max);
-            replies.too_long("max", replies.of_all(max), below_ns)
+            let found = responses().and_then(|responses| responses.times());
+            too_long("max", found.map(|times| times.max), below_ns, recording)
         }
         Condition::Errors { below } => {
-            let (errors, all) = (recording.outcomes.errors(), recording.requests.offered);
+            let (errors, all) = (recording.outcomes.errors(), recording.outcomes.total());
             let share = if all > 0 { errors as f64 / all as f64 } else { 1.0 };
             let fine = share < below || (errors == 0 && all > 0);
             (!fine).then(|| {
@@ -85,62 +86,29 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// How many requests were answered. One that was not has no response time: it ranks as longer than any.
-struct Replies {
-    answered: u64,
-    due: u64,
-}
-
-impl Replies {
-    fn of(recording: &Recording) -> Self {
-        let requests = recording.requests;
-        Self {
-            answered: requests.completed,
-            due: recording
-                .outcomes
-                .total()
-                .max(requests.offered)
-                .max(requests.completed),
+/// A time over all requests, where it is not below a limit. A request without a valid reply is longer than any.
+fn too_long(name: &str, found: Option<Quantile>, below_ns: u64, recording: &Recording) -> Option<String> {
+    let outcomes = &recording.outcomes;
+    let limit = duration(below_ns);
+    match found {
+        Some(Quantile::Exact(ns)) if ns < below_ns => None,
+        Some(Quantile::Exact(ns)) => Some(format!("{name} is {}, not below {limit}", duration(ns))),
+        Some(Quantile::AtLeast(ns)) => {
+            Some(format!("{name} is at least {}, not below {limit}", duration(ns)))
         }
-    }
-
-    /// What a share `quantile` of all requests did not exceed; `None` where that request was not answered.
-    fn quantile(&self, quantile: f64, recording: &Recording) -> Option<u64> {
-        let rank = ((quantile * self.due as f64).ceil() as u64).max(1);
-        if rank > self.answered {
-            return None;
-        }
-        // Half a rank lower: the histogram rounds the share up to the next reply, whatever the last digits are.
-        let share = (rank as f64 - 0.5) / self.answered as f64;
-        recording.response_times().ok()?.quantile(share)
-    }
-
-    /// A time to which every request contributes.
-    fn of_all(&self, found: Option<u64>) -> Option<u64> {
-        found.filter(|_| self.answered == self.due)
-    }
-
-    fn too_long(&self, name: &str, found: Option<u64>, below_ns: u64) -> Option<String> {
-        match found {
-            Some(ns) if ns < below_ns => None,
-            Some(ns) => Some(format!(
-                "{name} is {}, not below {}",
-                duration(ns),
-                duration(below_ns)
-            )),
-            None if self.answered == 0 => Some(format!("{name} is not known: no reply came")),
-            None => Some(format!(
-                "{name} has no bound: {} of {} requests got no reply",
-                self.due - self.answered,
-                self.due
-            )),
-        }
+        _ if outcomes.valid == 0 => Some(format!("{name} is not known: no valid reply came")),
+        _ => Some(format!(
+            "{name} has no bound: {} of {} requests got no valid reply",
+            outcomes.errors(),
+            outcomes.total()
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_measurement::{Histogram, Outcomes};
 
     #[test]
     fn durations_have_three_digits() {
@@ -176,22 +144,36 @@ mod tests {
         assert!(told.contains("--llm"), "{told}");
     }
 
-    /// The p99 of 1,000 requests is that of the 990th, whether or not the last ten were answered.
+    /// A service that answers 503 at once meets no objective of time.
     #[test]
-    fn what_was_not_answered_ranks_above_all_replies() {
-        let all = Replies {
-            answered: 990,
-            due: 1_000,
+    fn a_fast_error_is_no_answer() {
+        let objective: Objective = "p99<10ms,max<1s".parse().expect("a good one");
+        let recording = |valid: u64, failed: u64| {
+            let mut times = Histogram::new();
+            times.record_many(1_000_000, valid);
+            let outcomes = Outcomes {
+                valid,
+                status: failed,
+                ..Outcomes::default()
+            };
+            let json = serde_json::json!({
+                "schema": 1, "target": "", "protocol": "http1", "load": {}, "duration_s": 1.0,
+                "requests": { "offered": valid + failed, "sent": valid + failed, "completed": valid + failed, "valid": valid },
+                "throughput_per_s": 0.0, "goodput_per_s": 0.0, "outcomes": outcomes,
+                "status_codes": {}, "bytes": { "sent": 0, "received": 0 },
+                "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
+                "connections": { "asked": 1, "established": 1, "reconnects": 0 },
+                "generator": { "threads": 1, "cpu_s": 1.0, "busiest_thread": 0.5, "transport": "epoll", "saturated": false },
+                "intervals": [], "histogram": times.encode(), "warnings": [],
+            });
+            serde_json::from_value::<Recording>(json).expect("a recording")
         };
-        assert_eq!(all.too_long("p99", Some(5), 10), None);
-        assert_eq!(all.of_all(Some(5)), None);
-        let told = all.too_long("max", all.of_all(Some(5)), 10).expect("missed");
-        assert_eq!(told, "max has no bound: 10 of 1000 requests got no reply");
-        let none = Replies { answered: 0, due: 7 };
-        assert!(
-            none.too_long("p50", None, 10)
-                .expect("missed")
-                .contains("no reply came")
-        );
+        assert_eq!(missed_by(&objective, &recording(1_000, 0)), [""; 0]);
+        let told = missed_by(&objective, &recording(990, 10));
+        assert_eq!(told, ["max has no bound: 10 of 1000 requests got no valid reply"]);
+        let told = missed_by(&objective, &recording(900, 100));
+        assert_eq!(told.len(), 2, "{told:?}");
+        let told = missed_by(&objective, &recording(0, 200));
+        assert_eq!(told[0], "p99 is not known: no valid reply came");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct BadInput(anyhow::Error);
 
 impl fmt::Display for BadInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:#}", self.0)
+        formatter.write_str(&told(&self.0))
     }
 }
 
@@ -47,9 +47,22 @@ pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
     anyhow::Error::new(BadInput(error.into()))
 }
 
+/// An error with its causes, each of them once: the text of many errors holds that of their cause.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// Tells the user what failed, and gives the exit code.
 pub(crate) fn explain(error: &anyhow::Error) -> ExitCode {
-    eprintln!("prony: {error:#}");
+    eprintln!("prony: {}", told(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);
     if error.chain().any(<dyn Error>::is::<BadInput>) || bench().is_some_and(BenchError::is_bad_input) {
         ExitCode::from(2)

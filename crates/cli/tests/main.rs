@@ -14,6 +14,7 @@ mod load_help;
 mod load_input;
 mod load_llm;
 mod load_otlp;
+mod load_percentiles;
 mod load_protocols;
 mod load_reflection;
 mod load_rooms;

@@ -259,7 +259,7 @@ fn streams_end_by_their_time(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, events), 12));
     all_valid(&recording);
     assert_eq!(ends(&recording).at_bound, 12);
-    let times = recording.response_time_ns.expect("times");
+    let times = recording.valid_time_ns.expect("times");
     // A bucket of the distribution is a thousandth wide.
     assert!(times.min >= 49 * MS, "{times:?}");
 }
@@ -574,7 +574,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     let mut job = counted(streaming(&long, transport, until(400)), 4);
     job.timeout_ns = 350 * MS;
     let recording = run(&job);
-    let times = recording.response_time_ns.expect("a reply");
+    let times = recording.valid_time_ns.expect("a reply");
     assert!(
         recording.outcomes.valid > 0 && times.max > job.timeout_ns,
         "{times:?}"

@@ -43,12 +43,18 @@ pub enum WarningKind {
     ClockStep,
     /// Too few replies for the percentile.
     FewSamples,
-    /// Connections, throughput and mean response time contradict each other (Little's law).
+    /// The time that requests, connects and pauses took contradicts the slots of the load (Little's law).
     LittlesLaw,
+    /// CPU time per request, throughput and busy CPUs contradict each other.
+    CpuContradiction,
+    /// Response times cover complete replies only: an older version recorded them.
+    SurvivorsOnly,
     /// Replies that were not valid.
     Errors,
     /// The service closes connections that should be kept alive, or speaks HTTP/1.0.
     ConnectionClosed,
+    /// Many requests were sent twice, because idle connections ended as they came.
+    Retried,
     /// A header that a good reply carries is missing.
     MissingHeader,
     /// Warm-up ended at its limit without a steady state.

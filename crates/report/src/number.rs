@@ -1,6 +1,6 @@
 //! Numbers for people: three significant digits, the unit chosen once per column so that they can be compared by eye.
 
-use prony_statistics::{Estimate, Metric, Precision, Quantity};
+use prony_statistics::{Estimate, Metric, NoBound, Precision, Quantity};
 
 /// An interval that reaches further than this many times the largest point is cut in pictures: one without bound must not
 /// press all others flat.
@@ -198,12 +198,23 @@ pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
 
 /// A quantity in its unit; a single trial's value says that it has no interval.
 pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
+    if let Some(none) = quantity.no_bound() {
+        return Some(no_bound(*none));
+    }
     match quantity.estimate() {
         Some(estimate) => Some(estimated(estimate, unit)),
         None => quantity
             .position()
             .map(|value| format!("{} (1 trial)", unit.show(value))),
     }
+}
+
+/// `no bound`, or in how many trials there is none.
+pub(crate) fn no_bound(none: NoBound) -> String {
+    if none.without_bound == none.trials {
+        return "no bound".to_owned();
+    }
+    format!("no bound (in {} of {} trials)", none.without_bound, none.trials)
 }
 
 /// `1 trial`, `5 trials`.

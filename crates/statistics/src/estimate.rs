@@ -129,6 +129,8 @@ pub enum Quantity {
     Estimated(Box<Estimated>),
     /// Too few trials for an interval: what was seen, and no claim.
     TooFewTrials(TooFewTrials),
+    /// Response times of which one trial or more have no bound.
+    NoBound(NoBound),
 }
 
 /// An estimate with how it was found.
@@ -167,6 +169,15 @@ pub struct TooFewTrials {
     pub trials_needed: u32,
 }
 
+/// A percentile that falls on a request without a valid reply in some trials: it is longer than any time, and has no mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoBound {
+    /// Trials in which it has no bound.
+    pub without_bound: u32,
+    /// Trials.
+    pub trials: u32,
+}
+
 impl Estimated {
     /// Standard error on the log scale, from the interval and its degrees of freedom; `None` where the interval is on the
     /// scale of the values themselves.
@@ -190,7 +201,7 @@ impl Quantity {
     pub fn estimate(&self) -> Option<&Estimate> {
         match self {
             Self::Estimated(estimated) => Some(&estimated.estimate),
-            Self::TooFewTrials(_) => None,
+            Self::TooFewTrials(_) | Self::NoBound(_) => None,
         }
     }
 
@@ -198,7 +209,7 @@ impl Quantity {
     pub fn estimated(&self) -> Option<&Estimated> {
         match self {
             Self::Estimated(estimated) => Some(estimated),
-            Self::TooFewTrials(_) => None,
+            Self::TooFewTrials(_) | Self::NoBound(_) => None,
         }
     }
 
@@ -207,6 +218,15 @@ impl Quantity {
         match self {
             Self::Estimated(estimated) => Some(estimated.estimate.point),
             Self::TooFewTrials(few) => few.observed.first().copied(),
+            Self::NoBound(_) => None,
+        }
+    }
+
+    /// In how many trials it has no bound, where it has none in some.
+    pub const fn no_bound(&self) -> Option<&NoBound> {
+        match self {
+            Self::NoBound(none) => Some(none),
+            Self::Estimated(_) | Self::TooFewTrials(_) => None,
         }
     }
 }

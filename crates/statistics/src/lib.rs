@@ -29,7 +29,7 @@ pub use change::{
 };
 pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
 pub use error::StatisticsError;
-pub use estimate::{Estimate, Estimated, Method, Precision, Quantity, Score, TooFewTrials};
+pub use estimate::{Estimate, Estimated, Method, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
 pub use plan::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,

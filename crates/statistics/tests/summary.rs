@@ -80,7 +80,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
     let mut messages = prony_measurement::Messages {
         received: 5_000,
         per_s: 5_000.0,
-        first_ns: measured.recording.response_time_ns,
+        first_ns: measured.recording.valid_time_ns,
         last_ns: None,
         gap_ns: None,
         ids: None,

@@ -1,6 +1,6 @@
 // A number of the table: half-width, interval, each trial as a dot, share of the best, and a mark where it is in doubt.
 
-import { isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
+import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
 import { doubtsOf } from "../doubts.ts";
 import { inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
@@ -60,6 +60,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   const { group, row, metric, scale, best } = props;
   const quantity = row[metric];
   const position = positionOf(quantity);
+  if (hasNoBound(quantity)) return <span title="More requests than the percentile leaves out had no valid reply">{noBound(quantity)}</span>;
   if (quantity == null || position === null) return <span class="quiet">not known</span>;
   const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most).toFixed(1)}%`;
   const least = isLowerBound(row, metric) ? "≥ " : "";

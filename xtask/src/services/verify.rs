@@ -205,8 +205,8 @@ pub(crate) fn cpus() -> Vec<usize> {
 /// `0-3,8`
 fn listed(list: &str) -> Vec<usize> {
     let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.trim().parse().ok()?..=high.trim().parse().ok()?)
     };
     list.split(',').filter_map(range).flatten().collect()
 }

@@ -7,11 +7,11 @@ use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shares::share;
-use crate::shown::duration;
+use crate::shown::{duration, quantile};
 use crate::telemetry::{self, Live};
 use prony_bench::capacity::{Next, Plan, Point, walk};
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
-use prony_measurement::{Event, Latency, WarningKind};
+use prony_measurement::{Event, Latency, Quantile, ResponseTimes, WarningKind};
 use prony_telemetry::Collector;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -287,10 +287,10 @@ fn table(points: &[Point]) -> String {
     );
     for point in sorted(points) {
         let times = point.recording.response_time_ns;
-        let time = |of: fn(&Latency) -> u64| {
+        let time = |of: fn(&ResponseTimes) -> Quantile| {
             times
                 .as_ref()
-                .map_or_else(|| "-".to_owned(), |times| duration(of(times)))
+                .map_or_else(|| "-".to_owned(), |times| quantile(of(times)))
         };
         let _ = writeln!(
             text,

@@ -1,6 +1,6 @@
 //! Reasons to doubt a recording, worked out from its numbers alone.
 
-use prony_measurement::{Latency, Warning, WarningKind};
+use prony_measurement::{Latency, Occupancy, Warning, WarningKind, is_supported};
 
 /// The numbers that are looked at.
 #[derive(Debug, Clone, Default)]
@@ -14,13 +14,13 @@ pub(super) struct Evidence {
     pub(super) errors: u64,
     pub(super) requests: u64,
     pub(super) throughput_per_s: f64,
-    pub(super) response_time_ns: Option<Latency>,
+    /// Of valid replies.
+    pub(super) valid_time_ns: Option<Latency>,
     pub(super) service_time_ns: Option<Latency>,
     pub(super) schedule_lag_ns: Option<Latency>,
     /// The part of the lag that is the generator's own, p99.
     pub(super) own_lag_ns_p99: Option<u64>,
-    /// Whether each place has a request under way at any time, so that how many there are is known.
-    pub(super) always_busy: bool,
+    pub(super) occupancy: Option<Occupancy>,
     pub(super) connections_asked: u64,
     pub(super) connections_established: u64,
     pub(super) in_flight: u64,
@@ -32,6 +32,8 @@ pub(super) struct Evidence {
     pub(super) own_shortage: Option<String>,
     pub(super) closed_by_server: u64,
     pub(super) sent_again: u64,
+    /// Requests that were sent once more because an idle connection ended as they came.
+    pub(super) retried: u64,
     /// How the server broke the protocol, the first time.
     pub(super) violation: Option<String>,
     /// The busiest thread's share of its CPU, without the time it only looked for something to do.
@@ -55,7 +57,9 @@ pub(super) enum LoadKind {
 const BUSY: f64 = 0.90;
 /// A wake-up by the kernel may take so long on a machine that has nothing else to do, ns.
 const LATE: u64 = 100_000;
-/// Fewest replies of which a p99 is worth printing: ten of them lie beyond it.
+/// Above this share of the requests, retries are more than a race now and then.
+const MANY_RETRIED: f64 = 0.001;
+/// Fewest requests of which a p99 is worth printing: ten of them lie beyond it.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
 impl Evidence {
@@ -74,11 +78,11 @@ impl Evidence {
             self.streams(),
             self.clock(),
             self.samples(),
-            self.littles_law(),
             self.errors(),
             self.shortage(),
             self.closing(),
             self.resending(),
+            self.retrying(),
             self.violations(),
         ]
         .into_iter()
@@ -111,7 +115,7 @@ impl Evidence {
     /// What waits for a free place is the service's delay. The generator's own is what it noticed late, and what it did not
     /// send although there was a place.
     fn lag(&self) -> Option<Warning> {
-        let (own, response) = (self.own_lag_ns_p99?, self.response_time_ns?);
+        let (own, response) = (self.own_lag_ns_p99?, self.valid_time_ns?);
         (own > (response.p50 / 10).max(LATE)).then(|| {
             Warning::new(
                 WarningKind::ScheduleLag,
@@ -164,6 +168,13 @@ impl Evidence {
 
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
+        if limit == 0 {
+            return Some(Warning::new(
+                WarningKind::StreamsLimited,
+                "the service let no request be under way on a connection for some time \
+                 (SETTINGS_MAX_CONCURRENT_STREAMS 0): in a closed load no response time holds that time",
+            ));
+        }
         Some(Warning::new(
             WarningKind::StreamsLimited,
             format!(
@@ -187,34 +198,13 @@ impl Evidence {
     }
 
     fn samples(&self) -> Option<Warning> {
-        let few = self.completed > 0 && self.completed < SAMPLES_FOR_P99;
+        let few = self.completed > 0 && !is_supported(0.99, self.requests);
         few.then(|| {
             Warning::new(
                 WarningKind::FewSamples,
                 format!(
-                    "p99 of {} replies rests on fewer than ten of them: measure longer for at least {SAMPLES_FOR_P99}",
-                    self.completed
-                ),
-            )
-        })
-    }
-
-    /// N = X·R (Little, *A proof for the queuing formula L = λW*, 1961): in a closed load the requests under way are
-    /// known, so throughput and mean response time must agree with them.
-    fn littles_law(&self) -> Option<Warning> {
-        let response = self.response_time_ns?;
-        let streams = self.stream_limit.map_or(self.in_flight, u64::from);
-        let under_way = (self.connections_established * streams) as f64;
-        let enough = self.always_busy && self.errors == 0 && self.completed >= SAMPLES_FOR_P99;
-        let predicted = self.throughput_per_s * response.mean / 1e9;
-        let off = predicted / under_way - 1.0;
-        (enough && off.abs() > 0.05).then(|| {
-            Warning::new(
-                WarningKind::LittlesLaw,
-                format!(
-                    "throughput × mean response time gives {predicted:.1} requests under way where there were \
-                     {under_way:.0} ({:+.1} %): time passed that was not measured",
-                    off * 100.0
+                    "p99 of {} requests rests on fewer than ten of them: measure longer for at least {SAMPLES_FOR_P99}",
+                    self.requests
                 ),
             )
         })
@@ -254,6 +244,26 @@ impl Evidence {
                     "{} requests were sent again: the server ended their connections (GOAWAY) or refused them before it \
                      began with them; their response times count from the first time",
                     self.sent_again
+                ),
+            )
+        })
+    }
+
+    fn retrying(&self) -> Option<Warning> {
+        (self.retried > 0).then(|| {
+            let share = self.retried as f64 / self.requests.max(1) as f64;
+            let kind = if share > MANY_RETRIED {
+                WarningKind::Retried
+            } else {
+                WarningKind::Note
+            };
+            Warning::new(
+                kind,
+                format!(
+                    "{} requests ({:.2} %) were retried once: the server closed an idle connection as they came; their \
+                     response times count from the first time (--no-retry counts them as errors)",
+                    self.retried,
+                    share * 100.0
                 ),
             )
         })

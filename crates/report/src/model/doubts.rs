@@ -35,7 +35,8 @@ pub(crate) fn doubts(warning: &Warning, metric: Metric) -> bool {
             metric,
             ResponseTimeNsP99 | ResponseTimeNsP99_9 | ResponseTimeNsMax
         ),
-        Kind::ScheduleLag => time,
+        Kind::ScheduleLag | Kind::LittlesLaw | Kind::SurvivorsOnly => time,
+        Kind::CpuContradiction => metric == CpuNsPerRequest,
         Kind::NotSteady | Kind::SlowingDown | Kind::Noise => {
             load || matches!(metric, CpuNsPerRequest | CpusBusy)
         }

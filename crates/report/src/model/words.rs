@@ -3,7 +3,7 @@
 use crate::Input;
 use crate::number::{Unit, digits, ends, grouped, percent, plural, ratio};
 use prony_measurement::{Measurement, ServiceId, that_count};
-use prony_statistics::{Better, Group, Metric, Precision, ServiceSummary};
+use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -207,8 +207,19 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// In how many trials there is no bound, where there is one in others.
+fn in_some(none: NoBound) -> String {
+    if none.without_bound == none.trials {
+        return String::new();
+    }
+    format!(" in {} of {} trials", none.without_bound, none.trials)
+}
+
 fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
     let metric = group.ranked_by;
+    if let Some(none) = row.metrics.get(metric).and_then(Quantity::no_bound) {
+        return format!("a {} without bound", metric.title().replace(',', "")) + &in_some(*none);
+    }
     let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
         return "no estimate".to_owned();
     };
@@ -344,7 +355,7 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
                 settings.collect::<Vec<_>>().join(", ")
             ));
         }
-        let requests: u64 = measured.iter().map(|one| one.recording.requests.completed).sum();
+        let requests: u64 = measured.iter().map(|one| one.recording.replies()).sum();
         let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
         said.push(format!(
             "{} of measurement, {} complete replies, sent by prony’s own generator ({}).",

@@ -4,7 +4,7 @@
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{doubts, ranks, said_for_all};
-use crate::number::{Unit, estimated_with};
+use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, names};
 use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
@@ -203,11 +203,14 @@ fn marked(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String>
 
 fn shown(row: &ServiceSummary, metric: Metric) -> Option<String> {
     let quantity = row.metrics.get(metric)?;
+    if let Some(none) = quantity.no_bound() {
+        return Some(no_bound(*none));
+    }
     let position = quantity.position()?;
     let sign = if row.is_lower_bound(metric) { "≥ " } else { "" };
     let unit = Unit::for_metric(metric, &[position]);
     let value = match quantity {
-        Quantity::TooFewTrials(_) => format!("{} (1 trial)", unit.show_with(position)),
+        Quantity::NoBound(_) | Quantity::TooFewTrials(_) => format!("{} (1 trial)", unit.show_with(position)),
         Quantity::Estimated(known) => estimated_with(&known.estimate, unit),
     };
     Some(format!("{sign}{value}"))

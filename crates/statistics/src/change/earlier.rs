@@ -34,7 +34,8 @@ impl RunChange {
             change.regressed = false;
             change.inconclusive = false;
         }
-        self.conclude();
+        self.regressed = false;
+        self.inconclusive = false;
         self
     }
 

@@ -49,6 +49,9 @@ pub struct RunChange {
     pub groups: Vec<GroupChange>,
     /// What only one of the two has, or has numbers of.
     pub missing: Vec<String>,
+    /// Gated response times that had a bound in the base and have none in the new, in words: each is a regression.
+    #[serde(default)]
+    pub without_bound: Vec<String>,
     /// Whether anything may fail: two runs that were made at different times gate only with the history of earlier ones.
     #[serde(default)]
     pub gates: bool,
@@ -67,10 +70,37 @@ impl RunChange {
 
     /// What the changes say of the whole, after they were judged.
     pub(super) fn conclude(&mut self) {
-        let regressed = self.changes_mut().any(|change| change.regressed);
+        let regressed = self.changes_mut().any(|change| change.regressed) || !self.without_bound.is_empty();
         let is_open = self.changes_mut().any(|change| change.inconclusive);
         self.regressed = regressed;
         self.inconclusive = is_open && !regressed;
+    }
+
+    /// Notes gated response times of a service that had a bound and have none any more.
+    pub(super) fn note_lost_bounds(
+        &mut self,
+        (old, new): (&ServiceSummary, &ServiceSummary),
+        group: &Group,
+        options: &ChangeOptions,
+    ) {
+        for metric in options.wanted(group.ranked_by) {
+            let none = new.metrics.get(metric).and_then(Quantity::no_bound);
+            if let Some(none) = none.filter(|_| options.gated(metric, group.ranked_by))
+                && estimated(old, metric).is_some()
+            {
+                self.without_bound.push(format!(
+                    "{} of {} in {} has no bound in {} of {} trials of the new, and had one in the base: more of its \
+                     requests have no valid reply",
+                    metric.title(),
+                    new.id,
+                    named(group),
+                    none.without_bound,
+                    none.trials
+                ));
+                self.regressed = true;
+                self.inconclusive = false;
+            }
+        }
     }
 }
 
@@ -157,11 +187,20 @@ pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result
     let mut change = RunChange {
         groups,
         missing,
+        without_bound: Vec::new(),
         gates: true,
         regressed: false,
         inconclusive: false,
     };
     adjust(&mut change, &raws, options);
+    for now in &new.groups {
+        let then = base.groups.iter().find(|group| same_work(group, now));
+        for row in &now.services {
+            let old = then.and_then(|then| then.services.iter().find(|old| old.id == row.id));
+            old.into_iter()
+                .for_each(|old| change.note_lost_bounds((old, row), now, options));
+        }
+    }
     Ok(change)
 }
 

@@ -41,6 +41,7 @@ pub(crate) mod tests {
     pub(crate) fn change_of_one(changes: Vec<Change>) -> RunChange {
         RunChange {
             missing: Vec::new(),
+            without_bound: Vec::new(),
             gates: true,
             regressed: changes.iter().any(|change| change.regressed),
             inconclusive: false,

@@ -1,6 +1,6 @@
 //! One group: estimates, order, ranks, and the reasons beside them.
 
-use super::compare::{self, Comparisons};
+use super::compare::{self, Bound, Comparisons};
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
 use super::turns::took_turns;
@@ -33,8 +33,13 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .map(|&index| rows[index].is_lower_bound(ranked_by))
         .collect();
-    let comparisons =
-        compare::all_pairs(&table, &order, &names, ranked_by, options).with_lower_bounds(&bounds);
+    let no_bounds: Vec<Bound> = order
+        .iter()
+        .map(|&index| Bound::of(rows[index].metrics.get(ranked_by)))
+        .collect();
+    let comparisons = compare::all_pairs(&table, &order, &names, ranked_by, options)
+        .with_lower_bounds(&bounds)
+        .with_no_bounds(&no_bounds);
     rank(&mut rows, &order, &comparisons, &bounds);
     let rounds: BTreeSet<u32> = services
         .iter()
@@ -145,12 +150,13 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
 
 /// The services that can be ranked, best first.
 fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
+    // What has no bound comes last.
     let position = |index: usize| {
-        rows[index]
-            .metrics
-            .get(ranked_by)?
-            .estimate()
-            .map(|estimate| estimate.point)
+        let quantity = rows[index].metrics.get(ranked_by)?;
+        match quantity.no_bound() {
+            Some(_) => Some(f64::INFINITY),
+            None => quantity.estimate().map(|estimate| estimate.point),
+        }
     };
     let mut order: Vec<usize> = (0..rows.len())
         .filter(|&index| rows[index].excluded.is_none() && position(index).is_some_and(|point| point > 0.0))

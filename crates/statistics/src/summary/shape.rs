@@ -1,7 +1,7 @@
 //! What a summary holds: the `groups` of `prony run --json`.
 
 use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
-use prony_measurement::{Classification, Exclusion, Latency, Outcomes, ServiceId, Warning};
+use prony_measurement::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
 /// How to summarise.
@@ -111,9 +111,9 @@ pub struct ServiceSummary {
     pub error_share: Option<f64>,
     /// What became of the requests of all trials.
     pub outcomes: Outcomes,
-    /// Response times of all trials in one histogram, for pictures: no interval, no claim.
-    pub response_time_ns_merged: Option<Latency>,
-    /// That histogram: `HdrHistogram` V2, compressed, base64.
+    /// Response times of all requests of all trials together, for pictures: no interval, no claim.
+    pub response_time_ns_merged: Option<ResponseTimes>,
+    /// Those of valid replies: `HdrHistogram` V2, compressed, base64.
     pub histogram: Option<String>,
     /// Trials that gave numbers.
     pub trials: u32,

@@ -143,6 +143,13 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
             .iter()
             .map(|missing| format!("Not compared: {missing}.")),
     );
+    found.extend(
+        comparison
+            .change
+            .without_bound
+            .iter()
+            .map(|lost| format!("Regression: {lost}.")),
+    );
     found.extend(comparison.history.iter().map(history));
     found
 }
@@ -156,7 +163,8 @@ fn conclusion(comparison: &Comparison) -> String {
             .flat_map(|group| &group.services)
             .flat_map(|service| &service.changes)
     };
-    let regressions = all().filter(|change| change.regressed).count();
+    let regressed = all().filter(|change| change.regressed).count();
+    let regressions = regressed + comparison.change.without_bound.len();
     if regressions > 0 {
         let plural = if regressions == 1 {
             "regression"

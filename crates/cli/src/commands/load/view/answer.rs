@@ -1,7 +1,7 @@
 //! The last line of a load: how fast, how slow at its worst, how many errors, and whether to believe it.
 
 use super::llm;
-use crate::shown::duration;
+use crate::shown::{duration, quantile};
 use prony_measurement::{Messages, Recording, WarningKind};
 
 /// What was measured, in one line.
@@ -20,7 +20,7 @@ fn of_replies(recording: &Recording) -> Vec<String> {
     parts.extend(
         recording
             .response_time_ns
-            .map(|times| format!("p99 {}", duration(times.p99))),
+            .map(|times| format!("p99 {}", quantile(times.p99))),
     );
     parts
 }

@@ -1,7 +1,7 @@
 //! What a language model gave, as text for people: at most 80 columns wide.
 
-use crate::shown::duration;
-use prony_measurement::{Latency, Llm, Messages, Recording, StreamRate};
+use crate::shown::{duration, quantile};
+use prony_measurement::{Llm, Messages, Recording, ResponseTimes, StreamRate};
 use std::fmt::Write as _;
 
 /// From so long on a prompt that waits in the generator is told, ns.
@@ -64,20 +64,22 @@ fn times(recording: &Recording, messages: &Messages, llm: &Llm, text: &mut Strin
         ("per token (tpot)", llm.tpot_ns),
         ("inter-chunk (icl)", messages.gap_ns),
         ("last token", messages.last_ns),
-        ("response time", recording.response_time_ns),
         ("schedule lag", recording.schedule_lag_ns),
         ("connect", recording.connect_time_ns),
         ("TLS handshake", recording.tls_time_ns),
     ] {
-        if let Some(times) = times {
+        if let Some(times) = times.map(ResponseTimes::from) {
             let _ = writeln!(text, "  {name:<18}{}", row(&times));
         }
     }
+    if let Some(times) = &recording.response_time_ns {
+        let _ = writeln!(text, "  {:<18}{}", "response time", row(times));
+    }
 }
 
-fn row(times: &Latency) -> String {
-    [times.mean as u64, times.p50, times.p90, times.p99, times.max]
-        .map(|ns| format!("{:>10}", duration(ns)))
+fn row(times: &ResponseTimes) -> String {
+    [times.mean, times.p50, times.p90, times.p99, times.max]
+        .map(|found| format!("{:>10}", quantile(found)))
         .concat()
 }
 
@@ -145,7 +147,7 @@ pub(super) fn advise(recording: &Recording) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::{Good, Streams, Usage};
+    use prony_measurement::{Good, Latency, Streams, Usage};
 
     #[test]
     fn large_numbers_fit_a_terminal() {
@@ -207,7 +209,7 @@ mod tests {
         let mut text = String::new();
         tokens(&messages, &llm, &mut text);
         ends(&messages, &llm, &mut text);
-        text.push_str(&row(&long));
+        text.push_str(&row(&long.into()));
         let answer = answer(&messages, &llm).join(", ");
         for line in text.lines().chain([answer.as_str()]) {
             assert!(line.chars().count() <= 80, "{line}");

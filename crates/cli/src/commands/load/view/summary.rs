@@ -1,8 +1,8 @@
 //! A recording as text for people.
 
 use super::llm;
-use crate::shown::duration;
-use prony_measurement::{Latency, Messages, Recording};
+use crate::shown::quantile;
+use prony_measurement::{Messages, Recording, ResponseTimes};
 use std::fmt::Write as _;
 
 /// What a load gave, as lines of text.
@@ -46,6 +46,9 @@ pub(in super::super) fn summary(recording: &Recording) -> String {
         "  requests    {:>12} offered, {} sent, {} completed, {} valid",
         requests.offered, requests.sent, requests.completed, requests.valid
     );
+    if let Some((offered, sent)) = recording.offered_per_s.zip(recording.sent_per_s) {
+        let _ = writeln!(text, "  rate        {offered:>12.1} offered/s, {sent:.1} sent/s");
+    }
     let _ = writeln!(
         text,
         "  bytes       {:>12} sent, {} received",
@@ -132,7 +135,12 @@ fn network(recording: &Recording, text: &mut String) {
 
 fn times(recording: &Recording, text: &mut String) {
     let rows = [
-        ("response time", recording.response_time_ns),
+        (
+            "valid",
+            recording
+                .valid_time_ns
+                .filter(|_| recording.outcomes.errors() > 0),
+        ),
         (
             "service time",
             recording
@@ -173,8 +181,11 @@ fn times(recording: &Recording, text: &mut String) {
         "  {:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
         "", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"
     );
+    if let Some(times) = &recording.response_time_ns {
+        let _ = writeln!(text, "  {:<14}{}", "response time", row(times));
+    }
     for (name, latency) in rows {
-        if let Some(latency) = latency {
+        if let Some(latency) = latency.map(ResponseTimes::from) {
             let _ = writeln!(text, "  {name:<14}{}", row(&latency));
         }
     }
@@ -223,8 +234,8 @@ fn streams(messages: &Messages, text: &mut String) {
     }
 }
 
-fn row(latency: &Latency) -> String {
-    let Latency {
+fn row(times: &ResponseTimes) -> String {
+    let ResponseTimes {
         mean,
         p50,
         p90,
@@ -233,9 +244,9 @@ fn row(latency: &Latency) -> String {
         p99_99,
         max,
         ..
-    } = *latency;
-    [mean as u64, p50, p90, p99, p99_9, p99_99, max]
-        .map(|ns| format!("{:>10}", duration(ns)))
+    } = *times;
+    [mean, p50, p90, p99, p99_9, p99_99, max]
+        .map(|found| format!("{:>10}", quantile(found)))
         .concat()
 }
 
@@ -254,8 +265,8 @@ fn operations(recording: &Recording, text: &mut String) {
             let _ = write!(
                 text,
                 ", p50 {}, p99 {}",
-                duration(latency.p50),
-                duration(latency.p99)
+                quantile(latency.p50),
+                quantile(latency.p99)
             );
         }
         text.push('\n');
