@@ -102,7 +102,8 @@ export interface Messages {
   ids?: { missing: number; doubled: number; late: number } | null;
   streams?: { ended_early: number; cut: number } | null;
   /** Where they are the answers of a language model. */
-  llm?: { ttft_ns: Times | null; itl_ns: Times | null; usage: { per_s: number } | null };
+  /** `itl_ns` is the name of `tpot_ns` in older reports. */
+  llm?: { ttft_ns: Times | null; tpot_ns?: Times | null; itl_ns?: Times | null; usage: { per_s: number } | null };
 }
 
 /** What stood beside the service in a trial, and what it used. */

@@ -16,16 +16,17 @@ pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
 /// Whether fewer streams are good than must be.
 fn too_few(streams: &GoodStreams, good: Option<Good>) -> Option<String> {
     let Some(good) = good else {
-        return Some("ttft and itl are of language models, and none was asked (--llm)".to_owned());
+        return Some("ttft, tpot and e2el are of language models, and none was asked (--llm)".to_owned());
     };
     let fine = good.due > 0 && good.share() >= streams.at_least;
     (!fine).then(|| {
         format!(
-            "{:.2} % of the prompts had a good answer, not {} % ({} late, {} slow)",
+            "{:.2} % of the prompts had a good answer, not {} % ({} late, {} slow, {} long)",
             good.share() * 100.0,
             (streams.at_least * 1e6).round() / 1e4,
             good.late,
-            good.slow
+            good.slow,
+            good.long
         )
     })
 }
@@ -63,7 +64,9 @@ fn missed(condition: Condition, recording: &Recording) -> Option<String> {
             (found <= above).then(|| format!("goodput is {found:.1}/s, not above {above}/s"))
         }
         // Each stream meets these by itself: they are judged together.
-        Condition::Ttft { .. } | Condition::Itl { .. } | Condition::Good { .. } => None,
+        Condition::Ttft { .. } | Condition::Tpot { .. } | Condition::E2el { .. } | Condition::Good { .. } => {
+            None
+        }
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn enough_streams_are_good_or_too_few() {
-        let objective: Objective = "ttft<500ms,itl<50ms,good>90%".parse().expect("a good one");
+        let objective: Objective = "ttft<500ms,tpot<50ms,good>90%".parse().expect("a good one");
         let streams = objective.streams().expect("of streams");
         let good = |answers| Good {
             answers,
@@ -129,12 +132,13 @@ mod tests {
             per_s: 1.0,
             late: 8,
             slow: 3,
+            long: 1,
         };
         assert_eq!(too_few(&streams, Some(good(90))), None);
         let told = too_few(&streams, Some(good(89))).expect("missed");
         assert_eq!(
             told,
-            "89.00 % of the prompts had a good answer, not 90 % (8 late, 3 slow)"
+            "89.00 % of the prompts had a good answer, not 90 % (8 late, 3 slow, 1 long)"
         );
         let told = too_few(&streams, None).expect("missed");
         assert!(told.contains("--llm"), "{told}");

@@ -18,6 +18,7 @@ mod load_percentiles;
 mod load_protocols;
 mod load_reflection;
 mod load_rooms;
+mod load_rules;
 mod load_save;
 mod load_schedule;
 mod load_sequence;

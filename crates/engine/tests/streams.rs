@@ -278,7 +278,8 @@ fn answers_that_are_cut_are_judged_by_what_came(transport: TransportChoice) {
     let good = |ttft_below_ns| {
         let chat = Chat {
             ttft_below_ns: Some(ttft_below_ns),
-            itl_below_ns: Some(60_000 * MS),
+            tpot_below_ns: Some(60_000 * MS),
+            e2el_below_ns: Some(60_000 * MS),
         };
         let events = Events {
             chat: Some(chat),
@@ -291,7 +292,7 @@ fn answers_that_are_cut_are_judged_by_what_came(transport: TransportChoice) {
         assert_eq!(ends(&recording).cut, 4);
         let llm = recording.messages.and_then(|messages| messages.llm);
         let llm = llm.expect("answers of a language model");
-        assert!(llm.usage.is_none() && llm.itl_ns.is_some(), "{llm:?}");
+        assert!(llm.usage.is_none() && llm.tpot_ns.is_some(), "{llm:?}");
         llm.good.expect("an objective")
     };
     let all = good(60_000 * MS);

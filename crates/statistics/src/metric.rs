@@ -181,6 +181,33 @@ impl Metric {
         }
     }
 
+    /// The share of the replies that lie below it, where it is a percentile.
+    const fn quantile(self) -> Option<f64> {
+        Some(match self {
+            Self::ResponseTimeNsP50
+            | Self::ServiceTimeNsP50
+            | Self::SequenceTimeNsP50
+            | Self::FirstMessageNsP50 => 0.5,
+            Self::ResponseTimeNsP75 => 0.75,
+            Self::ResponseTimeNsP90 => 0.9,
+            Self::ResponseTimeNsP95 => 0.95,
+            Self::ResponseTimeNsP99
+            | Self::ServiceTimeNsP99
+            | Self::SequenceTimeNsP99
+            | Self::FirstMessageNsP99 => 0.99,
+            Self::ResponseTimeNsP99_9 => 0.999,
+            Self::ResponseTimeNsP99_99 => 0.9999,
+            _ => return None,
+        })
+    }
+
+    /// The fewest replies of a trial with which services may be ranked by it: ten lie beyond a percentile then. 0: any number.
+    pub fn fewest_replies(self) -> u64 {
+        const BEYOND: f64 = 10.0;
+        self.quantile()
+            .map_or(0, |quantile| (BEYOND / (1.0 - quantile)).round() as u64)
+    }
+
     /// Whether a request without a valid reply makes it longer than any time.
     pub(crate) fn may_have_no_bound(self) -> bool {
         let key = self.key();

@@ -22,7 +22,7 @@ use std::sync::mpsc;
 pub(crate) struct Args {
     /// Where the requests go: http://host:port/path, or messages: ws://…
     url: String,
-    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,itl<50ms'
+    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
     /// First rate to try, per second; 1000 unless told, of language models 1
@@ -254,7 +254,7 @@ const fn met(point: &Point) -> &'static str {
 fn tokens_table(points: &[Point]) -> String {
     let mut text = format!(
         "{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}  objective\n",
-        "offered/s", "good/s", "ttft p50", "ttft p99", "itl p50", "itl p99", "good"
+        "offered/s", "good/s", "ttft p50", "ttft p99", "tpot p50", "tpot p99", "good"
     );
     for point in sorted(points) {
         let recording = &point.recording;
@@ -262,7 +262,7 @@ fn tokens_table(points: &[Point]) -> String {
         let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
             times.map_or_else(|| "-".to_owned(), |times| duration(of(&times)))
         };
-        let (ttft, itl) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.itl_ns));
+        let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.tpot_ns));
         let good = llm.and_then(|llm| llm.good);
         let _ = writeln!(
             text,
@@ -271,8 +271,8 @@ fn tokens_table(points: &[Point]) -> String {
             good.map_or(recording.goodput_per_s, |good| good.per_s),
             time(ttft, |times| times.p50),
             time(ttft, |times| times.p99),
-            time(itl, |times| times.p50),
-            time(itl, |times| times.p99),
+            time(tpot, |times| times.p50),
+            time(tpot, |times| times.p99),
             good.map_or_else(|| "-".to_owned(), |good| format!("{:.1} %", good.share() * 100.0)),
             met(point)
         );

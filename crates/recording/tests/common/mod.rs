@@ -17,7 +17,8 @@ pub(crate) const INTERVAL_NS: u64 = 100_000_000;
 
 const CHAT: Chat = Chat {
     ttft_below_ns: Some(2_000_000),
-    itl_below_ns: Some(1_000_000),
+    tpot_below_ns: Some(1_000_000),
+    e2el_below_ns: Some(1_000_000_000),
 };
 
 fn operation(name: &str) -> Operation {

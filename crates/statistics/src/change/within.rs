@@ -36,6 +36,7 @@ pub fn compare_in_run(
         without_bound: Vec::new(),
         gates: true,
         regressed: false,
+        inconclusive: false,
     };
     let mut raws = Vec::new();
     for (group, sample) in summary.groups.iter().zip(sample::groups(&both)) {

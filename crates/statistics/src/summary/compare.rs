@@ -98,8 +98,7 @@ pub(crate) fn all_pairs(
     let pairs = differences.into_iter().map(|difference| {
         let Difference { left, right, .. } = difference;
         let ratio = difference.interval.map(f64::exp);
-        let differs = difference.p_adjusted <= 1.0 - options.confidence;
-        let verdict = judge(&ratio, differs, options.tie_band, metric.better());
+        let verdict = judge(&ratio, options.tie_band, metric.better());
         verdicts[left][right] = verdict;
         verdicts[right][left] = verdict.reversed();
         Pair {

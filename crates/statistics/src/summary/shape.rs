@@ -12,7 +12,8 @@ pub struct Options {
     /// Band of practical equivalence: 0.01 calls services that are proven within 1 % of each other the same. 0: none.
     pub tie_band: f64,
     /// What to rank by. Unless told: what the suite says of the group, else goodput under a closed load (sequences where the workload is one), the 99th percentile
-    /// of the response time where requests arrive on their own.
+    /// of the response time where requests arrive on their own. A percentile with fewer than ten replies beyond it in a trial gives way to what a request costs, or to
+    /// a lower percentile.
     pub rank_by: Option<Metric>,
     /// Half-width of an interval that is wished for, 0.02 is ±2 %: for the number of trials that it would take.
     pub precision: f64,

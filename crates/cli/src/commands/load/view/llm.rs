@@ -45,7 +45,11 @@ fn ends(messages: &Messages, llm: &Llm, text: &mut String) {
             good.due,
             good.share() * 100.0
         );
-        let _ = writeln!(text, "              {:>12} late, {} slow", good.late, good.slow);
+        let _ = writeln!(
+            text,
+            "              {:>12} late, {} slow, {} long",
+            good.late, good.slow, good.long
+        );
     }
 }
 
@@ -57,8 +61,8 @@ fn times(recording: &Recording, messages: &Messages, llm: &Llm, text: &mut Strin
     );
     for (name, times) in [
         ("first token (ttft)", llm.ttft_ns),
-        ("next tokens (itl)", llm.itl_ns),
-        ("gap of events", messages.gap_ns),
+        ("per token (tpot)", llm.tpot_ns),
+        ("inter-chunk (icl)", messages.gap_ns),
         ("last token", messages.last_ns),
         ("schedule lag", recording.schedule_lag_ns),
         ("connect", recording.connect_time_ns),
@@ -120,7 +124,7 @@ pub(super) fn answer(messages: &Messages, llm: &Llm) -> Vec<String> {
         None => (messages.per_s, " by events"),
     };
     let mut parts = vec![format!("{per_s:.0} tokens/s{by}")];
-    for (name, times) in [("ttft", llm.ttft_ns), ("itl", llm.itl_ns)] {
+    for (name, times) in [("ttft", llm.ttft_ns), ("tpot", llm.tpot_ns)] {
         parts.extend(times.map(|times| format!("{name} p99 {}", duration(times.p99))));
     }
     parts.extend(llm.good.map(|good| format!("{:.1} % good", good.share() * 100.0)));
@@ -166,7 +170,7 @@ mod tests {
         };
         let llm = Llm {
             ttft_ns: Some(long),
-            itl_ns: Some(long),
+            tpot_ns: Some(long),
             events_per_s_of_stream: Some(rate),
             usage: Some(Usage {
                 answers: 1_234_567,
@@ -181,6 +185,7 @@ mod tests {
                 per_s: 12_345.67,
                 late: 123_456,
                 slow: 123_456,
+                long: 123_456,
             }),
             errors: 123_456,
             empty: 123_456,
