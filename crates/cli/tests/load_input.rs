@@ -229,7 +229,10 @@ fn what_is_wrong_is_told_once() {
 
 #[test]
 fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
-    for arguments in [&["-c", "1", "--in-flight", "4294967295"], &["-c", "3", "--in-flight", "2000000000"]] {
+    for arguments in [
+        &["-c", "1", "--in-flight", "4294967295"],
+        &["-c", "3", "--in-flight", "2000000000"],
+    ] {
         let output = prony(&[&["load", "http://127.0.0.1:9/", "-n", "1"][..], arguments].concat());
         let told = told(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
@@ -242,5 +245,8 @@ fn a_line_of_curl_that_follows_redirects_is_refused() {
     let output = prony(&["load", "--curl", "curl -L http://127.0.0.1:9/", "-n", "1"]);
     let told = told(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("redirects") && told.contains("leave it out"), "{told}");
+    assert!(
+        told.contains("redirects") && told.contains("leave it out"),
+        "{told}"
+    );
 }

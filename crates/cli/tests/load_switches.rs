@@ -351,8 +351,26 @@ fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &told(&output);
     assert!(text.contains("4 requests (40.00 %) were retried once"), "{text}");
     let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--json"]));
-    assert_eq!((&recording["connections"]["retried"], &recording["outcomes"]["valid"]), (&4.into(), &10.into()));
-    let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--no-retry", "--json"]));
-    assert_eq!((&recording["outcomes"]["valid"], &recording["outcomes"]["reset"]), (&7.into(), &3.into()));
-    assert_eq!(recording["connections"]["retried"], serde_json::Value::Null);
+    assert_eq!(
+        (
+            &recording["connections"]["retried"],
+            &recording["outcomes"]["valid"]
+        ),
+        (&4.into(), &10.into())
+    );
+    let recording = json_of(&prony(&[
+        "load",
+        &url,
+        "-c",
+        "1",
+        "-n",
+        "10",
+        "--no-retry",
+        "--json",
+    ]));
+    assert_eq!(
+        (&recording["outcomes"]["valid"], &recording["outcomes"]["reset"]),
+        (&7.into(), &3.into())
+    );
+    assert_eq!(recording["connections"]["retried"], Value::Null);
 }

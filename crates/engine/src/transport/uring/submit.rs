@@ -112,7 +112,10 @@ impl Uring {
             self.push(&entry)?;
             pushed += 1;
         }
-        self.note_left(first..self.outbox.len(), begin + self.parcel_ns * pushed as u64 / 2);
+        self.note_left(
+            first..self.outbox.len(),
+            begin + self.parcel_ns * pushed as u64 / 2,
+        );
         Ok(())
     }
 

@@ -175,11 +175,17 @@ fn nobody_is_told_to_ask_for_no_stream() {
     let none = Evidence {
         in_flight: 250,
         stream_limit: Some(0),
-        response_time_ns: None,
+        occupancy: None,
         ..closed()
     };
     let warnings = none.warnings();
-    let told = warnings.iter().find(|one| one.kind == WarningKind::StreamsLimited);
+    let told = warnings
+        .iter()
+        .find(|one| one.kind == WarningKind::StreamsLimited);
     let told = told.expect("a warning");
-    assert!(told.text.contains("for some time") && !told.text.contains("at most 0"), "{}", told.text);
+    assert!(
+        told.text.contains("for some time") && !told.text.contains("at most 0"),
+        "{}",
+        told.text
+    );
 }
