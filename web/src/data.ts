@@ -6,8 +6,17 @@ export interface Estimate {
   high: number;
 }
 
+/** A percentile that falls on a request without a valid reply in so many of the trials: it is longer than any time. */
+export interface NoBound {
+  without_bound: number;
+  trials: number;
+}
+
 /** Two trials or more give an estimate; fewer give what was seen, and no claim. */
-export type Quantity = Estimate | { observed: number[] };
+export type Quantity = Estimate | { observed: number[] } | NoBound;
+
+/** A percentile of all requests: ns, a lower bound in ns, or none. */
+export type Percentile = number | { at_least: number } | "no_bound";
 
 /** How much a warning matters. */
 export type Level = "invalid" | "warning" | "note";
@@ -87,8 +96,8 @@ export interface OperationRow {
   name: string;
   completed: number;
   errors: number;
-  response_time_ns_p50: number | null;
-  response_time_ns_p99: number | null;
+  response_time_ns_p50: Percentile | null;
+  response_time_ns_p99: Percentile | null;
 }
 
 export interface Times {
@@ -106,7 +115,8 @@ export interface Messages {
   ids?: { missing: number; doubled: number; late: number } | null;
   streams?: { ended_early: number; cut: number } | null;
   /** Where they are the answers of a language model. */
-  llm?: { ttft_ns: Times | null; itl_ns: Times | null; usage: { per_s: number } | null };
+  /** `itl_ns` is the name of `tpot_ns` in older reports. */
+  llm?: { ttft_ns: Times | null; tpot_ns?: Times | null; itl_ns?: Times | null; usage: { per_s: number } | null };
 }
 
 /** What stood beside the service in a trial, and what it used. */
@@ -375,9 +385,15 @@ export const isLowerBound = (row: Row, metric: Metric): boolean => row.generator
 export const isEstimate = (quantity: Quantity | null | undefined): quantity is Estimate =>
   quantity != null && "point" in quantity;
 
+export const hasNoBound = (quantity: Quantity | null | undefined): quantity is NoBound => quantity != null && "without_bound" in quantity;
+
+/** `no bound`, or in how many trials there is none. */
+export const noBound = (none: NoBound): string =>
+  none.without_bound === none.trials ? "no bound" : `no bound in ${none.without_bound} of ${none.trials} trials`;
+
 /** Where a quantity stands, for order and charts: the point, or what the only trial gave. */
 export function positionOf(quantity: Quantity | null | undefined): number | null {
-  if (quantity == null) return null;
+  if (quantity == null || hasNoBound(quantity)) return null;
   return "point" in quantity ? quantity.point : (quantity.observed[0] ?? null);
 }
 

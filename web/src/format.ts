@@ -54,8 +54,9 @@ export function digits(value: number): string {
 
 export const inUnit = (value: number, unit: Unit): string => digits(value / unit.factor);
 
-export const withUnit = (value: number, unit: Unit): string =>
-  unit.symbol.startsWith("/") ? `${inUnit(value, unit)}${unit.symbol}` : `${inUnit(value, unit)} ${unit.symbol}`.trim();
+const withSymbol = (number: string, unit: Unit): string => (unit.symbol.startsWith("/") ? `${number}${unit.symbol}` : `${number} ${unit.symbol}`.trim());
+
+export const withUnit = (value: number, unit: Unit): string => withSymbol(inUnit(value, unit), unit);
 
 /** A value with the unit that fits it alone. */
 export const human = (value: number, dimension: Dimension): string => withUnit(value, unitFor(dimension, [value]));
@@ -65,8 +66,40 @@ export const percent = (share: number): string => {
   return `${value >= 10 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 };
 
-/** A half-width. Beyond the point itself its size says nothing more: the value is as good as unknown. */
-export const plusMinus = (half: number): string => (half > 1 ? "±>100 %" : `±${percent(half)}`);
+/** A value with its interval. */
+interface Interval {
+  point: number;
+  low: number;
+  high: number;
+}
+
+/** What stands in place of a value, and the text behind it. */
+export interface ShownInterval {
+  value: string;
+  half: string;
+}
+
+/** The largest half-width that is shown as one number, the one from which a value is as good as unknown, and how much of the wider side the narrower one is for both to
+ * be one number: as `Estimate::precision` of crates/statistics. */
+const NARROW = 0.2;
+const UNKNOWN = 1;
+const SYMMETRIC = 0.75;
+
+/** How an interval is shown in every place that shows one: `72,086 ±2.3 %`, `30,909–88,219`, `unknown`. `show` writes a number. */
+export function shownInterval({ point, low, high }: Interval, show: (value: number) => string): ShownInterval {
+  const [below, above] = [point - low, high - point];
+  const widest = Math.max(below, above);
+  const half = widest === 0 ? 0 : widest / Math.abs(point);
+  if (half >= UNKNOWN) return { value: "unknown", half: "" };
+  if (half <= NARROW && Math.min(below, above) >= SYMMETRIC * widest) return { value: show(point), half: `±${percent(half)}` };
+  return { value: `${show(low)}–${show(high)}`, half: "" };
+}
+
+/** The same in a line, with the symbol of the unit behind the number. */
+export function intervalWithUnit(interval: Interval, unit: Unit): string {
+  const { value, half } = shownInterval(interval, (number) => inUnit(number, unit));
+  return value === "unknown" ? value : `${withSymbol(value, unit)} ${half}`.trim();
+}
 
 /** A ratio with two digits behind the point, three significant digits at most. */
 export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));

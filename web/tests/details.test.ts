@@ -40,7 +40,7 @@ function ofStreams(report: Report, llm = false): Report {
           streams: { ended_early: 0, cut: 3 },
           ids: { missing: place === 0 ? 7 : 0, doubled: 0, late: 0 },
         };
-        point.messages = llm ? { ...messages, llm: { ttft_ns: times(3e7), itl_ns: times(1.5e7), usage: { per_s: 4321 } } } : messages;
+        point.messages = llm ? { ...messages, llm: { ttft_ns: times(3e7), tpot_ns: times(1.5e7), usage: { per_s: 4321 } } } : messages;
       });
     });
   }

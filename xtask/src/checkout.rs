@@ -112,7 +112,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     output.status.success().then_some(printed)
 }
 
-/// When the time for tests is over, as the variable PRONY_TEST_UNTIL has it: seconds since 1970.
+/// When the time for tests is over, as the variable `PRONY_TEST_UNTIL` has it: seconds since 1970.
 pub(crate) fn time_is_over() -> Option<SystemTime> {
     let text = std::env::var("PRONY_TEST_UNTIL").ok()?;
     let seconds: f64 = text.trim().parse().ok()?;

@@ -114,12 +114,12 @@ impl Toys {
     }
 
     /// Adds the service `toy-<mode>`, with this build command and further keys.
-    fn add(&self, mode: &str, build: &str, more: &str) {
+    fn add(&self, mode: &str, build: &str, keys: &str) {
         let text = SERVICE
             .replace("MODEWORD", mode)
             .replace("NAME", &format!("toy-{mode}"))
             .replace("BUILD", build)
-            .replace("MORE", more);
+            .replace("MORE", keys);
         self.write(&format!("services/toy-{mode}/service.toml"), &text);
         let toy = fs::read_to_string(root().join("tests/toy/toy.py")).expect("the toy");
         self.write(&format!("services/toy-{mode}/toy.py"), &toy);
@@ -247,6 +247,13 @@ fn what_was_verified_has_an_entry_as_long_as_it_stays_what_it_was() {
         ended.said
     );
     assert!(!ended.says("new or edited"), "{}", ended.said);
+}
+
+#[test]
+fn what_is_not_what_was_verified_is_named_with_the_part_that_differs() {
+    let toys = Toys::new(&["right", "other"]);
+    let ended = toys.xtask(&["--update"]);
+    assert!(ended.good, "{}", ended.said);
 
     // What no build reads and what only people read changes nothing.
     toys.change(

@@ -32,6 +32,7 @@ pub use objective::{Judged, duration, judge, missed_by, number, percent, percent
 pub use pair::{Pair, compare_side_by_side};
 pub use place::{is_free, machine, machine_of};
 pub use session::{
-    AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, service_infos, summary, wished_precision,
+    AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, neighbours, service_infos, summary,
+    wished_precision,
 };
 pub use workbench::{Claim, Workbench, who_measures};

@@ -74,7 +74,9 @@ fn one(
             (found, missed)
         }
         // Each stream meets these by itself: they are judged together.
-        Condition::Ttft { .. } | Condition::Itl { .. } | Condition::Good { .. } => return None,
+        Condition::Ttft { .. } | Condition::Tpot { .. } | Condition::E2el { .. } | Condition::Good { .. } => {
+            return None;
+        }
     };
     Some(Judged {
         condition: text.to_owned(),
@@ -101,8 +103,8 @@ fn limits(objective: &Objective) -> String {
     let written = text.split(',').map(str::trim).zip(objective.conditions());
     let limits: Vec<String> = written
         .filter_map(|(text, condition)| match condition {
-            Condition::Ttft { .. } => Some(text.to_owned()),
-            Condition::Itl { .. } => Some(text.replacen("itl", "tpot", 1)),
+            Condition::Ttft { .. } | Condition::E2el { .. } => Some(text.to_owned()),
+            Condition::Tpot { .. } => Some(text.replacen("itl", "tpot", 1)),
             _ => None,
         })
         .collect();
@@ -116,22 +118,20 @@ fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged
         return Judged {
             condition: at_least,
             found: "unknown".to_owned(),
-            missed: Some("ttft and itl are of language models, and none was asked (--llm)".to_owned()),
+            missed: Some("ttft, tpot and e2el are of language models, and none was asked (--llm)".to_owned()),
         };
     };
     let fine = good.due > 0 && good.share() >= streams.at_least;
     let share = percent_down(good.share());
-    let found = format!(
-        "{share} ({limits}): {} late, {} slow",
-        count(good.late),
-        count(good.slow)
-    );
+    let mut bad = format!("{} late, {} slow", count(good.late), count(good.slow));
+    if streams.chat.e2el_below_ns.is_some() {
+        bad += &format!(", {} long", count(good.long));
+    }
+    let found = format!("{share} ({limits}): {bad}");
     let missed = (!fine).then(|| {
         format!(
-            "{share} of the prompts had a good answer, not {} % ({} late, {} slow)",
-            (streams.at_least * 1e6).round() / 1e4,
-            count(good.late),
-            count(good.slow)
+            "{share} of the prompts had a good answer, not {} % ({bad})",
+            (streams.at_least * 1e6).round() / 1e4
         )
     });
     Judged {

@@ -68,7 +68,7 @@ pub(crate) struct BadInput(anyhow::Error);
 
 impl fmt::Display for BadInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&told_once(&self.0))
+        formatter.write_str(&told(&self.0))
     }
 }
 
@@ -123,9 +123,22 @@ fn tell_json(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) {
     let _ = print(&object(exit, kind, text, advice).to_string());
 }
 
+/// An error with its causes, each of them once: the text of many errors holds that of their cause.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// Tells the user what failed, and gives the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
-    eprintln!("prony: {}", told_once(error));
+    eprintln!("prony: {}", told(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);
     let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
     let (code, kind) =
@@ -139,26 +152,9 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
             (1, ErrorKind::Internal)
         };
     if json {
-        tell_json(
-            code,
-            kind,
-            &told_once(error),
-            engine().and_then(EngineError::advice),
-        );
+        tell_json(code, kind, &told(error), engine().and_then(EngineError::advice));
     }
     ExitCode::from(code)
-}
-
-/// An error with all that it comes from. A cause that the text before it has said already is not said again.
-fn told_once(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
-        if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -166,19 +162,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_told() {
         #[derive(Debug, thiserror::Error)]
         #[error("operation `a`: {source}")]
         struct Outer {
             source: fmt::Error,
         }
-        let error = bad_input(Outer {
-            source: fmt::Error,
-        });
+        let error = bad_input(Outer { source: fmt::Error });
         let cause = fmt::Error.to_string();
-        assert_eq!(told_once(&error), format!("operation `a`: {cause}"));
+        assert_eq!(told(&error), format!("operation `a`: {cause}"));
         let wrapped = error.context("reading");
-        assert_eq!(told_once(&wrapped), format!("reading: operation `a`: {cause}"));
+        assert_eq!(told(&wrapped), format!("reading: operation `a`: {cause}"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 pub(crate) use prony_bench::summary;
 use prony_bench::{add_ceilings, service_infos};
 use prony_contract::Contract;
-use prony_measurement::RunRecord;
+use prony_measurement::{RunRecord, TrialRecord};
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
 use prony_statistics::{Calibration, machine_name};
 use prony_store::Store;
@@ -265,4 +265,18 @@ pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     }
     std::fs::write(file, text)
         .with_context(|| format!("cannot write {}; name another place with --out", file.display()))
+}
+
+/// The suite of loads that were saved by a name.
+pub(crate) const LOADS: &str = "load";
+
+/// How the saved loads of a run were made, by the name of each setting; empty for other runs.
+pub(crate) fn settings(run: &RunRecord) -> BTreeMap<String, String> {
+    serde_json::from_value(run.plan["settings"].clone()).unwrap_or_default()
+}
+
+/// What other programs used of the machine during saved loads, as a share of it; `None` for other runs.
+pub(crate) fn share_of_others(run: &RunRecord, trials: &[TrialRecord]) -> Option<f64> {
+    let share = prony_statistics::share_of_others(trials, run.environment.cpu.online);
+    share.filter(|_| run.suite == LOADS)
 }

@@ -1,6 +1,16 @@
 //! How values look on a terminal, wherever they are shown while something runs.
 
 pub(crate) use prony_bench::duration;
+use prony_measurement::Quantile;
+
+/// A percentile of all requests as it is shown: one that falls on a request without a valid reply has no bound.
+pub(crate) fn quantile(found: Quantile) -> String {
+    match found {
+        Quantile::Exact(ns) => duration(ns),
+        Quantile::AtLeast(ns) => format!("≥ {}", duration(ns)),
+        Quantile::Unbounded => "no bound".to_owned(),
+    }
+}
 
 /// The values as bars of eight heights, from 0 to the largest.
 pub(crate) fn sparkline(values: &[f64]) -> String {

@@ -148,6 +148,52 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
     assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
 }
 
+/// Slower by 2 % than the base, as earlier runs were now and then: neither a regression nor none.
+#[test]
+fn an_inconclusive_comparison_says_so_and_fails_on_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 0.98, |_| {});
+    let compare = ["compare", "base-run", "new-run", "--history", "--tie", "0"];
+    let usual = prony(&store, &compare);
+    assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
+    let text = String::from_utf8(usual.stdout).expect("text");
+    assert!(
+        text.contains(
+            "\nInconclusive: a slowdown of more than 0.0 % is neither shown nor excluded for goodput"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("No regression"), "{text}");
+    let strict = [compare.as_slice(), &["--fail-on", "inconclusive", "--json"]].concat();
+    let strict = prony(&store, &strict);
+    assert_eq!(strict.status.code(), Some(3), "{}", errors(&strict));
+    let found = json(&strict);
+    assert_eq!(
+        (&found["regressed"], &found["inconclusive"]),
+        (&false.into(), &true.into())
+    );
+    let allowed = [
+        compare.as_slice(),
+        &["--max-slowdown", "60%", "--fail-on", "inconclusive"],
+    ]
+    .concat();
+    let allowed = prony(&store, &allowed);
+    assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
+    assert!(String::from_utf8_lossy(&allowed.stdout).contains("\nNo regression: "));
+}
+
+/// Two runs of which nothing is gated have not shown that nothing became slower.
+#[test]
+fn what_is_not_gated_is_inconclusive_for_a_strict_gate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |_| {});
+    let strict = prony(
+        &store,
+        &["compare", "base-run", "new-run", "--fail-on", "inconclusive"],
+    );
+    assert_eq!(strict.status.code(), Some(3), "{}", errors(&strict));
+}
+
 #[test]
 fn the_same_run_shows_no_regression_as_markdown() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -218,3 +218,35 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
     let got = broken["wrong_replies"][0]["got"].as_str().unwrap_or_default();
     assert!(got.contains("does not decode"), "{broken}");
 }
+
+#[test]
+fn what_is_wrong_is_told_once() {
+    let output = prony(&["load", "http://127.0.0.1:9/a b", "-n", "1"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert_eq!(told.matches("cannot be sent").count(), 1, "{told}");
+}
+
+#[test]
+fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
+    for arguments in [
+        &["-c", "1", "--in-flight", "4294967295"],
+        &["-c", "3", "--in-flight", "2000000000"],
+    ] {
+        let output = prony(&[&["load", "http://127.0.0.1:9/", "-n", "1"][..], arguments].concat());
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("--in-flight"), "{told}");
+    }
+}
+
+#[test]
+fn a_line_of_curl_that_follows_redirects_is_refused() {
+    let output = prony(&["load", "--curl", "curl -L http://127.0.0.1:9/", "-n", "1"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("redirects") && told.contains("leave it out"),
+        "{told}"
+    );
+}

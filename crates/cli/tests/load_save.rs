@@ -79,3 +79,77 @@ fn a_load_that_nobody_answers_is_not_kept() {
     let runs = json_of(&shown(&store, &["list", "runs"]));
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(0), "{runs}");
 }
+
+/// A program that uses a CPU as long as it lives.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn start() -> Self {
+        let shell = std::process::Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn();
+        Self(shell.expect("a shell"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn loads_that_differ_in_more_than_the_server_are_labelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let url = server();
+    let path = store.to_str().expect("text");
+    // Long enough for the ticks of the kernel's counters.
+    let load = |name: &str, timeout: &str| {
+        let fixed = ["load", &url, "-c", "1", "-d", "1s", "--store", path];
+        let output = prony(&[fixed.as_slice(), &["--save", name, "--timeout", timeout]].concat());
+        assert!(output.status.success(), "{}", told(&output));
+        told(&output)
+    };
+    load("before", "10s");
+    load("before", "10s");
+    let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+    let busy: Vec<Busy> = (0..2 * cpus).map(|_| Busy::start()).collect();
+    let said = load("after", "9s");
+    assert!(said.contains("warning: other programs used "), "{said}");
+    load("after", "9s");
+    drop(busy);
+    let output = prony(&["compare", "before", "after", "--store", path]);
+    assert!(output.status.success(), "{}", told(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "Not comparable",
+        "timeout: 10 s in the base, 9 s now",
+        "Other programs used ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let found = json_of(&prony(&["compare", "before", "after", "--store", path, "--json"]));
+    for side in ["base", "new"] {
+        let share = found["others"][side]
+            .as_f64()
+            .expect("the server is this process, so it is known");
+        assert!((0.0..=1.0).contains(&share), "{found}");
+    }
+}
+
+#[test]
+fn a_name_keeps_loads_with_the_same_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let url = server();
+    assert!(save(&store, "mine", &url, &[]).status.success());
+    let output = save(&store, "mine", &url, &["-H", "x: y"]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(
+        told(&output).contains("keeps loads with other settings (requests and expectations: "),
+        "{}",
+        told(&output)
+    );
+}

@@ -1,6 +1,6 @@
 //! The switches of `prony load` from outside: where connections go, how a load ends before its time, and what is judged.
 
-use crate::common::{forgetful, json_of, prony, reply, server, shown, talk, told};
+use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, shown, talk, told};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
@@ -54,7 +54,7 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
         .and_then(|points| points.last())
         .expect("a point");
     let missed = highest["missed"][0].as_str().unwrap_or_default();
-    assert!(missed.contains("got no reply"), "{curve}");
+    assert!(missed.contains("no valid reply"), "{curve}");
 }
 
 /// A process with no files left: the service is not to blame.
@@ -224,7 +224,7 @@ fn a_unix_socket_is_loaded() {
 }
 
 /// What a line of a log in CSV says: when the request was due, when it ended, and its status if it has one.
-fn logged(path: &std::path::Path) -> Vec<(u64, u64, String)> {
+fn logged(path: &std::path::Path) -> Vec<(i64, i64, String)> {
     let text = std::fs::read_to_string(path).expect("a log");
     let mut lines = text.lines();
     assert_eq!(
@@ -234,7 +234,7 @@ fn logged(path: &std::path::Path) -> Vec<(u64, u64, String)> {
     lines
         .map(|line| {
             let fields: Vec<&str> = line.split(',').collect();
-            let number = |at: usize| fields[at].parse::<u64>().expect("a number");
+            let number = |at: usize| fields[at].parse::<i64>().expect("a number");
             (number(1), number(3), fields[5].to_owned())
         })
         .collect()
@@ -263,11 +263,11 @@ fn percentiles_of_the_log_are_those_that_are_reported() {
         let mut times: Vec<u64> = lines
             .iter()
             .filter(|(.., status)| !status.is_empty())
-            .map(|(due, ended, _)| ended - due)
+            .map(|(due, ended, _)| (ended - due) as u64)
             .collect();
         times.sort_unstable();
         assert_eq!(recording["requests"]["completed"], times.len(), "{more:?}");
-        let reported = &recording["response_time_ns"];
+        let reported = &recording["valid_time_ns"];
         for (name, quantile) in [
             ("p50", 0.5),
             ("p90", 0.9),
@@ -333,4 +333,45 @@ fn a_log_takes_a_share_and_speaks_json_too() {
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
         assert!(told(&output).contains(part), "{more:?}: {}", told(&output));
     }
+}
+
+/// Each connection ends as its third request comes, as an idle timeout does that fires just then.
+#[test]
+fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off() {
+    let port = listen(|mut stream| {
+        let mut requests = BufReader::new(stream.try_clone().ok()?);
+        for _ in 0..2 {
+            Request::read(&mut requests)?;
+            stream.write_all(&reply("hello")).ok()?;
+        }
+        Request::read(&mut requests).map(|_| ())
+    });
+    let url = format!("http://127.0.0.1:{port}/");
+    let output = prony(&["load", &url, "-c", "1", "-n", "10"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &told(&output);
+    assert!(text.contains("4 requests (40.00 %) were retried"), "{text}");
+    let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--json"]));
+    assert_eq!(
+        (
+            &recording["connections"]["retried"],
+            &recording["outcomes"]["valid"]
+        ),
+        (&4.into(), &10.into())
+    );
+    let recording = json_of(&prony(&[
+        "load",
+        &url,
+        "-c",
+        "1",
+        "-n",
+        "10",
+        "--no-retry",
+        "--json",
+    ]));
+    assert_eq!(
+        (&recording["outcomes"]["valid"], &recording["outcomes"]["reset"]),
+        (&7.into(), &3.into())
+    );
+    assert_eq!(recording["connections"]["retried"], Value::Null);
 }

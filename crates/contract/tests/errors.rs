@@ -57,6 +57,40 @@ fn refused(old: &str, new: &str, line: usize, words: &[&str]) {
 }
 
 #[test]
+fn rules_for_values_of_json_are_read_and_judged() {
+    let written = r#"type = "application/json", json_rules = ["/id={id}", "!/error"], json"#;
+    let contract = load(
+        &RIGHT.replacen(r#"type = "application/json", json"#, written, 1),
+        PROTO,
+    )
+    .expect("right");
+    let workload = contract.workload("get", Protocol::Http1).expect("the workload");
+    let expect = workload.operations[0].expect.compile().expect("valid");
+    let judged = |body: &str| {
+        let reply = prony_load::Reply {
+            status: 200,
+            grpc_status: None,
+            headers: &[(b"content-type", b"application/json")],
+            body: body.as_bytes(),
+        };
+        expect
+            .judge(&reply, |_, out| out.push(b'7'))
+            .map_err(|mismatch| mismatch.what)
+    };
+    assert_eq!(judged(r#"{"id":"7"}"#), Ok(()));
+    // Equal members that are null are as good as absent, and a rule says so of this one.
+    assert_eq!(judged(r#"{"id":"7","error":null}"#), Ok(()));
+    assert!(judged(r#"{"id":"8"}"#).is_err());
+    let wrong = r#"type = "application/json", json_rules = "id=1", json"#;
+    refused(
+        r#"type = "application/json", json"#,
+        wrong,
+        15,
+        &["`expect.json_rules`: id=1", "JSON pointer"],
+    );
+}
+
+#[test]
 fn the_right_one_loads() {
     let contract = load(RIGHT, PROTO).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(contract.operations()[0].name, "get");

@@ -29,8 +29,12 @@ fn main() {
         }
     });
     let length = body.len();
-    let reply =
-        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}");
+    let kind = if body.starts_with('{') {
+        "application/json"
+    } else {
+        "text/plain"
+    };
+    let reply = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}");
     let listener = TcpListener::bind(address).expect("a free address");
     println!("{}", listener.local_addr().expect("an address"));
     std::thread::spawn(|| {

@@ -27,6 +27,11 @@ pub trait Layer: Sized {
         false
     }
 
+    /// Whether the peer has said that it sends no more, so that the end of the connection is no accident.
+    fn is_closed_by_peer(&self) -> bool {
+        true
+    }
+
     /// Takes bytes from the peer. Appends the plain bytes that they give to `plain`, and what must be sent in answer to
     /// `wire`.
     fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>)

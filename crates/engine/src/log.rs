@@ -8,7 +8,7 @@ use prony_measurement::Outcome;
 use prony_recording::LogPart;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 
 /// Lines that a worker hands over at once.
@@ -20,11 +20,11 @@ const WAITING: usize = 256;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) operation: u16,
-    /// When it was due, from the begin of the measurement, ns; so are the others.
-    pub(crate) due: u64,
+    /// When it was due, from the begin of the measurement, ns; so are the others. Negative: before.
+    pub(crate) due: i64,
     /// Absent where it was never sent.
-    pub(crate) sent: Option<u64>,
-    pub(crate) ended: u64,
+    pub(crate) sent: Option<i64>,
+    pub(crate) ended: i64,
     pub(crate) outcome: Outcome,
     /// Of a complete reply.
     pub(crate) status: Option<u16>,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// A request that was due at `due` and could not be sent.
-    pub(crate) const fn unsent(operation: u16, due: u64, outcome: Outcome) -> Self {
+    pub(crate) const fn unsent(operation: u16, due: i64, outcome: Outcome) -> Self {
         Self {
             operation,
             due,
@@ -52,17 +52,19 @@ impl Line {
 pub(crate) struct Logbook {
     lines: Vec<Line>,
     to_writer: SyncSender<Batch>,
+    /// Lines that found no room since the last batch that did.
+    lost: u64,
     key: u64,
     below: u64,
     /// Whether the measurement is on.
     pub(crate) is_on: bool,
 }
 
-#[derive(Debug)]
-enum Batch {
-    Lines(Vec<Line>),
-    /// So many were lost because the disk is too slow.
-    Lost(u64),
+#[derive(Debug, Default)]
+struct Batch {
+    lines: Vec<Line>,
+    /// Lines that were lost before these because the disk was too slow.
+    lost: u64,
 }
 
 impl Logbook {
@@ -78,19 +80,34 @@ impl Logbook {
         }
     }
 
+    /// Hands over what there is, without waiting: where the writer is behind, the lines are lost and counted.
     fn hand_over(&mut self) {
-        let lines = std::mem::replace(&mut self.lines, Vec::with_capacity(BATCH));
-        let count = lines.len() as u64;
-        if self.to_writer.try_send(Batch::Lines(lines)).is_err() {
-            // A writer that is gone has failed and says so itself.
-            let _ = self.to_writer.send(Batch::Lost(count));
+        let batch = self.batch();
+        // A writer that is gone has failed and says so itself.
+        if let Err(
+            TrySendError::Full(Batch { mut lines, lost })
+            | TrySendError::Disconnected(Batch { mut lines, lost }),
+        ) = self.to_writer.try_send(batch)
+        {
+            self.lost = lost + lines.len() as u64;
+            lines.clear();
+            self.lines = lines;
+        }
+    }
+
+    fn batch(&mut self) -> Batch {
+        Batch {
+            lines: std::mem::replace(&mut self.lines, Vec::with_capacity(BATCH)),
+            lost: std::mem::take(&mut self.lost),
         }
     }
 }
 
 impl Drop for Logbook {
+    /// The load is over, so that the last lines may wait for the disk.
     fn drop(&mut self) {
-        self.hand_over();
+        let batch = self.batch();
+        let _ = self.to_writer.send(batch);
     }
 }
 
@@ -148,6 +165,7 @@ impl LogWriter {
         Logbook {
             lines: Vec::with_capacity(BATCH),
             to_writer: self.to_writer.clone(),
+            lost: 0,
             key: mix(self.seed ^ mix(u64::from(thread) ^ 0x6c6f_6700)),
             below: if self.share >= 1.0 {
                 u64::MAX
@@ -182,20 +200,16 @@ fn write_all(
         out.write_all(b"operation,due_ns,sent_ns,ended_ns,outcome,status,bytes\n")?;
     }
     let names: Vec<String> = operations.iter().map(|name| quoted(name, format)).collect();
-    for batch in batches {
-        match batch {
-            Batch::Lost(count) => log.lost += count,
-            Batch::Lines(lines) => {
-                for line in &lines {
-                    let name = &names[usize::from(line.operation)];
-                    match format {
-                        LogFormat::Csv => write_csv(&mut out, name, line)?,
-                        LogFormat::JsonLines => write_json(&mut out, name, line)?,
-                    }
-                }
-                log.lines += lines.len() as u64;
+    for Batch { lines, lost } in batches {
+        log.lost += lost;
+        for line in &lines {
+            let name = &names[usize::from(line.operation)];
+            match format {
+                LogFormat::Csv => write_csv(&mut out, name, line)?,
+                LogFormat::JsonLines => write_json(&mut out, name, line)?,
             }
         }
+        log.lines += lines.len() as u64;
     }
     out.flush()?;
     Ok(log)
@@ -222,7 +236,7 @@ fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<(
 }
 
 fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
-    let number = |value: Option<u64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+    let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
     writeln!(
         out,
         r#"{{"operation":{name},"due_ns":{},"sent_ns":{},"ended_ns":{},"outcome":"{}","status":{},"bytes":{}}}"#,
@@ -230,7 +244,7 @@ fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<
         number(line.sent),
         line.ended,
         word(line.outcome),
-        number(line.status.map(u64::from)),
+        number(line.status.map(i64::from)),
         line.bytes
     )
 }
@@ -245,5 +259,42 @@ const fn word(outcome: Outcome) -> &'static str {
         Outcome::Refused => "refused",
         Outcome::Reset => "reset",
         Outcome::NotSent => "not_sent",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The writer does not read: what finds no room is counted, and nobody waits.
+    #[test]
+    fn a_disk_that_stands_still_costs_lines_and_no_time() {
+        let (to_writer, batches) = mpsc::sync_channel(1);
+        let mut book = Logbook {
+            lines: Vec::new(),
+            to_writer,
+            lost: 0,
+            key: 0,
+            below: u64::MAX,
+            is_on: true,
+        };
+        let logging = std::thread::spawn(move || {
+            for due in 0..3 * BATCH as i64 + 5 {
+                book.note(Line::unsent(0, due, Outcome::NotSent));
+            }
+            book
+        });
+        let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        while !logging.is_finished() {
+            assert!(std::time::Instant::now() < deadline, "logging waits for the disk");
+            std::thread::yield_now();
+        }
+        let book = logging.join().expect("no panic");
+        let first = batches.recv().expect("the batch that found room");
+        assert_eq!((first.lines.len(), first.lost), (BATCH, 0));
+        drop(book);
+        let last = batches.recv().expect("the last lines");
+        assert_eq!((last.lines.len(), last.lost), (5, 2 * BATCH as u64));
+        assert_eq!(last.lines[0].due, 3 * BATCH as i64);
     }
 }

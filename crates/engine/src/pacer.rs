@@ -45,6 +45,11 @@ impl Pacer {
         }
     }
 
+    /// Lets any number of arrivals wait: somebody else counts them.
+    pub(crate) const fn wait_without_limit(&mut self) {
+        self.capacity = u64::MAX;
+    }
+
     /// Begins the schedule anew at `origin`, for so many arrivals at most. What waits since before goes on waiting; what a late
     /// look has taken from the schedule before, although it was due after its end, is forgotten.
     pub(crate) fn begin(&mut self, origin: u64, until: u64, arrivals: u64) {
@@ -81,22 +86,29 @@ impl Pacer {
         self.next
     }
 
-    /// Lets everything that is due by `now` begin to wait. `arrived(intended, waits)` is called for each; one that finds
-    /// the queue full does not wait: it is lost.
-    pub(crate) fn advance(&mut self, now: u64, mut arrived: impl FnMut(u64, bool)) {
-        while self.next <= now {
-            let waits = (self.waiting.len() as u64) < self.capacity;
-            if waits {
-                self.waiting.push_back((self.next, now - self.next));
-            }
-            arrived(self.next, waits);
-            self.step();
+    /// Lets the next arrival that is due by `now` begin to wait. Gives when it was due, and whether it waits; one that finds the
+    /// queue full does not: it is lost.
+    pub(crate) fn advance(&mut self, now: u64) -> Option<(u64, bool)> {
+        if self.next > now {
+            return None;
         }
+        let due = self.next;
+        let waits = (self.waiting.len() as u64) < self.capacity;
+        if waits {
+            self.waiting.push_back((due, now - due));
+        }
+        self.step();
+        Some((due, waits))
     }
 
     /// Whether something waits.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    pub(crate) fn take_due_by(&mut self, limit: u64) -> Option<(u64, u64)> {
+        self.waiting.pop_front_if(|(due, _)| *due <= limit)
     }
 
     /// Takes the arrival that has waited longest: its intended time, and how much later it was noticed. It should have been
@@ -122,10 +134,14 @@ mod tests {
         Pacer::new(&arrival, 1, Partition::new(0, 1, 1), capacity)
     }
 
+    fn all(pacer: &mut Pacer, now: u64) -> Vec<(u64, bool)> {
+        std::iter::from_fn(|| pacer.advance(now)).collect()
+    }
+
     #[test]
     fn nothing_is_due_before_the_begin() {
         let mut pacer = pacer(1000.0, 10);
-        pacer.advance(u64::MAX - 1, |_, _| panic!("an arrival"));
+        assert_eq!(pacer.advance(u64::MAX - 1), None);
         assert_eq!(pacer.take(), None);
     }
 
@@ -133,7 +149,7 @@ mod tests {
     fn a_late_look_finds_all_that_was_due() {
         let mut pacer = pacer(1000.0, 10);
         pacer.begin(5_000_000, 100_000_000, u64::MAX);
-        pacer.advance(8_000_000, |_, waits| assert!(waits));
+        assert!(all(&mut pacer, 8_000_000).iter().all(|(_, waits)| *waits));
         let taken: Vec<(u64, u64)> = std::iter::from_fn(|| pacer.take()).collect();
         let late = [3_000_000, 2_000_000, 1_000_000, 0];
         let due = [5_000_000, 6_000_000, 7_000_000, 8_000_000];
@@ -145,13 +161,9 @@ mod tests {
     fn beyond_the_backlog_arrivals_are_lost_and_said_so() {
         let mut pacer = pacer(1000.0, 2);
         pacer.begin(0, 100_000_000, u64::MAX);
-        let mut lost = Vec::new();
-        pacer.advance(4_000_000, |intended, waits| {
-            if !waits {
-                lost.push(intended);
-            }
-        });
-        assert_eq!(lost, [2_000_000, 3_000_000, 4_000_000]);
+        let arrived = all(&mut pacer, 4_000_000);
+        let lost = arrived.iter().filter(|(_, waits)| !waits).map(|(due, _)| *due);
+        assert_eq!(lost.collect::<Vec<u64>>(), [2_000_000, 3_000_000, 4_000_000]);
         assert_eq!(pacer.take(), Some((0, 4_000_000)));
     }
 
@@ -160,9 +172,9 @@ mod tests {
     fn a_late_look_takes_nothing_from_a_schedule_that_is_over() {
         let mut pacer = pacer(1000.0, 100);
         pacer.begin(0, u64::MAX, u64::MAX);
-        pacer.advance(30_000_000, |_, _| {});
+        all(&mut pacer, 30_000_000);
         pacer.begin(10_000_000, 20_000_000, u64::MAX);
-        pacer.advance(30_000_000, |_, _| {});
+        all(&mut pacer, 30_000_000);
         let taken: Vec<u64> = std::iter::from_fn(|| pacer.take()).map(|(due, _)| due).collect();
         assert_eq!(taken, (0..20).map(|k| k * 1_000_000).collect::<Vec<u64>>());
     }
@@ -171,7 +183,7 @@ mod tests {
     fn no_more_arrivals_come_than_are_wanted() {
         let mut pacer = pacer(1000.0, 10);
         pacer.begin(0, 100_000_000, 3);
-        pacer.advance(50_000_000, |_, _| {});
+        all(&mut pacer, 50_000_000);
         assert_eq!(std::iter::from_fn(|| pacer.take()).count(), 3);
         assert_eq!(pacer.next_due(), u64::MAX);
     }
@@ -184,7 +196,7 @@ mod tests {
             let (mut now, mut seen) = (0, Vec::new());
             for pause in looks.into_iter().chain([50_000_000]) {
                 now += pause;
-                pacer.advance(now, |_, _| {});
+                all(&mut pacer, now);
                 while let Some((intended, late)) = pacer.take() {
                     prop_assert_eq!(intended + late, now);
                     seen.push(intended);

@@ -2,9 +2,10 @@
 
 use crate::EngineError;
 use crate::protocol::Protocol;
+use crate::worker::Budget;
 use prony_load::{
-    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Operation, Order, Parameter, Part, Request,
-    Source, Template, WorkloadError,
+    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part,
+    Request, Source, Template, WorkloadError,
 };
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) deadline: Option<u64>,
     /// Whether the request says that it is the last one of its connection (RFC 9112, section 9.6).
     pub(crate) closes: bool,
+    /// Whether it changes nothing, so that it may be sent twice (RFC 9110, section 9.2.1).
+    pub(crate) is_safe: bool,
     /// What of each reply is needed because later requests take something from it.
     pub(crate) takes: Takes,
 }
@@ -51,6 +54,8 @@ pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) takes: bool,
     /// Whether replies are streams.
     pub(crate) streams: bool,
+    /// Memory for bodies that are kept to be judged.
+    pub(crate) kept: Budget,
 }
 
 /// How the next operation is chosen.
@@ -95,8 +100,18 @@ impl<P: Protocol> PreparedWorkload<P> {
                 .iter()
                 .any(|operation| !operation.expect.take.is_empty()),
             order: Arc::new(order(&job.workload.order)),
+            kept: Budget::of(places(job)),
         })
     }
+}
+
+/// Requests that this process may have under way.
+fn places(job: &Job) -> usize {
+    let depth = match job.load {
+        Load::Closed { in_flight, .. } | Load::Open { in_flight, .. } => in_flight,
+        Load::Users { .. } => 1,
+    };
+    job.own_connections() as usize * depth as usize
 }
 
 fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOperation<P>, EngineError> {
@@ -118,6 +133,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
     Ok(PreparedOperation {
         request,
         closes: operation.request.headers.iter().any(Header::asks_to_close),
+        is_safe: matches!(operation.request.method.as_str(), "GET" | "HEAD" | "OPTIONS"),
         deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
         takes: Takes {

@@ -12,11 +12,13 @@ mod wire;
 use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
 use prony_load::grpc::Messages;
 use prony_load::{
-    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, Load, Operation, Order, Parameter,
-    Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp, Workload,
+    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation, Order,
+    Parameter, Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
+    Workload,
 };
 use prony_measurement::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use toy::{MS, Server, answer_all, get, read_request};
@@ -78,6 +80,7 @@ on_both_transports!(
     judged_replies,
     values_that_are_taken,
     replies_in_pieces,
+    rules_for_json,
     streams_of_events,
     streams_of_lines,
     streams_of_known_messages,
@@ -319,6 +322,70 @@ fn replies_in_pieces(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
+/// Rules for single values, of an id that is another one in each request: as JSON in pieces, and as one event in chunks.
+fn rules_for_json(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    for is_event in [false, true] {
+        let server = Server::new(move |stream, _| {
+            let mut writer = stream.try_clone().expect("a second handle");
+            let mut reader = BufReader::new(stream);
+            while let Some(request) = read_request(&mut reader) {
+                let id = path_of(&request.line).rsplit('/').next().expect("a number");
+                let message = format!(
+                    r#"{{"id":{id},"result":{{"content":[{{"type":"text","text":"\u00e9 é"}}],"of":[1, 2.0],"isError":false}}}}"#
+                );
+                let reply = if is_event {
+                    let (front, end) = message.split_at(20);
+                    let chunks = [format!(": comment\n\ndata: {front}"), format!("{end}\n\n")];
+                    let chunks: String = chunks.iter().map(|chunk| toy::chunk(chunk)).collect();
+                    format!("{}{chunks}0\r\n\r\n", toy::STREAM_HEAD)
+                } else {
+                    let length = message.len();
+                    format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{message}"
+                    )
+                };
+                for piece in reply.as_bytes().chunks(11) {
+                    if writer.write_all(piece).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        let mut job = toy::job(server.address, transport);
+        let rule = |text: &str, value: Template| {
+            JsonRule::read(text, |_| Ok::<_, Infallible>(value)).expect("a rule")
+        };
+        let json = vec![
+            rule("/id={n}", Template(vec![Part::Value(0)])),
+            rule("!/error", Template::literal("")),
+            rule("/result/isError!=true", Template::literal("true")),
+            rule("/result/content/0/text~é", Template::literal("")),
+            rule("/result/of=[1,2]", Template::literal("[1,2]")),
+        ];
+        job.workload = Workload {
+            name: "rules".into(),
+            order: Order::Mix(vec![Step {
+                operation: 0,
+                weight: 1,
+            }]),
+            operations: vec![Operation {
+                name: "call".into(),
+                request: get(path("call")),
+                expect: Expectation {
+                    json,
+                    ..Expectation::default()
+                },
+            }],
+            parameters: vec![Parameter {
+                name: "n".into(),
+                source: Source::Counter { start: 1 },
+            }],
+        };
+        assert_allocates_nothing(job);
+    }
+}
+
 /// Streams with these messages on connections that are kept alive.
 fn streaming(content_type: &'static str, messages: &[String], events: Events, transport: TransportChoice) {
     let body: String = messages.iter().map(|message| toy::chunk(message)).collect();
@@ -362,7 +429,8 @@ fn answers_of_a_language_model(transport: TransportChoice) {
     let events = Events {
         chat: Some(Chat {
             ttft_below_ns: Some(MS),
-            itl_below_ns: Some(MS),
+            tpot_below_ns: Some(MS),
+            e2el_below_ns: Some(MS),
         }),
         ..Events::default()
     };

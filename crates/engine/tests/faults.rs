@@ -4,6 +4,7 @@ use crate::ports;
 use crate::toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
 use prony_engine::EngineError;
 use prony_load::{Load, TransportChoice};
+use prony_measurement::Quantile::Unbounded;
 use prony_measurement::{Recording, WarningKind};
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -61,6 +62,7 @@ fn malformed_replies_are_wrong_replies(transport: TransportChoice) {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\nhello",
+        "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
         "220 smtp.example.com ESMTP\r\n",
     ] {
         let server = Server::answering(reply);
@@ -92,7 +94,9 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     let recording = run(&job);
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.timeout, recording.requests.offered);
-    assert_eq!(recording.response_time_ns, None);
+    assert_eq!(recording.valid_time_ns, None);
+    let told = recording.response_time_ns.expect("requests were due");
+    assert_eq!((told.min, told.p50, told.max), (Unbounded, Unbounded, Unbounded));
 }
 
 fn a_reply_that_stops_in_the_middle_is_a_timeout(transport: TransportChoice) {

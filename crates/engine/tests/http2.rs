@@ -7,8 +7,8 @@ use prony_engine::EngineError;
 use prony_load::{Load, Protocol};
 use prony_measurement::WarningKind;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 
 const HELLO: &[u8] = b"Hello, World!";
 const MAX_CONCURRENT_STREAMS: u16 = 3;
@@ -167,6 +167,92 @@ fn goaway_in_the_middle() {
         assert_all_valid(recording);
         assert!(recording.connections.reconnects > 0);
         assert!(warns_of(recording, "were resent"));
+    });
+}
+
+/// A stream that lasts does not keep the others from a new connection: here it ends only when that one serves.
+#[test]
+fn after_goaway_others_do_not_wait_for_the_last_stream() {
+    let begun = Arc::new(AtomicU64::new(0));
+    let (tell, told) = mpsc::channel();
+    let (tell, told) = (Mutex::new(tell), Mutex::new(told));
+    let counted = Arc::clone(&begun);
+    let server = Scripted::start(move |stream, _| {
+        let Some(mut peer) = Peer::greet(stream, &[]) else {
+            return;
+        };
+        if counted.fetch_add(1, Ordering::SeqCst) % 2 == 1 {
+            while let Some(stream) = peer.next_request() {
+                if peer.answer(stream, HELLO).is_none() {
+                    return;
+                }
+                let _ = tell.lock().expect("no panic").send(());
+            }
+            return;
+        }
+        let Some(slow) = peer.next_request() else { return };
+        let Some(last) = peer.next_request() else { return };
+        if peer.answer(last, HELLO).is_none() || peer.go_away(last).is_none() {
+            return;
+        }
+        let answered = told.lock().expect("no panic").recv_timeout(PATIENCE);
+        assert!(answered.is_ok(), "nothing came over another connection");
+        if peer.answer(slow, HELLO).is_some() {
+            peer.linger();
+        }
+    });
+    let mut load = job(server.port, Protocol::Http2, (1, 4), expecting(get("/"), HELLO));
+    load.load = Load::Open {
+        arrival: prony_load::Arrival {
+            profile: prony_load::Profile::Constant {
+                rate: prony_load::Rate::per_second(100.0).expect("a rate"),
+            },
+            spacing: prony_load::Spacing::Even,
+        },
+        connections: 1,
+        in_flight: 4,
+        backlog: 1_000_000,
+        members: None,
+    };
+    on_each_transport(&load, |recording| {
+        assert_all_valid(recording);
+        assert_eq!(recording.connections.reconnects, 1);
+    });
+    assert_eq!(begun.load(Ordering::SeqCst), 4);
+}
+
+/// As a service does that is not ready for more yet.
+#[test]
+fn a_service_that_allows_no_stream_at_first_is_waited_for() {
+    let server = Scripted::start(|stream, _| {
+        let Some(mut peer) = Peer::greet(stream, &[(MAX_CONCURRENT_STREAMS, 0)]) else {
+            return;
+        };
+        // The receipt of its settings has come: then it allows some.
+        while peer
+            .next()
+            .is_some_and(|frame| frame.header.kind != SETTINGS || frame.header.flags & ACK == 0)
+        {}
+        let mut allowed = MAX_CONCURRENT_STREAMS.to_be_bytes().to_vec();
+        allowed.extend_from_slice(&10_u32.to_be_bytes());
+        peer.write(SETTINGS, 0, 0, &allowed);
+        if peer.flush().is_none() {
+            return;
+        }
+        while let Some(stream) = peer.next_request() {
+            if peer.answer(stream, HELLO).is_none() {
+                return;
+            }
+        }
+    });
+    let load = job(server.port, Protocol::Http2, (2, 4), expecting(get("/"), HELLO));
+    on_each_transport(&counted(load, 24), |recording| {
+        assert_all_valid(recording);
+        assert!(
+            !warns_of(recording, "MAX_CONCURRENT_STREAMS"),
+            "{:?}",
+            recording.warnings
+        );
     });
 }
 

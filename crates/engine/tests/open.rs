@@ -2,12 +2,14 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
+use prony_measurement::Quantile;
 use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 on_both_transports!(
+    what_waits_goes_to_whichever_thread_has_a_place,
     every_arrival_is_sent_once,
     a_ramp_and_its_hold_offer_what_the_profile_holds,
     poisson_arrivals_come_in_the_number_of_their_mean,
@@ -53,7 +55,7 @@ fn every_arrival_is_sent_once(transport: TransportChoice) {
         assert_eq!(recording.requests.valid, due);
         assert!(recording.schedule_lag_ns.is_some());
         let (response, service) = (
-            recording.response_time_ns.expect("replies"),
+            recording.valid_time_ns.expect("replies"),
             recording.service_time_ns.expect("replies"),
         );
         assert!(response.mean >= service.mean * 0.999 && response.max >= service.min);
@@ -129,7 +131,7 @@ fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportCho
     let recording = run(&job);
     assert_eq!((recording.requests.offered, recording.requests.valid), (60, 60));
     let (response, service) = (
-        recording.response_time_ns.expect("replies"),
+        recording.valid_time_ns.expect("replies"),
         recording.service_time_ns.expect("replies"),
     );
     assert!(service.min >= 10 * MS);
@@ -179,6 +181,15 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
         (2, 298),
         "{:?}",
         recording.outcomes
+    );
+    // None had timed out: each is known to take longer than its age, which is the drain's length at least.
+    let told = recording.response_time_ns.expect("requests were due");
+    let Quantile::AtLeast(shortest) = told.min else {
+        panic!("{told:?}");
+    };
+    assert!(
+        shortest >= 100 * MS && matches!(told.max, Quantile::AtLeast(ns) if ns >= 395 * MS),
+        "{told:?}"
     );
 }
 
@@ -247,7 +258,7 @@ fn users_think(transport: TransportChoice) {
         "{shortest} ms between two requests of a user"
     );
     assert!(
-        recording.response_time_ns.expect("replies").p50 < 50 * MS,
+        recording.valid_time_ns.expect("replies").p50 < 50 * MS,
         "thinking is no response time"
     );
 }
@@ -317,7 +328,7 @@ fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: Transport
     job.phases.measurement_ns = 5_000 * MS;
     let recording = run(&job);
     assert!(recording.outcomes.timeout > 5, "{:?}", recording.outcomes);
-    let longest = recording.response_time_ns.expect("replies").max;
+    let longest = recording.valid_time_ns.expect("replies").max;
     assert!(longest < 3_500 * MS, "{longest} ns for what was answered at once");
 }
 
@@ -436,4 +447,40 @@ fn stages_follow_each_other(transport: TransportChoice) {
     };
     job.load = open(arrival, 8);
     assert_eq!(run(&job).requests.valid, 10 + 200 + 5);
+}
+
+/// One connection is held until the other one has answered all that came meanwhile: also what was the other thread's.
+fn what_waits_goes_to_whichever_thread_has_a_place(transport: TransportChoice) {
+    let state = Arc::new((Mutex::new((false, 0)), Condvar::new()));
+    let shared = Arc::clone(&state);
+    let server = Server::new(move |stream, _| {
+        let (lock, changed) = &*shared;
+        answer_all(stream, |_| {
+            let mut state = lock.lock().expect("no panic");
+            if state.0 {
+                state.1 += 1;
+                changed.notify_all();
+            } else {
+                state.0 = true;
+                let limit = Duration::from_secs(20);
+                let held = changed.wait_timeout_while(state, limit, |state| state.1 < 59);
+                drop(held.expect("no panic"));
+            }
+            HELLO.to_owned()
+        });
+    });
+    let mut job = job(server.address, transport);
+    job.threads = 2;
+    job.load = Load::Open {
+        arrival: arrivals(200.0, Spacing::Even),
+        connections: 2,
+        in_flight: 1,
+        backlog: 1_000_000,
+        members: None,
+    };
+    job.limits.requests = Some(60);
+    (job.phases.measurement_ns, job.timeout_ns) = (40_000 * MS, 10_000 * MS);
+    let recording = run(&job);
+    assert_eq!(recording.outcomes.valid, 60, "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
 }

@@ -235,7 +235,7 @@ fn what_one_says_comes_to_all(transport: TransportChoice) {
     );
     let (delivery, response) = (
         rooms.delivery_ns.expect("times"),
-        recording.response_time_ns.expect("times"),
+        recording.valid_time_ns.expect("times"),
     );
     assert!(
         first.mean <= delivery.mean && delivery.mean <= last.mean,

@@ -259,7 +259,7 @@ fn streams_end_by_their_time(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, events), 12));
     all_valid(&recording);
     assert_eq!(ends(&recording).at_bound, 12);
-    let times = recording.response_time_ns.expect("times");
+    let times = recording.valid_time_ns.expect("times");
     // A bucket of the distribution is a thousandth wide.
     assert!(times.min >= 49 * MS, "{times:?}");
 }
@@ -278,7 +278,8 @@ fn answers_that_are_cut_are_judged_by_what_came(transport: TransportChoice) {
     let good = |ttft_below_ns| {
         let chat = Chat {
             ttft_below_ns: Some(ttft_below_ns),
-            itl_below_ns: Some(60_000 * MS),
+            tpot_below_ns: Some(60_000 * MS),
+            e2el_below_ns: Some(60_000 * MS),
         };
         let events = Events {
             chat: Some(chat),
@@ -291,7 +292,7 @@ fn answers_that_are_cut_are_judged_by_what_came(transport: TransportChoice) {
         assert_eq!(ends(&recording).cut, 4);
         let llm = recording.messages.and_then(|messages| messages.llm);
         let llm = llm.expect("answers of a language model");
-        assert!(llm.usage.is_none() && llm.itl_ns.is_some(), "{llm:?}");
+        assert!(llm.usage.is_none() && llm.tpot_ns.is_some(), "{llm:?}");
         llm.good.expect("an objective")
     };
     let all = good(60_000 * MS);
@@ -573,7 +574,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     let mut job = counted(streaming(&long, transport, until(400)), 4);
     job.timeout_ns = 350 * MS;
     let recording = run(&job);
-    let times = recording.response_time_ns.expect("a reply");
+    let times = recording.valid_time_ns.expect("a reply");
     assert!(
         recording.outcomes.valid > 0 && times.max > job.timeout_ns,
         "{times:?}"

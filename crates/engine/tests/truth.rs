@@ -105,7 +105,7 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
     if spacing == Spacing::Even {
         assert_eq!(recording.requests.offered, 10_000);
     }
-    let told = recording.response_time_ns.expect("replies");
+    let told = recording.valid_time_ns.expect("replies");
     // In 5 s the server stands still for five times 200 ms, wherever the measurement begins. Poisson arrivals put more or
     // fewer requests into that time: four standard deviations of their number are 7 % of the share of 20 %.
     let slack = if spacing == Spacing::Even { 0.99 } else { 0.9 };

@@ -33,6 +33,7 @@ on_both_transports!(
     a_connection_that_breaks_is_a_reset,
     silence_is_a_timeout,
     what_does_not_switch_is_told,
+    a_service_may_speak_first,
 );
 
 const BINARY: u8 = 0x82;
@@ -66,6 +67,35 @@ fn echo() -> (Server, mpsc::Receiver<bool>) {
         let _ = tell.send(ended_well);
     });
     (server, told)
+}
+
+/// A message that comes with each connection is the reply to none.
+fn a_service_may_speak_first(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let mut peer = Peer {
+            writer: stream.try_clone().expect("a second handle"),
+            reader: BufReader::new(stream),
+        };
+        let Some(asked) = read_request(&mut peer.reader) else {
+            return;
+        };
+        let greeting = [switching(&asked.head).as_bytes(), b"\x81\x05hello"].concat();
+        if peer.writer.write_all(&greeting).is_err() {
+            return;
+        }
+        while let Some((first, payload)) = peer.read() {
+            if peer.write(first, &payload).is_none() {
+                return;
+            }
+        }
+    });
+    let mut job = counted(texts(&server, transport), 100);
+    job.load = Load::closed(2, 2);
+    // Connections that are made under load are greeted, too.
+    job.limits.requests_per_connection = Some(10);
+    let recording = run(&job);
+    all_valid(&recording);
+    assert!(recording.connections.reconnects > 0);
 }
 
 /// A client on a server that may lie.

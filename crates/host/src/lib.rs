@@ -17,6 +17,7 @@ mod folder;
 mod host;
 mod identity;
 mod local;
+mod neighbours;
 mod network;
 mod placement;
 mod process;
@@ -37,6 +38,7 @@ pub use fake::{FakeHost, FakeProcess};
 pub use folder::{free_bytes, writable};
 pub use host::{Host, Process, Unseen};
 pub use local::Local;
+pub use neighbours::{Neighbours, OtherUsage};
 pub use placement::{Place, Placement};
 pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,

@@ -18,7 +18,7 @@ pub struct Job {
     pub workload: Workload,
     /// How long each phase lasts.
     pub phases: Phases,
-    /// Bounds that are numbers instead of times.
+    /// Bounds that are no times.
     #[serde(default)]
     pub limits: Limits,
     /// A request without a complete reply after this long has the outcome `timeout`, ns.
@@ -249,7 +249,7 @@ pub struct Phases {
     pub drain_ns: u64,
 }
 
-/// Bounds that are numbers instead of times.
+/// Bounds that are no times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -263,6 +263,10 @@ pub struct Limits {
     /// The longest message of a WebSocket, bytes; absent: as long as an event, [`LONGEST_EVENT`](crate::events::LONGEST_EVENT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_message: Option<u64>,
+    /// Whether a request that an idle connection lost counts as an error, instead of being sent once more where its method
+    /// changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_retry: bool,
 }
 
 /// When the warm-up ends.

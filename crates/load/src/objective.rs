@@ -1,9 +1,10 @@
-//! What a service must hold: `p99<10ms,errors<0.1%`, of language models `ttft<500ms,itl<50ms`, and the search for the highest
+//! What a service must hold: `p99<10ms,errors<0.1%`, of language models `ttft<500ms,tpot<50ms`, and the search for the highest
 //! rate at which it does.
 
 use crate::events::Chat;
 use crate::{Rate, WrittenDuration};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Conditions that must all hold; as text in files and on the command line.
@@ -12,6 +13,8 @@ use std::fmt;
 pub struct Objective {
     conditions: Vec<Condition>,
     text: String,
+    /// Whether a condition was written by another tool's name for it, see [`Objective::note`].
+    is_aliased: bool,
 }
 
 /// One condition of an objective.
@@ -49,8 +52,13 @@ pub enum Condition {
         /// The bound, ns.
         below_ns: u64,
     },
-    /// The mean time from one token of a stream to the next lies below this, ns: see [`GoodStreams`].
-    Itl {
+    /// The mean time per output token of a stream, after its first, lies below this, ns: see [`GoodStreams`].
+    Tpot {
+        /// The bound, ns.
+        below_ns: u64,
+    },
+    /// The last token of a stream comes within this, ns: see [`GoodStreams`].
+    E2el {
         /// The bound, ns.
         below_ns: u64,
     },
@@ -77,7 +85,7 @@ const GOOD: f64 = 0.99;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{part}`: {why}; write p99<10ms, p99.9<50ms, mean<5ms, max<1s, errors<0.1% or goodput>1000; of \
-     language models ttft<500ms, itl<50ms and good>99%"
+     language models ttft<500ms, tpot<50ms, e2el<10s and good>99%"
 )]
 pub struct ObjectiveError {
     part: String,
@@ -104,6 +112,14 @@ impl Objective {
         &self.conditions
     }
 
+    /// What to say of an objective that was written with a name that means different things in different tools.
+    pub fn note(&self) -> Option<&'static str> {
+        self.is_aliased.then_some(
+            "`itl` in an objective is read as `tpot`, the mean time per output token of each answer; some tools call the gap between \
+             chunks so, which prony shows as inter-chunk latency (icl)",
+        )
+    }
+
     /// What the streams of a language model must hold, where that is said.
     pub fn streams(&self) -> Option<GoodStreams> {
         let mut chat = Chat::default();
@@ -111,7 +127,8 @@ impl Objective {
         for condition in &self.conditions {
             match *condition {
                 Condition::Ttft { below_ns } => chat.ttft_below_ns = Some(below_ns),
-                Condition::Itl { below_ns } => chat.itl_below_ns = Some(below_ns),
+                Condition::Tpot { below_ns } => chat.tpot_below_ns = Some(below_ns),
+                Condition::E2el { below_ns } => chat.e2el_below_ns = Some(below_ns),
                 Condition::Good { at_least: share } => at_least = Some(share),
                 _ => {}
             }
@@ -148,21 +165,31 @@ impl std::str::FromStr for Objective {
     type Err = ObjectiveError;
 
     fn from_str(text: &str) -> Result<Self, ObjectiveError> {
-        let conditions = text
-            .split(',')
+        let parts: Vec<Cow<'_, str>> = text.split(',').map(with_own_name).collect();
+        let conditions = parts
+            .iter()
             .map(|part| condition(part.trim()))
             .collect::<Result<_, _>>()?;
         let objective = Self {
             conditions,
-            text: text.to_owned(),
+            text: parts.join(","),
+            is_aliased: parts.iter().any(|part| matches!(part, Cow::Owned(_))),
         };
         match objective.streams() {
             Some(streams) if !streams.chat.has_objective() => Err(ObjectiveError {
                 part: text.to_owned(),
-                why: "a stream is good that meets ttft or itl: say one of them",
+                why: "a stream is good that meets ttft, tpot or e2el: say one of them",
             }),
             _ => Ok(objective),
         }
+    }
+}
+
+/// A condition with prony's own name for what it is of: `itl<50ms` as other tools write it is `tpot<50ms`.
+fn with_own_name(part: &str) -> Cow<'_, str> {
+    match part.split_once('<') {
+        Some((name, limit)) if name.trim() == "itl" => Cow::Owned(format!("tpot<{limit}")),
+        _ => Cow::Borrowed(part),
     }
 }
 
@@ -197,7 +224,10 @@ fn condition(text: &str) -> Result<Condition, ObjectiveError> {
         "ttft" => Ok(Condition::Ttft {
             below_ns: below(limit)?,
         }),
-        "itl" => Ok(Condition::Itl {
+        "tpot" => Ok(Condition::Tpot {
+            below_ns: below(limit)?,
+        }),
+        "e2el" => Ok(Condition::E2el {
             below_ns: below(limit)?,
         }),
         "mean" => Ok(Condition::Mean {
@@ -254,14 +284,29 @@ mod tests {
     #[test]
     fn streams_are_good_or_not() {
         let streams = |text: &str| text.parse::<Objective>().expect("a good one").streams();
-        let found = streams("ttft<500ms, itl < 50ms,errors<1%").expect("of streams");
+        let found = streams("ttft<500ms, tpot < 50ms,errors<1%").expect("of streams");
         assert_eq!(found.chat.ttft_below_ns, Some(500_000_000));
-        assert_eq!(found.chat.itl_below_ns, Some(50_000_000));
+        assert_eq!(found.chat.tpot_below_ns, Some(50_000_000));
         assert!((found.at_least - 0.99).abs() < 1e-12);
         let found = streams("ttft<1s,good>90%").expect("of streams");
-        assert_eq!(found.chat.itl_below_ns, None);
+        assert_eq!(found.chat.tpot_below_ns, None);
         assert!((found.at_least - 0.9).abs() < 1e-12);
         assert_eq!(streams("p99<1s"), None);
+        let found = streams("e2el<10s").expect("of streams");
+        assert_eq!(found.chat.e2el_below_ns, Some(10_000_000_000));
+    }
+
+    #[test]
+    fn itl_is_another_name_of_tpot_and_noted() {
+        let objective: Objective = "ttft<1s,itl<50ms".parse().expect("a good one");
+        assert_eq!(objective.to_string(), "ttft<1s,tpot<50ms");
+        assert_eq!(
+            objective.conditions()[1],
+            Condition::Tpot { below_ns: 50_000_000 }
+        );
+        assert!(objective.note().expect("a note").contains("`tpot`"));
+        let own: Objective = "tpot<50ms".parse().expect("a good one");
+        assert_eq!(own.note(), None);
     }
 
     #[test]

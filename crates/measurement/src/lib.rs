@@ -10,6 +10,7 @@ compile_error!(
     "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"
 );
 
+mod arithmetic;
 mod check;
 mod companion;
 mod environment;
@@ -22,6 +23,7 @@ mod trial;
 mod turns;
 mod warning;
 
+pub use arithmetic::{busy_slots, cpu_per_request, little};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
@@ -29,10 +31,11 @@ pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
-    Address, Answers, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, DecodedBodies,
-    Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency, Llm, Log,
-    MessageIds, Messages, Network, OperationRecording, Outcome, Outcomes, Recording, Requests, Responses,
-    Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage, WorkerNow, WorkerRow, WorkerState, WrongReply,
+    Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
+    DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
+    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Recording,
+    Requests, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage, WorkerNow, WorkerRow,
+    WorkerState, WrongReply, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{

@@ -1,8 +1,8 @@
 //! What services do that take turns: many short windows of one start, and the recording of all of them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Generator, Histogram, HistogramError, Interval, Level, Messages,
-    OperationRecording, Outcomes, Recording, Requests, WrongReply,
+    Answers, BytesMoved, Connections, Coverage, Generator, Histogram, HistogramError, Interval, Level,
+    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses, WrongReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,9 +34,9 @@ pub struct TurnWindow {
     pub place: u32,
     /// Length, s.
     pub length_s: f64,
-    /// Complete replies.
+    /// Complete replies that came within it.
     pub completed: u64,
-    /// Valid replies.
+    /// Valid ones among them.
     pub valid: u64,
     /// CPU time of the service's whole process tree, ns.
     #[serde(default)]
@@ -47,12 +47,12 @@ pub struct TurnWindow {
     /// Time that the hypervisor took from the machine, ns.
     #[serde(default)]
     pub steal_ns: Option<u64>,
-    /// Median response time, ns.
+    /// Median response time of all requests, ns.
     #[serde(default)]
-    pub response_time_ns_p50: Option<u64>,
-    /// 99th percentile of the response time, ns.
+    pub response_time_ns_p50: Option<Quantile>,
+    /// 99th percentile of the response time of all requests, ns.
     #[serde(default)]
-    pub response_time_ns_p99: Option<u64>,
+    pub response_time_ns_p99: Option<Quantile>,
     /// Mean CPU time of a piece of work that is always the same, on the service's CPUs, ns: the longer, the slower these were.
     #[serde(default)]
     pub yardstick_ns: Option<f64>,
@@ -87,7 +87,15 @@ impl Recording {
         };
         let duration_s: f64 = windows.iter().map(|window| window.duration_s).sum();
         let (requests, outcomes) = counts(windows.iter().map(|window| (window.requests, window.outcomes)));
-        let response = merged(windows.iter().map(|window| window.histogram.as_str()))?;
+        let responses = merged(windows.iter().map(Responses::of))?;
+        let valid = responses.valid.summary();
+        let rates = |of: fn(&Self) -> Option<f64>| {
+            let sum: Option<f64> = windows
+                .iter()
+                .map(|window| Some(of(window)? * window.duration_s))
+                .sum();
+            sum.filter(|_| duration_s > 0.0).map(|sum| sum / duration_s)
+        };
         let weighted = |of: fn(&Self) -> f64| {
             let sum: f64 = windows.iter().map(|window| of(window) * window.duration_s).sum();
             if duration_s > 0.0 { sum / duration_s } else { 0.0 }
@@ -101,12 +109,16 @@ impl Recording {
             outcomes,
             status_codes: status_codes(windows),
             bytes: bytes(windows),
-            response_time_ns: response.summary(),
+            offered_per_s: rates(|window| window.offered_per_s),
+            sent_per_s: rates(|window| window.sent_per_s),
+            coverage: coverage(windows),
+            response_time_ns: responses.times(),
+            valid_time_ns: valid,
             // In a closed load both are one.
-            service_time_ns: response.summary().filter(|_| {
+            service_time_ns: valid.filter(|_| {
                 windows
                     .iter()
-                    .all(|window| window.response_time_ns == window.service_time_ns)
+                    .all(|window| window.valid_time_ns == window.service_time_ns)
             }),
             schedule_lag_ns: None,
             first_byte_ns: None,
@@ -122,7 +134,9 @@ impl Recording {
             generator: generator(windows),
             stages: Vec::new(),
             intervals: intervals(windows),
-            histogram: response.encode(),
+            histogram: responses.valid.encode(),
+            open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
+            occupancy: Occupancy::join(windows.iter().map(|window| window.occupancy)),
             wrong_replies: wrong_replies(windows),
             interrupted: windows.iter().any(|window| window.interrupted),
             network: None,
@@ -179,12 +193,26 @@ fn counts(parts: impl Iterator<Item = (Requests, Outcomes)>) -> (Requests, Outco
     sum
 }
 
-fn merged<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Histogram, HistogramError> {
-    let mut all = Histogram::new();
-    for text in texts {
-        all.merge(&Histogram::decode(text)?);
+fn merged(
+    samples: impl Iterator<Item = Result<Responses, HistogramError>>,
+) -> Result<Responses, HistogramError> {
+    let mut all = Responses::default();
+    for sample in samples {
+        all.merge(&sample?);
     }
     Ok(all)
+}
+
+/// Of windows that cover different requests the least.
+fn coverage(windows: &[Recording]) -> Coverage {
+    let all = windows
+        .iter()
+        .all(|window| window.coverage == Coverage::EveryRequest);
+    if all {
+        Coverage::EveryRequest
+    } else {
+        Coverage::SurvivorsOnly
+    }
 }
 
 fn status_codes(windows: &[Recording]) -> BTreeMap<String, u64> {
@@ -213,13 +241,15 @@ fn operations(windows: &[Recording]) -> Result<Vec<OperationRecording>, Histogra
                 .filter(|operation| operation.name == *name)
                 .collect();
             let (requests, outcomes) = counts(parts.iter().map(|part| (part.requests, part.outcomes)));
-            let response = merged(parts.iter().map(|part| part.histogram.as_str()))?;
+            let responses = merged(parts.iter().map(|part| Responses::of_operation(part)))?;
             Ok(OperationRecording {
                 name: name.clone(),
                 requests,
                 outcomes,
-                response_time_ns: response.summary(),
-                histogram: response.encode(),
+                response_time_ns: responses.times(),
+                valid_time_ns: responses.valid.summary(),
+                histogram: responses.valid.encode(),
+                open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
             })
         })
         .collect()
@@ -231,6 +261,7 @@ fn connections(windows: &[Recording]) -> Connections {
         asked: windows[0].connections.asked,
         established: fewest.unwrap_or(0),
         reconnects: windows.iter().map(|window| window.connections.reconnects).sum(),
+        retried: windows.iter().map(|window| window.connections.retried).sum(),
     }
 }
 
@@ -309,6 +340,7 @@ mod tests {
             ..Outcomes::default()
         };
         let latency: Option<Latency> = histogram.summary();
+        let responses = Responses::new(histogram.clone(), None, &outcomes);
         Recording {
             schema: SCHEMA,
             target: "http://127.0.0.1/".to_owned(),
@@ -325,7 +357,11 @@ mod tests {
                 sent: 10 * count,
                 received: 20 * count,
             },
-            response_time_ns: latency,
+            offered_per_s: Some((count + 1) as f64 / 0.5),
+            sent_per_s: Some((count + 1) as f64 / 0.5),
+            coverage: Coverage::EveryRequest,
+            response_time_ns: responses.times(),
+            valid_time_ns: latency,
             service_time_ns: latency,
             schedule_lag_ns: None,
             first_byte_ns: None,
@@ -338,13 +374,16 @@ mod tests {
                 name: "hello".to_owned(),
                 requests,
                 outcomes,
-                response_time_ns: latency,
+                response_time_ns: responses.times(),
+                valid_time_ns: latency,
                 histogram: histogram.encode(),
+                open_histogram: String::new(),
             }],
             connections: Connections {
                 asked: 4,
                 established: 4,
                 reconnects: 1,
+                retried: 2,
             },
             generator: Generator {
                 threads: 1,
@@ -365,6 +404,8 @@ mod tests {
                 response_time_ns_p99: None,
             }],
             histogram: histogram.encode(),
+            open_histogram: String::new(),
+            occupancy: None,
             wrong_replies: Vec::new(),
             interrupted: false,
             network: None,
@@ -383,14 +424,21 @@ mod tests {
         let parts: Vec<Recording> = all.chunks(100).map(|part| window(part, Vec::new())).collect();
         let joined = Recording::join(&parts).expect("own histograms").expect("windows");
         let whole = window(&all, Vec::new());
-        assert_eq!(joined.response_time_ns, whole.response_time_ns);
+        assert_eq!(joined.valid_time_ns, whole.valid_time_ns);
         assert_eq!(joined.histogram, whole.histogram);
+        // One request in a hundred and one of each window had no reply.
+        let told = joined.response_time_ns.expect("requests");
+        assert_eq!(told.max, Quantile::Unbounded);
+        // The 288th of 303.
+        let p95 = told.p95.exact().expect("nineteen in twenty were answered");
+        assert!((p95 as f64 / 288_000.0 - 1.0).abs() < 2e-3, "{p95}");
         assert_eq!(joined.operations[0].histogram, whole.histogram);
         assert_eq!((joined.requests.completed, joined.outcomes.timeout), (300, 3));
         assert!((joined.duration_s - 1.5).abs() < 1e-9);
         assert!((joined.throughput_per_s - 200.0).abs() < 1e-9);
         assert_eq!(joined.bytes.received, 6_000);
         assert_eq!(joined.connections.reconnects, 3);
+        assert_eq!(joined.connections.retried, 6);
         assert_eq!(
             joined
                 .intervals

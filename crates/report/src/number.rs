@@ -1,6 +1,6 @@
 //! Numbers for people: three significant digits, the unit chosen once per column so that they can be compared by eye.
 
-use prony_statistics::{Estimate, Metric, Quantity};
+use prony_statistics::{Estimate, Metric, NoBound, Precision, Quantity};
 
 /// An interval that reaches further than this many times the largest point is cut in pictures: one without bound must not
 /// press all others flat.
@@ -84,12 +84,17 @@ impl Unit {
 
     /// A value of the metric in this unit, with the symbol.
     pub(crate) fn show_with(self, value: f64) -> String {
+        self.with_symbol(&self.show(value))
+    }
+
+    /// A number in this unit with the symbol.
+    pub(crate) fn with_symbol(self, number: &str) -> String {
         let space = if self.symbol.starts_with('/') || self.symbol.is_empty() {
             ""
         } else {
             " "
         };
-        format!("{}{space}{}", self.show(value), self.symbol)
+        format!("{number}{space}{}", self.symbol)
     }
 }
 
@@ -147,15 +152,6 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A half-width as text. Beyond the point itself its size says nothing more: the value is as good as unknown.
-pub(crate) fn plus_minus(half: f64) -> String {
-    if half > 1.0 {
-        "± >100 %".to_owned()
-    } else {
-        format!("± {}", percent(half))
-    }
-}
-
 /// A ratio: two digits behind the point, fewer where it is large.
 pub(crate) fn ratio(value: f64) -> String {
     match value {
@@ -165,22 +161,60 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Half of the interval as a share of the point.
-pub(crate) fn half_width(estimate: &Estimate) -> Option<f64> {
-    (estimate.point != 0.0).then(|| (estimate.high - estimate.low) / 2.0 / estimate.point.abs())
+/// Stands in place of a value whose interval says nothing.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+/// A value with its interval, in words of [`Precision`]: `72,086 ± 2.3 %`, `30,909–88,219`, `unknown`.
+pub(crate) fn estimated(estimate: &Estimate, unit: Unit) -> String {
+    match estimate.precision() {
+        Precision::PlusMinus(half) => format!("{} ± {}", unit.show(estimate.point), percent(half)),
+        Precision::Ends => ends(estimate, unit),
+        Precision::Unknown => UNKNOWN.to_owned(),
+    }
 }
 
-/// `72,086 ± 2.3 %`; a single trial's value says that it has no interval.
+/// The same with the symbol of the unit: `72,086/s ± 2.3 %`, `30,909–88,219/s`.
+pub(crate) fn estimated_with(estimate: &Estimate, unit: Unit) -> String {
+    match estimate.precision() {
+        Precision::PlusMinus(half) => format!("{} ± {}", unit.show_with(estimate.point), percent(half)),
+        Precision::Ends => unit.with_symbol(&ends(estimate, unit)),
+        Precision::Unknown => UNKNOWN.to_owned(),
+    }
+}
+
+/// The value alone where its interval is narrow, else what stands in its place: for pictures that show the interval themselves.
+pub(crate) fn number(estimate: &Estimate, unit: Unit) -> String {
+    match estimate.precision() {
+        Precision::PlusMinus(_) => unit.show(estimate.point),
+        Precision::Ends => ends(estimate, unit),
+        Precision::Unknown => UNKNOWN.to_owned(),
+    }
+}
+
+/// Both ends of an interval: `30,909–88,219`.
+pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
+    format!("{}–{}", unit.show(estimate.low), unit.show(estimate.high))
+}
+
+/// A quantity in its unit; a single trial's value says that it has no interval.
 pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
+    if let Some(none) = quantity.no_bound() {
+        return Some(no_bound(*none));
+    }
     match quantity.estimate() {
-        Some(estimate) => {
-            let half = half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)));
-            Some(unit.show(estimate.point) + &half)
-        }
+        Some(estimate) => Some(estimated(estimate, unit)),
         None => quantity
             .position()
             .map(|value| format!("{} (1 trial)", unit.show(value))),
     }
+}
+
+/// `no bound`, or in how many trials there is none.
+pub(crate) fn no_bound(none: NoBound) -> String {
+    if none.without_bound == none.trials {
+        return "no bound".to_owned();
+    }
+    format!("no bound (in {} of {} trials)", none.without_bound, none.trials)
 }
 
 /// `1 trial`, `5 trials`.
@@ -223,6 +257,32 @@ mod tests {
         );
         assert_eq!(grouped(-1234.0), "-1,234");
         assert_eq!(grouped(-0.2), "0");
+    }
+
+    #[test]
+    fn intervals_are_shown_by_what_they_say() {
+        let unit = Unit::for_metric(Metric::GoodputPerS, &[]);
+        let shown = |point, low, high| {
+            let estimate = Estimate {
+                point,
+                low,
+                high,
+                confidence: 0.95,
+            };
+            (estimated(&estimate, unit), estimated_with(&estimate, unit))
+        };
+        let both = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+        assert_eq!(
+            shown(72_086.0, 70_428.0, 73_744.0),
+            both("72,086 ± 2.3 %", "72,086/s ± 2.3 %")
+        );
+        // Netty's capacity: ± 55 % read as 23,500 to 81,000.
+        assert_eq!(
+            shown(52_219.0, 30_909.0, 88_219.0),
+            both("30,909–88,219", "30,909–88,219/s")
+        );
+        assert_eq!(shown(8.28, 3.5, 19.7), both("unknown", "unknown"));
+        assert_eq!(shown(5.0, 5.0, 5.0), both("5.00 ± 0.00 %", "5.00/s ± 0.00 %"));
     }
 
     #[test]

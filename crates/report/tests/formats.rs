@@ -193,9 +193,9 @@ fn messages_of_streams() {
         recording.messages = Some(Messages {
             received: 100 * recording.requests.completed,
             per_s: 100.0 * recording.goodput_per_s,
-            first_ns: recording.response_time_ns,
+            first_ns: recording.valid_time_ns,
             last_ns: None,
-            gap_ns: recording.response_time_ns,
+            gap_ns: recording.valid_time_ns,
             ids: None,
             streams: None,
             llm: None,

@@ -2,5 +2,6 @@
 
 mod formats;
 mod kinds;
+mod published;
 mod sample;
 mod site;

@@ -61,10 +61,53 @@ impl Estimate {
         }
     }
 
+    /// How to show the interval, in every place that shows one.
+    ///
+    /// ```
+    /// use prony_statistics::{Estimate, Precision};
+    /// let shown = |low, high| Estimate { point: 100.0, low, high, confidence: 0.95 }.precision();
+    /// assert_eq!(shown(97.0, 103.0), Precision::PlusMinus(0.03));
+    /// assert_eq!(shown(60.0, 170.0), Precision::Ends);
+    /// assert_eq!(shown(95.0, 110.0), Precision::Ends);
+    /// assert_eq!(shown(30.0, 330.0), Precision::Unknown);
+    /// ```
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        let half = self.half_width();
+        let (below, above) = (self.point - self.low, self.high - self.point);
+        // Logarithms that are symmetric make sides that differ by a sixth at 20 %.
+        let is_symmetric = below.min(above) >= SYMMETRIC * below.max(above);
+        if half >= UNKNOWN {
+            Precision::Unknown
+        } else if half <= NARROW && is_symmetric {
+            Precision::PlusMinus(half)
+        } else {
+            Precision::Ends
+        }
+    }
+
     /// Whether the interval holds `value`.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
+}
+
+/// The largest half-width that is shown as one number: 0.2 is ±20 %.
+const NARROW: f64 = 0.2;
+/// The half-width from which a value is as good as unknown.
+const UNKNOWN: f64 = 1.0;
+/// The least share that the narrower side of an interval is of the wider one, for both to be one number.
+const SYMMETRIC: f64 = 0.75;
+
+/// How much an interval says of its value, and so how it is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Precision {
+    /// The value and its half-width, as a share of it: `72,086 ± 2.3 %`.
+    PlusMinus(f64),
+    /// Both ends of the interval: it is wide, or one side is much wider.
+    Ends,
+    /// Nothing: the interval is wider than the value.
+    Unknown,
 }
 
 /// How an interval was found.
@@ -86,6 +129,8 @@ pub enum Quantity {
     Estimated(Box<Estimated>),
     /// Too few trials for an interval: what was seen, and no claim.
     TooFewTrials(TooFewTrials),
+    /// Response times of which one trial or more have no bound.
+    NoBound(NoBound),
 }
 
 /// An estimate with how it was found.
@@ -124,6 +169,15 @@ pub struct TooFewTrials {
     pub trials_needed: u32,
 }
 
+/// A percentile that falls on a request without a valid reply in some trials: it is longer than any time, and has no mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoBound {
+    /// Trials in which it has no bound.
+    pub without_bound: u32,
+    /// Trials.
+    pub trials: u32,
+}
+
 impl Estimated {
     /// Standard error on the log scale, from the interval and its degrees of freedom; `None` where the interval is on the
     /// scale of the values themselves.
@@ -147,7 +201,7 @@ impl Quantity {
     pub fn estimate(&self) -> Option<&Estimate> {
         match self {
             Self::Estimated(estimated) => Some(&estimated.estimate),
-            Self::TooFewTrials(_) => None,
+            Self::TooFewTrials(_) | Self::NoBound(_) => None,
         }
     }
 
@@ -155,7 +209,7 @@ impl Quantity {
     pub fn estimated(&self) -> Option<&Estimated> {
         match self {
             Self::Estimated(estimated) => Some(estimated),
-            Self::TooFewTrials(_) => None,
+            Self::TooFewTrials(_) | Self::NoBound(_) => None,
         }
     }
 
@@ -164,6 +218,15 @@ impl Quantity {
         match self {
             Self::Estimated(estimated) => Some(estimated.estimate.point),
             Self::TooFewTrials(few) => few.observed.first().copied(),
+            Self::NoBound(_) => None,
+        }
+    }
+
+    /// In how many trials it has no bound, where it has none in some.
+    pub const fn no_bound(&self) -> Option<&NoBound> {
+        match self {
+            Self::NoBound(none) => Some(none),
+            Self::Estimated(_) | Self::TooFewTrials(_) => None,
         }
     }
 }

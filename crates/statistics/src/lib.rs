@@ -25,15 +25,15 @@ pub use calibration::{
 };
 pub use change::{
     Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,
-    ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches,
+    ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches, share_of_others,
 };
 pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
 pub use error::StatisticsError;
-pub use estimate::{Estimate, Estimated, Method, Quantity, Score, TooFewTrials};
+pub use estimate::{Estimate, Estimated, Method, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
 pub use plan::{
-    Component, Decision, Expected, Level, Progress, StopReason, StopRule, Variation, expected_half_widths,
-    next_round, rounds_for_difference, smallest_difference, variation,
+    Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
+    smallest_difference, variation,
 };
 pub use ranking::{Adjustment, Pair, Verdict};
 pub use summary::{Group, Options, ServiceSummary, Summary, summarise};

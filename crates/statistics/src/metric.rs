@@ -1,7 +1,7 @@
 //! What is estimated of a service, and where a trial holds it.
 
 use crate::Quantity;
-use prony_measurement::{Figures, Latency, Measurement};
+use prony_measurement::{Figures, Measurement, ResponseTimes};
 use serde::{Deserialize, Serialize};
 
 /// Which direction is good.
@@ -109,13 +109,13 @@ metrics! {
     SequenceTimeNsP50 sequence_time_ns_p50 "ns" Lower "sequence time, p50" Figures::TIMES;
     /// 99th percentile of the time of a whole sequence, ns.
     SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99" TAIL;
-    /// CPU time of the service's whole process tree per complete reply, ns.
+    /// CPU time of the service's whole process tree in the measurement per complete reply that came within it, ns.
     CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request" Figures::CPU;
-    /// CPU time of all companions together per complete reply of the service, ns.
+    /// CPU time of all companions together in the measurement per complete reply of the service that came within it, ns.
     CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "companions' CPU per request" Figures::CPU;
     /// CPUs that the service kept busy.
     CpusBusy cpus_busy "cpus" Lower "CPUs busy" Figures::CPU;
-    /// CPU time of the generator per complete reply, ns.
+    /// CPU time of the generator in the measurement per complete reply that came within it, ns.
     GeneratorCpuNsPerRequest generator_cpu_ns_per_request "ns" Neither "generator's CPU per request" Figures::CPU;
     /// Peak memory of the service, bytes.
     MemoryBytesPeak memory_bytes_peak "bytes" Lower "memory, peak" Figures::MEMORY;
@@ -152,13 +152,16 @@ impl Metric {
         Self::ALL.iter().copied().find(|metric| metric.key() == key)
     }
 
-    /// What one trial gave; `None` where this machine or this load cannot tell.
+    /// What one trial gave; `None` where this machine or this load cannot tell. A response time that has no bound, or only a
+    /// lower one, is infinite.
     pub fn of(self, measured: &Measurement) -> Option<f64> {
         let recording = &measured.recording;
         match self {
             Self::ThroughputPerS => Some(recording.throughput_per_s),
             Self::GoodputPerS => Some(recording.goodput_per_s),
-            Self::OfferedPerS => Some(recording.requests.offered as f64 / recording.duration_s),
+            Self::OfferedPerS => recording
+                .offered_per_s
+                .or(Some(recording.requests.offered as f64 / recording.duration_s)),
             Self::SequencesPerS => recording.sequences_per_s,
             Self::CpuNsPerRequest => per_reply(measured.service.cpu_ns?, measured),
             Self::CompanionCpuNsPerRequest => per_reply(companions_cpu_ns(measured)?, measured),
@@ -186,9 +189,42 @@ impl Metric {
         }
     }
 
-    fn of_response_time(self, times: &Latency) -> Option<f64> {
-        let ns = match self {
-            Self::ResponseTimeNsMean => return Some(times.mean),
+    /// The share of the replies that lie below it, where it is a percentile.
+    const fn quantile(self) -> Option<f64> {
+        Some(match self {
+            Self::ResponseTimeNsP50
+            | Self::ServiceTimeNsP50
+            | Self::SequenceTimeNsP50
+            | Self::FirstMessageNsP50 => 0.5,
+            Self::ResponseTimeNsP75 => 0.75,
+            Self::ResponseTimeNsP90 => 0.9,
+            Self::ResponseTimeNsP95 => 0.95,
+            Self::ResponseTimeNsP99
+            | Self::ServiceTimeNsP99
+            | Self::SequenceTimeNsP99
+            | Self::FirstMessageNsP99 => 0.99,
+            Self::ResponseTimeNsP99_9 => 0.999,
+            Self::ResponseTimeNsP99_99 => 0.9999,
+            _ => return None,
+        })
+    }
+
+    /// The fewest replies of a trial with which services may be ranked by it: ten lie beyond a percentile then. 0: any number.
+    pub fn fewest_replies(self) -> u64 {
+        const BEYOND: f64 = 10.0;
+        self.quantile()
+            .map_or(0, |quantile| (BEYOND / (1.0 - quantile)).round() as u64)
+    }
+
+    /// Whether a request without a valid reply makes it longer than any time.
+    pub(crate) fn may_have_no_bound(self) -> bool {
+        let key = self.key();
+        key.starts_with("response_time_ns")
+    }
+
+    fn of_response_time(self, times: &ResponseTimes) -> Option<f64> {
+        let quantile = match self {
+            Self::ResponseTimeNsMean => times.mean,
             Self::ResponseTimeNsP50 => times.p50,
             Self::ResponseTimeNsP75 => times.p75,
             Self::ResponseTimeNsP90 => times.p90,
@@ -199,7 +235,7 @@ impl Metric {
             Self::ResponseTimeNsMax => times.max,
             _ => return None,
         };
-        Some(ns as f64)
+        Some(quantile.exact().map_or(f64::INFINITY, |ns| ns as f64))
     }
 }
 
@@ -212,7 +248,7 @@ fn companions_cpu_ns(measured: &Measurement) -> Option<u64> {
 }
 
 fn per_reply(ns: u64, measured: &Measurement) -> Option<f64> {
-    share(ns, measured.recording.requests.completed)
+    share(ns, measured.recording.replies())
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {

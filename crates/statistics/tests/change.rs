@@ -64,6 +64,40 @@ fn a_slowdown_within_the_limit_is_told_but_does_not_fail() {
     assert!(!found.regressed);
 }
 
+/// 3 % slower, give or take 1 %: more than 1 % surely, more than 2.5 % perhaps, more than 5 % surely not.
+#[test]
+fn a_gate_fails_only_beyond_its_limit_and_clears_only_within_it() {
+    let base: Vec<f64> = BASE.to_vec();
+    let judged = |max_slowdown: f64| {
+        let options = ChangeOptions {
+            max_slowdown,
+            ..ChangeOptions::default()
+        };
+        let new = [TrialSpec::closed("a", &scaled(0.97))];
+        let found = change(&[TrialSpec::closed("a", &base)], &new, &options);
+        (found.regressed, found.inconclusive)
+    };
+    assert_eq!(judged(0.01), (true, false));
+    assert_eq!(judged(0.025), (false, true));
+    assert_eq!(judged(0.05), (false, false));
+}
+
+/// An even run that could not have seen a factor of two is no "no regression".
+#[test]
+fn a_blind_comparison_is_inconclusive() {
+    let options = ChangeOptions {
+        max_slowdown: 0.02,
+        ..ChangeOptions::default()
+    };
+    let found = change(
+        &[TrialSpec::closed("a", &[1000.0, 400.0])],
+        &[TrialSpec::closed("a", &[700.0, 300.0])],
+        &options,
+    );
+    assert_eq!(goodput(&found).verdict, Verdict::CannotTell);
+    assert!(found.inconclusive && !found.regressed);
+}
+
 #[test]
 fn what_cannot_be_compared_is_named() {
     let base = [

@@ -80,7 +80,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
     let mut messages = prony_measurement::Messages {
         received: 5_000,
         per_s: 5_000.0,
-        first_ns: measured.recording.response_time_ns,
+        first_ns: measured.recording.valid_time_ns,
         last_ns: None,
         gap_ns: None,
         ids: None,
@@ -180,6 +180,39 @@ fn an_open_load_is_ranked_though_the_generator_was_busy() {
     let summary = summarise(&run, &Options::default()).expect("sound records");
     let rows = &summary.groups[0].services;
     assert!(rows.iter().all(|row| row.rank.is_some() && !row.generator_bound));
+}
+
+/// A p99 of 500 replies is one of five: services are ranked by what a request costs, or by the p95 where that is not known.
+#[test]
+fn a_percentile_ranks_only_with_ten_replies_beyond_it() {
+    let run = |replies: f64, knows_cpu: bool| {
+        let rates = [replies, replies + 2.0, replies + 1.0];
+        let mut run = trials(&[
+            TrialSpec::closed("a", &rates).open(),
+            TrialSpec::closed("b", &rates).open(),
+        ]);
+        for measured in run.iter_mut().filter_map(|trial| trial.result.as_mut().ok()) {
+            measured.service.cpu_ns = measured.service.cpu_ns.filter(|_| knows_cpu);
+        }
+        let summary = summarise(&run, &Options::default()).expect("sound records");
+        let group = summary.groups.into_iter().next().expect("a group");
+        let has_ranks = group.services.iter().all(|row| row.rank.is_some());
+        let warning = group.warnings.first().map(|warning| warning.text.clone());
+        (group.ranked_by, has_ranks, warning)
+    };
+    assert_eq!(run(1_000.0, true), (Metric::ResponseTimeNsP99, true, None));
+    let (ranked_by, has_ranks, warning) = run(500.0, true);
+    assert_eq!((ranked_by, has_ranks), (Metric::CpuNsPerRequest, true));
+    let warning = warning.expect("a reason");
+    assert!(
+        warning.contains("ranked by CPU per request: a trial of 500 replies")
+            && warning.contains("needs 1000 replies"),
+        "{warning}"
+    );
+    let (ranked_by, has_ranks, _) = run(500.0, false);
+    assert_eq!((ranked_by, has_ranks), (Metric::ResponseTimeNsP95, true));
+    let (_, has_ranks, warning) = run(15.0, false);
+    assert!(!has_ranks && warning.expect("a reason").contains("no ranks"));
 }
 
 #[test]

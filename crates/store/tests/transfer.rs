@@ -1,6 +1,6 @@
 //! Old stores, exports and merges, from outside.
 
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_measurement::{Coverage, Measurement, Responses, RunRecord, TrialRecord};
 use prony_store::{Store, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,28 @@ fn every_kept_store_is_read_and_says_the_same() {
 }
 
 /// A reader that may not write does not bring a store up to date.
+/// Older versions left out requests without a reply: their records are read as they are, and known to cover survivors only.
+#[test]
+fn old_records_are_known_to_cover_survivors_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (schema, statements) in KEPT {
+        let path = made(folder.path(), &format!("{schema}.db"), statements);
+        let store = Store::open_existing(&path).expect("an old store opens");
+        let trials = all(&store).into_iter().flat_map(|(_, trials)| trials);
+        let measured: Vec<Measurement> = trials.filter_map(|trial| trial.result.ok()).collect();
+        assert!(!measured.is_empty(), "schema {schema}");
+        for Measurement { recording, .. } in measured {
+            assert_eq!(recording.coverage, Coverage::SurvivorsOnly);
+            assert_eq!((recording.valid_time_ns, recording.offered_per_s), (None, None));
+            let times = recording.response_time_ns.expect("replies");
+            assert!(times.p99.exact().is_some() && times.mean.exact().is_some());
+            let responses = Responses::of(&recording).expect("an old histogram");
+            assert_eq!(responses.valid.len(), recording.requests.completed);
+            assert!(recording.replies() > 0);
+        }
+    }
+}
+
 #[test]
 fn a_store_of_today_is_not_written_by_opening_it() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,7 +6,7 @@ use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placeme
 use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
-    BytesMoved, Classification, Command, CompactHistogram, Connections, Event, Fault,
+    BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
     ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
 };
@@ -178,7 +178,11 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         outcomes,
         status_codes: BTreeMap::new(),
         bytes: BytesMoved::default(),
+        offered_per_s: Some(count as f64 / 2.0),
+        sent_per_s: Some(count as f64 / 2.0),
+        coverage: Coverage::EveryRequest,
         response_time_ns: None,
+        valid_time_ns: None,
         service_time_ns: None,
         schedule_lag_ns: None,
         first_byte_ns: None,
@@ -191,7 +195,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         connections: Connections {
             asked: 1,
             established: 1,
-            reconnects: 0,
+            ..Connections::default()
         },
         generator: GeneratorRecord {
             threads: 1,
@@ -203,6 +207,8 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         stages: Vec::new(),
         intervals,
         histogram: Histogram::new().encode(),
+        open_histogram: String::new(),
+        occupancy: None,
         wrong_replies: Vec::new(),
         interrupted: false,
         network: None,

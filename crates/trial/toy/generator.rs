@@ -2,8 +2,8 @@
 
 use prony_load::{Job, WarmUp};
 use prony_measurement::{
-    BytesMoved, Command, CompactHistogram, Connections, Event, Generator, Histogram, Interval, Outcome,
-    Outcomes, Phase, Recording, Requests, SCHEMA,
+    BytesMoved, Command, CompactHistogram, Connections, Coverage, Event, Generator, Histogram, Interval,
+    Outcome, Outcomes, Phase, Recording, Requests, SCHEMA,
 };
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
@@ -179,7 +179,11 @@ impl Load {
             outcomes: self.outcomes,
             status_codes: std::collections::BTreeMap::new(),
             bytes: BytesMoved::default(),
+            offered_per_s: Some(count as f64 / took.as_secs_f64()),
+            sent_per_s: Some(count as f64 / took.as_secs_f64()),
+            coverage: Coverage::EveryRequest,
             response_time_ns: None,
+            valid_time_ns: None,
             service_time_ns: None,
             schedule_lag_ns: None,
             first_byte_ns: None,
@@ -193,6 +197,7 @@ impl Load {
                 asked: 1,
                 established: 1,
                 reconnects: 0,
+                retried: 0,
             },
             generator: Generator {
                 threads: 1,
@@ -204,6 +209,8 @@ impl Load {
             stages: Vec::new(),
             intervals: self.intervals.clone(),
             histogram: Histogram::new().encode(),
+            open_histogram: String::new(),
+            occupancy: None,
             wrong_replies: Vec::new(),
             interrupted: false,
             network: None,

@@ -32,7 +32,7 @@ function axesOf(groups: Group[], group: Group): { axes: Axis[]; what: string } {
     name,
     value: (id: string) => {
       const p50 = find(group, id)?.details?.operations.find((one) => one.name === name)?.response_time_ns_p50;
-      return p50 ? 1 / p50 : null;
+      return typeof p50 === "number" && p50 > 0 ? 1 / p50 : null;
     },
   }));
   return { axes: operations, what: "speed (1 / median response time)" };

@@ -2,7 +2,7 @@
 
 import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { inUnit, plusMinus, unitFor, withUnit, type Unit } from "../format.ts";
+import { inUnit, shownInterval, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
@@ -80,8 +80,12 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
 }
 
 function said(bar: Bar, unit: Unit): string {
-  const half = bar.low === null || bar.high === null ? "" : ` ${plusMinus((bar.high - bar.low) / 2 / bar.value)}`;
-  return `${bar.bound ? "≥ " : ""}${inUnit(bar.value, unit)}${half}${bar.warned ? " ⚠" : ""}`;
+  const show = (value: number) => inUnit(value, unit);
+  const { value, half } =
+    bar.low === null || bar.high === null
+      ? { value: show(bar.value), half: "" }
+      : shownInterval({ point: bar.value, low: bar.low, high: bar.high }, show);
+  return `${bar.bound ? "≥ " : ""}${value}${half && ` ${half}`}${bar.warned ? " ⚠" : ""}`;
 }
 
 /** The highest value that any service can reach, as a dashed line with its number above. */

@@ -1,8 +1,8 @@
 // A number of the table: half-width, interval, each trial as a dot, share of the best, and a mark where it is in doubt.
 
-import { isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
+import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { inUnit, percent, plusMinus, unitFor, words, type Unit } from "../format.ts";
+import { inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
 
 export interface Scale {
@@ -60,6 +60,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   const { group, row, metric, scale, best } = props;
   const quantity = row[metric];
   const position = positionOf(quantity);
+  if (hasNoBound(quantity)) return <span title="More requests than the percentile leaves out had no valid reply">{noBound(quantity)}</span>;
   if (quantity == null || position === null) return <span class="quiet">not known</span>;
   const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most).toFixed(1)}%`;
   const least = isLowerBound(row, metric) ? "≥ " : "";
@@ -71,10 +72,12 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
     </span>
   );
   const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && <small class="share">{percent(position / best)} of the best</small>;
+  const show = (value: number) => inUnit(toBase(metric, value), scale.unit);
+  const said = isEstimate(quantity) ? shownInterval(quantity, show) : { value: show(position), half: "" };
   const number = (
     <>
       {least}
-      <span class={doubts.length > 0 ? "doubted" : ""}>{inUnit(toBase(metric, position), scale.unit)}</span>
+      <span class={doubts.length > 0 ? "doubted" : ""}>{said.value}</span>
       {mark}
     </>
   );
@@ -86,11 +89,10 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
       </span>
     );
   }
-  const half = (quantity.high - quantity.low) / 2 / quantity.point;
   const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
   return (
     <span class="number" title={least ? `The generator was the limit: at least ${range}` : range}>
-      {number} <small>{plusMinus(half)}</small>
+      {number} <small>{said.half}</small>
       <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={trialsOf(row, metric)} />
       {share}
     </span>

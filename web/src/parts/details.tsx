@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { comparisonsOf } from "../comparisons.ts";
-import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
@@ -17,6 +17,7 @@ type Fact = [string, ComponentChildren];
 function line(group: Group, row: Row, metric: Metric): Fact | null {
   const quantity = row[metric];
   const position = positionOf(quantity);
+  if (hasNoBound(quantity)) return [metricName(metric), noBound(quantity)];
   if (quantity == null || position === null) return null;
   const { dimension } = METRIC[metric];
   const unit = unitFor(dimension, [toBase(metric, position)]);

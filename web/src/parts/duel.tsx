@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { comparisonsOf, type Side } from "../comparisons.ts";
 import { overEachOther } from "../charts/series.ts";
 import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { percent, ratio, unitFor, withUnit } from "../format.ts";
+import { intervalWithUnit, percent, ratio, unitFor, withUnit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { Figure } from "./figure.tsx";
 import { Heads } from "./heads.tsx";
@@ -54,8 +54,9 @@ function Numbers(props: { rows: [Row, Row]; names: [string, string] }) {
     const unit = unitFor(METRIC[metric].dimension, [toBase(metric, a)]);
     const show = (row: Row, value: number) => {
       const quantity = row[metric];
-      const half = isEstimate(quantity) ? ` ±${percent((quantity.high - quantity.low) / 2 / quantity.point)}` : "";
-      return `${withUnit(toBase(metric, value), unit)}${half}`;
+      if (!isEstimate(quantity)) return withUnit(toBase(metric, value), unit);
+      const [point, low, high] = [quantity.point, quantity.low, quantity.high].map((end) => toBase(metric, end)) as [number, number, number];
+      return intervalWithUnit({ point, low, high }, unit);
     };
     return [[metricName(metric), show(rows[0], a), show(rows[1], b), b > 0 ? ratio(a / b) : "–"]];
   });

@@ -289,7 +289,8 @@ export function Ranking(props: {
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range where the data cannot tell more: 2–5 means
-          that the service may be second and may be fifth. ± is half the {percent(confidence)} confidence interval, over fresh starts of the service.
+          that the service may be second and may be fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
+          two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
           {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
           {era && " era: the version that the document of the contract used; the others are the newest that install."}

@@ -27,16 +27,21 @@ const fault = (head: string, of: (messages: Messages) => number | undefined): Co
   },
 });
 
+/** The time per output token (TPOT) of each answer. */
+const perToken = ({ llm }: Messages) => llm?.tpot_ns ?? llm?.itl_ns;
+
 const COLUMNS: Column[] = [
   { head: "Messages", of: (messages) => whole(messages.received) },
   time("First, p50", ({ first_ns }) => first_ns, "p50"),
   time("First, p99", ({ first_ns }) => first_ns, "p99"),
   time("First token, p50", ({ llm }) => llm?.ttft_ns, "p50"),
   time("First token, p99", ({ llm }) => llm?.ttft_ns, "p99"),
-  time("Per token, p50", ({ llm }) => llm?.itl_ns, "p50"),
-  time("Per token, p99", ({ llm }) => llm?.itl_ns, "p99"),
-  time("Gap, p50", ({ gap_ns }) => gap_ns, "p50"),
-  time("Gap, p99", ({ gap_ns }) => gap_ns, "p99"),
+  time("Per token, p50", perToken, "p50"),
+  time("Per token, p99", perToken, "p99"),
+  time("Inter-chunk, p50", ({ llm, gap_ns }) => llm && gap_ns, "p50"),
+  time("Inter-chunk, p99", ({ llm, gap_ns }) => llm && gap_ns, "p99"),
+  time("Gap, p50", ({ llm, gap_ns }) => (llm ? null : gap_ns), "p50"),
+  time("Gap, p99", ({ llm, gap_ns }) => (llm ? null : gap_ns), "p99"),
   time("Longest gap", ({ gap_ns }) => gap_ns, "max"),
   time("Last, p50", ({ last_ns }) => last_ns, "p50"),
   time("Last, p99", ({ last_ns }) => last_ns, "p99"),

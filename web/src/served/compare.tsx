@@ -1,7 +1,7 @@
 // Two runs side by side: what changed, with its interval.
 
 import { Services, type Estimate, type Metric } from "../data.ts";
-import { percent, plusMinus, ratio, unitFor, when, withUnit, type Unit } from "../format.ts";
+import { intervalWithUnit, percent, ratio, unitFor, when, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
 import { Heads } from "../parts/heads.tsx";
@@ -11,11 +11,8 @@ const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell:
 
 function Value(props: { estimate: Estimate; metric: Metric; unit: Unit }) {
   const { estimate, metric, unit } = props;
-  return (
-    <>
-      {withUnit(toBase(metric, estimate.point), unit)} <small>{plusMinus((estimate.high - estimate.low) / 2 / estimate.point)}</small>
-    </>
-  );
+  const [point, low, high] = [estimate.point, estimate.low, estimate.high].map((value) => toBase(metric, value)) as [number, number, number];
+  return <>{intervalWithUnit({ point, low, high }, unit)}</>;
 }
 
 function Cells(props: { change: Change }) {

@@ -107,10 +107,10 @@ mod tests {
     }
 
     fn write(root: &Path, service: &str, entries: &[(&str, &str)]) {
-        let text: String = entries
-            .iter()
-            .map(|(variant, source)| format!("[{variant}]\n{}", ENTRY.replace("SOURCE", source)))
-            .collect();
+        let entry =
+            |(variant, source): &(&str, &str)| format!("[{variant}]\n{}", ENTRY.replace("SOURCE", source));
+        let text: Vec<String> = entries.iter().map(entry).collect();
+        let text = text.concat();
         fs::create_dir_all(root.join(FOLDER)).expect("a folder");
         fs::write(root.join(FOLDER).join(format!("{service}.toml")), text).expect("a file");
     }

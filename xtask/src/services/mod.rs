@@ -216,16 +216,12 @@ fn edited(arguments: &Arguments, checkout: &Checkout) -> Result<BTreeSet<Id>> {
         Some(base) => Some(base.clone()),
         None => changes::base(checkout)?,
     };
-    match base {
-        Some(base) => {
-            say(&format!("compared with {base}"));
-            changes::edited(checkout, &base)
-        }
-        None => {
-            say("no git repository: nothing is known of a change");
-            Ok(BTreeSet::new())
-        }
-    }
+    let Some(base) = base else {
+        say("no git repository: nothing is known of a change");
+        return Ok(BTreeSet::new());
+    };
+    say(&format!("compared with {base}"));
+    changes::edited(checkout, &base)
 }
 
 /// The services that are verified every time: those of `quick`, where the checkout has that suite.

@@ -32,7 +32,8 @@ impl fmt::Display for Id {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Variant {
     service: String,
-    variant: String,
+    #[serde(rename = "variant")]
+    name: String,
     /// Why it may be that it cannot be built.
     pub(super) unavailable_hint: Option<String>,
     /// Loads that the smoke suite has for it.
@@ -43,7 +44,7 @@ pub(super) struct Variant {
 
 impl Variant {
     pub(super) fn id(&self) -> Id {
-        Id::new(&self.service, &self.variant)
+        Id::new(&self.service, &self.name)
     }
 }
 
@@ -221,7 +222,7 @@ mod tests {
     fn variant(service: &str, source: &str) -> Variant {
         Variant {
             service: service.to_owned(),
-            variant: "current".to_owned(),
+            name: "current".to_owned(),
             unavailable_hint: None,
             trials: 1,
             fingerprint: parts(source),
@@ -327,7 +328,7 @@ mod tests {
         };
         let all = circumstances.all();
         let estimate = circumstances.estimate(all.keys(), 2);
-        assert_eq!(estimate.as_secs(), (30 + UNKNOWN_S) / 2);
+        assert_eq!(estimate.as_secs(), u64::midpoint(30, UNKNOWN_S));
     }
 
     #[test]

@@ -205,8 +205,8 @@ pub(crate) fn cpus() -> Vec<usize> {
 /// `0-3,8`
 fn listed(list: &str) -> Vec<usize> {
     let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.trim().parse().ok()?..=high.trim().parse().ok()?)
     };
     list.split(',').filter_map(range).flatten().collect()
 }
@@ -319,7 +319,7 @@ mod tests {
             .iter()
             .map(|hand| hand.iter().map(|id| id.service.as_str()).collect())
             .collect();
-        assert_eq!(names, [vec!["go-a", "java-b"], vec!["go-b", "java-a"]]);
+        assert_eq!(names, [vec!["go-a"], vec!["go-b", "java-a", "java-b"]]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use prony_lab::{Generator as _, Heard};
 use prony_load::{
     Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp, Workload,
 };
-use prony_measurement::{Event, Recording};
+use prony_measurement::{Event, Quantile, Recording};
 use prony_plan::Catalogue;
 use prony_statistics::{TruthCheck, stalled_quantile};
 use prony_trial::target_of;
@@ -114,7 +114,7 @@ impl Instrument<'_> {
                     drain: TIMEOUT,
                 },
             )?;
-            let held = recording.requests.sent as f64 / recording.duration_s;
+            let held = recording.sent_per_s.unwrap_or(0.0);
             checks.push(TruthCheck::new(
                 format!("rate of {rate}/s"),
                 "1/s",
@@ -124,7 +124,7 @@ impl Instrument<'_> {
             ));
             cpu = (
                 cpu.0 + recording.generator.cpu_s * 1e9,
-                cpu.1 + recording.requests.completed,
+                cpu.1 + recording.replies(),
             );
         }
         let usage = toy.process.end_window()?;
@@ -163,13 +163,13 @@ impl Instrument<'_> {
         let times = recording
             .response_time_ns
             .ok_or_else(|| BenchError::Failed("no reply came from the server that freezes".to_owned()))?;
-        let check = |(name, quantile, ns): (&str, f64, u64)| {
+        let check = |(name, quantile, found): (&str, f64, Quantile)| {
             let truth = 1000.0 * stalled_quantile(STALL_S, PERIOD_S, quantile);
             TruthCheck::new(
                 format!("{name} under a known freeze"),
                 "ms",
                 truth,
-                ns as f64 / 1e6,
+                found.exact().map_or(f64::INFINITY, |ns| ns as f64 / 1e6),
                 STALL_ALLOWED,
             )
         };

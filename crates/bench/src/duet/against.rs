@@ -83,7 +83,7 @@ pub fn compare_at_once(
     let mut change = judged(&game, &trials, &options)?;
     let before = rounds_of(&trials);
     let mut further = 0;
-    while change.needs_a_look(further, options.max_slowdown) && (further == 0 || !game.is_over()) {
+    while change.needs_a_look(further, &options) && (further == 0 || !game.is_over()) {
         let more = game.play(pair, "both again, since the new looks slower", 1.0)?;
         append(&mut trials, more);
         options = asked.of_further_looks();

@@ -17,7 +17,7 @@ use crate::error::Told as _;
 use crate::{AllBuilt, BenchError, Checkout, Pair, Session, Workbench};
 use prony_contract::Contract;
 use prony_load::{Load, Protocol};
-use prony_measurement::{RunRecord, ServiceId, Warning, WarningKind};
+use prony_measurement::{Quantile, RunRecord, ServiceId, Warning, WarningKind};
 use prony_plan::{Catalogue, Plan, Service, WarmUpChoice};
 use prony_statistics::{Duet, DuetRound, duet};
 use prony_store::Store;
@@ -243,10 +243,11 @@ fn outcome_of(stage: &Stage<'_>, record: &RunRecord, rounds: Vec<Round>) -> Resu
     let windows: Vec<DuetRound> = rounds.iter().map(Round::windows).collect();
     let goodput = duet(&windows, wish.confidence)
         .failed(|| "too little was measured for a ratio: give longer or more rounds".to_owned())?;
-    let times = |of: fn(&Round) -> [Option<u64>; 2]| {
+    let times = |of: fn(&Round) -> [Option<Quantile>; 2]| {
         let enough = rounds.len() >= ROUNDS_FOR_TIMES as usize;
         let ratio = |round: &Round| {
-            let [first, second] = of(round);
+            // Without a bound there is no ratio.
+            let [first, second] = of(round).map(|time| time?.exact());
             Some(first? as f64 / second.filter(|ns| *ns > 0)? as f64)
         };
         enough

@@ -1,6 +1,6 @@
 //! What a round of a duet gave.
 
-use prony_measurement::{Latency, Measurement, Recording, TrialRecord};
+use prony_measurement::{Measurement, Quantile, Recording, ResponseTimes, TrialRecord};
 use prony_statistics::{DuetRound, synchronous};
 use serde::Serialize;
 
@@ -16,9 +16,9 @@ pub struct Round {
     /// First over second over all of them.
     pub whole: Option<f64>,
     /// Median response time of both, ns.
-    pub response_time_ns_p50: [Option<u64>; 2],
+    pub response_time_ns_p50: [Option<Quantile>; 2],
     /// 99th percentile of the response time of both, ns.
-    pub response_time_ns_p99: [Option<u64>; 2],
+    pub response_time_ns_p99: [Option<Quantile>; 2],
     /// First over second, CPU time per reply.
     pub cpu_ratio: Option<f64>,
     /// Both as trials, for the store.
@@ -31,13 +31,13 @@ impl Round {
     pub(super) fn of(swapped: bool, both: &[Measurement; 2]) -> Self {
         let [one, other] = both.each_ref().map(|measurement| &measurement.recording);
         let [first_cpu, second_cpu] = both.each_ref().map(|measurement| {
-            let replies = measurement.recording.requests.completed;
+            let replies = measurement.recording.replies();
             let ns = measurement.service.cpu_ns.filter(|_| replies > 0);
             ns.map(|ns| ns as f64 / replies as f64)
         });
         let cpu_ratio = first_cpu.zip(second_cpu).map(|(one, other)| one / other);
         let windows = synchronous(&one.intervals, &other.intervals);
-        let times = |of: fn(&Latency) -> u64| {
+        let times = |of: fn(&ResponseTimes) -> Quantile| {
             [one, other].map(|recording: &Recording| recording.response_time_ns.as_ref().map(of))
         };
         Self {

@@ -45,7 +45,8 @@ pub fn verdict(outcome: &Outcome) -> String {
         );
     }
     if matches!(outcome.load, Load::Open { .. }) && outcome.response_time_ns_p99.is_none() {
-        return "Too few rounds to compare response times.".to_owned();
+        return without_bound(outcome)
+            .unwrap_or_else(|| "Too few rounds to compare response times.".to_owned());
     }
     let Estimate { low, high, .. } = match &outcome.load {
         // A shorter response time is the better one.
@@ -70,6 +71,39 @@ pub fn verdict(outcome: &Outcome) -> String {
     } else {
         "Cannot tell which is faster.".to_owned()
     }
+}
+
+/// Which of the two is faster where the 99th percentile of one has no bound: more than 1 % of its requests had no valid reply.
+fn without_bound(outcome: &Outcome) -> Option<String> {
+    let rounds = |side: usize| {
+        let p99 = outcome
+            .rounds
+            .iter()
+            .map(move |round| round.response_time_ns_p99[side]);
+        let bounded = p99
+            .clone()
+            .filter(|time| time.is_some_and(|time| time.exact().is_some()));
+        (bounded.count(), p99.count())
+    };
+    let says = |(bounded, all): (usize, usize), name: &str| {
+        (bounded < all).then(|| {
+            format!(
+                "The 99th percentile of {name} has no bound in {} of {all} rounds",
+                all - bounded
+            )
+        })
+    };
+    let (first, second) = (rounds(0), rounds(1));
+    let told = says(first, &outcome.first).or_else(|| says(second, &outcome.second))?;
+    let never = |(bounded, all): (usize, usize)| bounded == 0 && all > 1;
+    let always = |(bounded, all): (usize, usize)| bounded == all;
+    Some(if never(first) && always(second) {
+        format!("{told}: {} is faster.", outcome.second)
+    } else if never(second) && always(first) {
+        format!("{told}: {} is faster.", outcome.first)
+    } else {
+        format!("{told}: cannot tell which is faster.")
+    })
 }
 
 /// What a ratio comes from, in words.

@@ -46,7 +46,9 @@ fn only_all_of_it_is_100_percent() {
 
 #[test]
 fn enough_streams_are_good_or_too_few() {
-    let objective: Objective = "ttft<500ms,itl<50ms,good>90%".parse().expect("a good one");
+    let objective: Objective = "ttft<500ms,itl<50ms,e2el<10s,good>90%"
+        .parse()
+        .expect("a good one");
     let streams = objective.streams().expect("of streams");
     let good = |answers| Good {
         answers,
@@ -54,15 +56,20 @@ fn enough_streams_are_good_or_too_few() {
         per_s: 1.0,
         late: 8,
         slow: 3,
+        long: 1,
     };
     let met = of_streams(&streams, &limits(&objective), Some(good(90)));
     assert_eq!(
         (met.condition.as_str(), met.found.as_str(), met.missed),
-        ("good>90%", "90.0 % (ttft<500ms, tpot<50ms): 8 late, 3 slow", None)
+        (
+            "good>90%",
+            "90.0 % (ttft<500ms, tpot<50ms, e2el<10s): 8 late, 3 slow, 1 long",
+            None
+        )
     );
     assert_eq!(
         of_streams(&streams, "", Some(good(89))).missed.expect("missed"),
-        "89.0 % of the prompts had a good answer, not 90 % (8 late, 3 slow)"
+        "89.0 % of the prompts had a good answer, not 90 % (8 late, 3 slow, 1 long)"
     );
     let told = of_streams(&streams, "", None).missed.expect("missed");
     assert!(told.contains("--llm"), "{told}");

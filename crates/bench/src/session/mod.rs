@@ -10,7 +10,7 @@ mod watch;
 
 pub use kept::{add_ceilings, service_infos, summary, wished_precision};
 pub use resumed::Resumed;
-pub use saved::Saving;
+pub use saved::{Saving, neighbours};
 
 use kept::plan_to_keep;
 

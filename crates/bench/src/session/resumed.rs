@@ -165,6 +165,8 @@ fn circumstances(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
         suite: run.suite.as_str(),
         environment,
         generators: None,
+        settings: std::collections::BTreeMap::new(),
+        others: None,
     };
     let mut differs = mismatches(&of(&run.environment), &of(here));
     if let (Some(then), Some(now)) = (&run.environment.commit, &here.commit)

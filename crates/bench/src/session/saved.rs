@@ -3,19 +3,24 @@
 use crate::BenchError;
 use crate::clock::now;
 use crate::place::environment;
-use prony_load::Job;
+use prony_host::{Neighbours, OtherUsage};
+use prony_load::{Job, Target, WarmUp};
 use prony_measurement::{
     Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, StartUp, TrialRecord,
 };
 use prony_store::{RunLock, Store};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
 
 /// What stands for the suite, the contract and the service of a load that has none.
 const SUITE: &str = "load";
 const CONTRACT: &str = "url";
 const SERVICE: (&str, &str) = ("url", "current");
-/// Key of the plan: where the loads of the run go.
+/// Keys of the plan: where the loads of the run go, and how they are made.
 const TARGET: &str = "target";
+const SETTINGS: &str = "settings";
 
 /// A place for one more load of a name, found before the load begins. Nobody else may take it as long as this lives.
 pub struct Saving<'a> {
@@ -61,8 +66,15 @@ impl<'a> Saving<'a> {
         &self.run
     }
 
-    /// Keeps what the load gave; gives how many loads the name has by now.
-    pub fn keep(self, job: &Job, recording: Recording, took_s: f64) -> Result<u32, BenchError> {
+    /// Keeps what the load gave, and what other programs used meanwhile, where that is known; gives how many loads the name has by
+    /// now.
+    pub fn keep(
+        self,
+        job: &Job,
+        recording: Recording,
+        took_s: f64,
+        others: Option<OtherUsage>,
+    ) -> Result<u32, BenchError> {
         let count = self.round + 1;
         if self.is_new {
             self.store.begin_run(&self.record(job))?;
@@ -84,7 +96,7 @@ impl<'a> Saving<'a> {
                 // Without a result it is kept as a failure: its figures must not be compared.
                 result: match recording.exclusion() {
                     Some(excluded) => Err(excluded),
-                    None => Ok(measurement(job, recording)),
+                    None => Ok(measurement(job, recording, others)),
                 },
             },
         )?;
@@ -108,7 +120,7 @@ impl<'a> Saving<'a> {
             started_at: self.started_at.clone(),
             ended_at: None,
             environment,
-            plan: json!({ TARGET: target, "services": [service] }),
+            plan: json!({ TARGET: target, SETTINGS: settings(job), "services": [service] }),
             planned_trials: 1,
             seed: job.seed,
             warnings: Vec::new(),
@@ -116,11 +128,73 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// Loads under one name go to one place.
+/// Counters of this machine at the start of a load that this process makes: what is neither its own nor the server's is of others.
+pub fn neighbours(target: &Target) -> Option<Neighbours> {
+    let is_here = target.reach.unix.is_some() || addresses(target).into_iter().any(is_own);
+    Neighbours::begin(is_here.then_some(target.port))
+}
+
+fn addresses(target: &Target) -> Vec<IpAddr> {
+    if !target.reach.addresses.is_empty() {
+        return target.reach.addresses.clone();
+    }
+    let found = (target.host.as_str(), target.port).to_socket_addrs();
+    found.into_iter().flatten().map(|address| address.ip()).collect()
+}
+
+/// Whether an address is one of this machine: only those can be bound.
+fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// How a load is made, by the name of each setting, but for the load itself and where it goes. What may hold a secret is a hash.
+fn settings(job: &Job) -> BTreeMap<&'static str, String> {
+    let seconds = |ns: u64| format!("{} s", ns as f64 / 1e9);
+    let text = |value: serde_json::Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), ToOwned::to_owned)
+    };
+    let plain =
+        |value: serde_json::Result<serde_json::Value>| text(value.expect("invariant: a job is plain data"));
+    let warm_up = match job.phases.warm_up {
+        WarmUp::FixedNs(ns) => seconds(ns),
+        WarmUp::UntilTold { limit_ns } => format!("until steady, at most {}", seconds(limit_ns)),
+    };
+    let count = |limit: Option<u64>| limit.map_or_else(|| "any".to_owned(), |limit| limit.to_string());
+    [
+        ("protocol", plain(serde_json::to_value(job.protocol))),
+        ("duration", seconds(job.phases.measurement_ns)),
+        ("warm-up", warm_up),
+        ("timeout", seconds(job.timeout_ns)),
+        ("number of requests", count(job.limits.requests)),
+        (
+            "requests per connection",
+            count(job.limits.requests_per_connection.map(u64::from)),
+        ),
+        (
+            "requests and expectations",
+            hash(&plain(serde_json::to_value(&job.workload))),
+        ),
+        ("share of replies that is checked", job.check.share.to_string()),
+        ("generator threads", job.threads.to_string()),
+        ("generator CPUs", plain(serde_json::to_value(&job.cpus))),
+        ("TLS", hash(&plain(serde_json::to_value(&job.target.tls)))),
+    ]
+    .into()
+}
+
+/// The first digits of a hash: enough to tell two settings apart, and nothing to read them by.
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Loads under one name go to one place and are made in the same way.
 fn fits(run: &RunRecord, job: &Job) -> Result<(), BenchError> {
     let kept = run.plan[TARGET].as_str();
     match kept {
-        Some(target) if run.suite == SUITE && target == job.target.url => Ok(()),
+        Some(target) if run.suite == SUITE && target == job.target.url => same_settings(run, job),
         Some(target) if run.suite == SUITE => Err(BenchError::Input(format!(
             "`{}` keeps loads of {target}, and this one goes to {}: choose another name",
             run.id, job.target.url
@@ -130,6 +204,20 @@ fn fits(run: &RunRecord, job: &Job) -> Result<(), BenchError> {
             run.id, run.suite
         ))),
     }
+}
+
+fn same_settings(run: &RunRecord, job: &Job) -> Result<(), BenchError> {
+    let now = settings(job);
+    let different = now.iter().find_map(|(name, value)| {
+        let kept = run.plan[SETTINGS][name].as_str()?;
+        (kept != value).then(|| format!("{name}: {kept} there, {value} now"))
+    });
+    different.map_or(Ok(()), |different| {
+        Err(BenchError::Input(format!(
+            "`{}` keeps loads with other settings ({different}): choose another name",
+            run.id
+        )))
+    })
 }
 
 fn id() -> ServiceId {
@@ -144,10 +232,13 @@ fn load_of(job: &Job) -> serde_json::Value {
 }
 
 /// Of the service nothing is known but how it answered.
-fn measurement(job: &Job, recording: Recording) -> Measurement {
+fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> Measurement {
     Measurement {
         recording,
-        service: Resources::default(),
+        service: Resources {
+            window_ns: others.map_or(0, |others| others.machine.window_ns),
+            ..Resources::default()
+        },
         generator: None,
         companions: Vec::new(),
         after: Vec::new(),
@@ -155,8 +246,8 @@ fn measurement(job: &Job, recording: Recording) -> Measurement {
         steadiness: None,
         service_cpus: Vec::new(),
         generator_cpus: job.cpus.clone(),
-        other_cpu_ns: None,
-        steal_ns: None,
+        other_cpu_ns: others.and_then(|others| others.other_cpu_ns),
+        steal_ns: others.map(|others| others.machine.steal_ns),
         turns: None,
         warm_up_samples: Vec::new(),
         warnings: Vec::new(),

@@ -6,7 +6,8 @@ use crate::digest;
 use crate::template::is_place;
 use crate::written::{HeaderText, OneOrMany, Received, WrittenExpect};
 use prony_load::{
-    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, Part, Request, Series, Source, Take, Template,
+    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request, Series,
+    Source, Take, Template,
 };
 use toml::Spanned;
 
@@ -22,6 +23,7 @@ impl WrittenExpect {
             || self.file.is_some()
             || self.json.is_some()
             || self.json_part.is_some()
+            || self.json_rules.is_some()
             || self.json_list.is_some()
             || self.html_table.is_some()
             || self.uploaded
@@ -82,6 +84,7 @@ impl Call<'_> {
             grpc_status: None,
             headers: self.header_rules(expect, filling)?,
             body: self.body_rules(expect, filling)?,
+            json: self.json_rules(expect, filling)?,
             take: self.takes(expect, filling)?,
             events: match &expect.events {
                 None => None,
@@ -203,6 +206,36 @@ impl Call<'_> {
                 let template = self.filled("the number of a series", n, filling)?;
                 rules.push(series_rule(series, template, filling));
             }
+        }
+        Ok(rules)
+    }
+
+    /// Rules for single values of a JSON reply.
+    fn json_rules(
+        &self,
+        expect: &WrittenExpect,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<JsonRule>, ContractError> {
+        let mut rules = Vec::new();
+        for text in several(expect.json_rules.as_ref()) {
+            let at = |reason: String| {
+                let written = text.get_ref();
+                self.invalid(text.span(), format!("`expect.json_rules`: {written}: {reason}"))
+            };
+            let rule = JsonRule::read(text.get_ref(), |value| {
+                let value = Spanned::new(text.span(), value.to_owned());
+                self.filled("expect.json_rules", &value, filling)
+            });
+            let rule = rule.map_err(|error| match error {
+                JsonRuleError::Value(error) => error,
+                other => at(other.to_string()),
+            })?;
+            let alone = Expectation {
+                json: vec![rule.clone()],
+                ..Expectation::default()
+            };
+            alone.compile().map_err(|error| at(error.to_string()))?;
+            rules.push(rule);
         }
         Ok(rules)
     }

@@ -19,6 +19,7 @@ pub mod websocket;
 use crate::parameters::Values;
 use prony_load::events::IdStep;
 use prony_load::{Limits, Request, Target};
+use prony_measurement::Outcome;
 use smallvec::SmallVec;
 
 /// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
@@ -159,6 +160,19 @@ pub trait Protocol: Sized {
     /// "the server closed the connection before …".
     const GREETING: &'static str;
 
+    /// Why a connection is of no use whose peer ends it with the first thing that it says.
+    const GONE_AT_ONCE: &'static str;
+
+    /// Whether a safe request may be sent again whose connection ended as it came. HTTP/2 says itself which requests were not
+    /// processed.
+    const MAY_RETRY: bool = false;
+
+    /// Whether replies may come in another order than their requests.
+    const MULTIPLEXES: bool = false;
+
+    /// The outcome of a request that waits behind one that timed out, where that costs the connection.
+    const BEHIND_A_TIMEOUT: Outcome = Outcome::Reset;
+
     /// Whether the protocol itself tells where each message of a reply ends ([`ReplySink::message`]).
     const TELLS_MESSAGES: bool = false;
 
@@ -194,6 +208,14 @@ pub trait Protocol: Sized {
         true
     }
 
+    /// Whether the peer may say something by itself before the first request, so that it is worth waiting a moment.
+    fn is_listening(&self) -> bool {
+        false
+    }
+
+    /// The moment is over.
+    fn stop_listening(&mut self, _: &mut Self::Shared) {}
+
     /// How many requests the peer lets be under way at once, where that is less than was asked for.
     fn stream_limit(&self) -> Option<u32> {
         None
@@ -215,8 +237,9 @@ pub trait Protocol: Sized {
     ) -> Result<(), ProtocolError>;
 
     /// The peer closed its side: completes a reply whose body lasts until then. All other requests under way have no
-    /// reply; the worker knows them.
-    fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, sink: &mut S);
+    /// reply; the worker knows them. `is_clean`: the end is the peer's own; else anybody on the way may have cut the
+    /// connection (TLS without `close_notify`).
+    fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, is_clean: bool, sink: &mut S);
 
     /// A request is about to be given up: what is known of it is told.
     fn give_up<S: ReplySink>(&mut self, _: &mut Self::Shared, _: Token, _: &mut S) {}
@@ -230,6 +253,11 @@ pub trait Protocol: Sized {
 
     /// We are about to close the connection, since the load needs it no more: what the peer is told, where the protocol can.
     fn goodbye(&mut self, _: &mut Self::Shared, _: &mut Vec<u8>) {}
+
+    /// Whether the peer takes no further request on the connection, while replies may still come.
+    fn is_closing(&self) -> bool {
+        false
+    }
 
     /// Whether the connection is used up: the peer said that it will close, and no reply can come any more.
     fn is_spent(&self) -> bool;

@@ -17,6 +17,11 @@ impl Epoch {
     }
 }
 
+/// A time from the begin of the measurement; of a request that was due earlier it is negative.
+pub(super) const fn since(begin: u64, at: u64) -> i64 {
+    at as i64 - begin as i64
+}
+
 /// How a stream of events ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -53,9 +58,9 @@ impl Finished {
     pub(super) fn line(&self, complete: bool, begin: u64) -> Line {
         Line {
             operation: self.operation,
-            due: self.intended.saturating_sub(begin),
-            sent: Some(self.sent.saturating_sub(begin)),
-            ended: self.end.saturating_sub(begin),
+            due: since(begin, self.intended),
+            sent: Some(since(begin, self.sent)),
+            ended: since(begin, self.end),
             outcome: self.outcome,
             status: complete.then_some(self.status),
             bytes: self.bytes,

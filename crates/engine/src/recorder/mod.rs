@@ -2,11 +2,15 @@
 
 mod answers;
 mod finished;
+mod level;
 
+use finished::since;
 pub(crate) use finished::{Ending, Epoch, Finished};
 
 use crate::log::{Line, Logbook};
+use crate::worker::Due;
 use answers::Answers;
+use level::Level;
 use prony_load::Job;
 use prony_load::events::{Chat, IdStep};
 use prony_measurement::{Outcome, Phase};
@@ -21,6 +25,15 @@ pub(crate) struct Recorder {
     begin: u64,
     /// Whether what happens now is inside the phase, not in the drain after it.
     window_open: bool,
+    /// When the drain began.
+    closed: u64,
+    /// Whether the drain is over: a request that ends now ends because nobody waits for it any longer.
+    drain_over: bool,
+    /// Longest time from when a request was due to its reply.
+    timeout: u64,
+    /// Open connections, and slots that pause.
+    pub(crate) connections: Level,
+    pub(crate) pauses: Level,
     /// Where a log is wanted.
     log: Option<Box<Logbook>>,
     /// Where the replies of the whole load are counted.
@@ -34,6 +47,11 @@ impl Recorder {
             epoch: Epoch::FIRST,
             begin: 0,
             window_open: false,
+            closed: 0,
+            drain_over: false,
+            timeout: job.timeout_ns,
+            connections: Level::default(),
+            pauses: Level::default(),
             log: None,
             answers: Answers::of(job),
         }
@@ -61,11 +79,45 @@ impl Recorder {
         self.begin = begin;
         self.epoch = self.epoch.next();
         self.window_open = true;
+        self.connections.begin(begin);
+        self.pauses.begin(begin);
     }
 
-    /// The phase is over; replies that are still due go on being recorded.
-    pub(crate) const fn close_window(&mut self) {
+    /// The phase is over. Every request that is still open belongs to the sample, whenever it was due, and is recorded when it
+    /// ends.
+    pub(crate) const fn close_window(&mut self, now: u64) {
         self.window_open = false;
+        self.closed = now;
+        self.connections.close(now);
+        self.pauses.close(now);
+    }
+
+    /// The drain is over: what is still open now counts with its age.
+    pub(crate) const fn end_drain(&mut self) {
+        self.drain_over = true;
+    }
+
+    /// A connection has opened, on which so many slots pause.
+    pub(crate) fn connection_opened(&mut self, pausing: u32, now: u64) {
+        self.connections.rise(now);
+        (0..pausing).for_each(|_| self.pauses.rise(now));
+    }
+
+    /// A connection has closed, on which so many slots pause: from now on they wait for it.
+    pub(crate) fn connection_closed(&mut self, pausing: u32, now: u64) {
+        self.connections.fall(now);
+        (0..pausing).for_each(|_| self.pauses.fall(now));
+    }
+
+    /// Whether a request is one of the sample that the phase records. What ends in the drain was due in the phase, or before it
+    /// and still open when it closed.
+    fn samples(&self, epoch: Epoch) -> bool {
+        epoch == self.epoch || !self.window_open
+    }
+
+    /// Whether a request that ends now without a valid reply is still open: the drain was too short for its timeout.
+    const fn is_open(&self, intended: u64, now: u64) -> bool {
+        self.drain_over && now.saturating_sub(intended) < self.timeout
     }
 
     /// Hands out what was recorded, and goes on with `empty`.
@@ -105,6 +157,7 @@ impl Recorder {
 
     /// A request was sent; gives the phase that it belongs to.
     pub(crate) fn sent(&mut self, operation: u16, intended: u64) -> Epoch {
+        self.tally.window.sent += u64::from(self.window_open);
         if !self.owns(intended) {
             return Epoch::default();
         }
@@ -114,24 +167,61 @@ impl Recorder {
         self.epoch
     }
 
-    /// A request was due, and could not be sent.
-    pub(crate) fn unsent(&mut self, operation: u16, intended: u64, outcome: Outcome) {
-        if self.window_open {
+    /// A request is sent again because its connection ended as it came.
+    pub(crate) fn retried(&mut self, epoch: Epoch) {
+        if self.samples(epoch) {
+            self.tally.retried += 1;
+        }
+    }
+
+    /// A request is not sent, or not sent again: then it has the phase in which it was sent.
+    pub(crate) fn lost(&mut self, due: &Due, outcome: Outcome, now: u64) {
+        let (operation, intended) = (due.operation, due.intended);
+        if self.window_open && now > self.begin {
             self.tally.window.errors += 1;
         }
-        if self.owns(intended) {
-            let tally = &mut self.tally.operations[usize::from(operation)];
-            tally.requests.offered += 1;
-            tally.outcomes.add(outcome, 1);
-            if let Some(log) = &mut self.log {
-                log.note(Line::unsent(operation, intended - self.begin, outcome));
+        let is_known = match due.again {
+            Some(again) => {
+                if let Some(answers) = &mut self.answers {
+                    answers.count(operation, None);
+                }
+                again.epoch == self.epoch
             }
+            None => self.owns(intended),
+        };
+        if !is_known && self.window_open {
+            return;
+        }
+        let is_open = self.is_open(intended, now);
+        self.tally.window.carried += u64::from(!is_known);
+        let tally = &mut self.tally.operations[usize::from(operation)];
+        if due.again.is_none() || !is_known {
+            tally.requests.offered += 1;
+            tally.requests.sent += u64::from(due.again.is_some());
+        }
+        tally.outcomes.add(outcome, 1);
+        if is_open {
+            let age = now.saturating_sub(intended);
+            tally.open.get_or_insert_default().record(age);
+        }
+        if let Some(log) = &mut self.log {
+            log.note(Line::unsent(operation, since(self.begin, intended), outcome));
+        }
+    }
+
+    /// Counts a request that was sent before the phase began, and is still open when it closes.
+    fn carry(&mut self, epoch: Epoch, operation: u16) {
+        if epoch != self.epoch {
+            self.tally.window.carried += 1;
+            let requests = &mut self.tally.operations[usize::from(operation)].requests;
+            requests.offered += 1;
+            requests.sent += 1;
         }
     }
 
     /// A status code came.
     pub(crate) fn status(&mut self, epoch: Epoch, status: u16, grpc_status: Option<u32>) {
-        if epoch == self.epoch {
+        if self.samples(epoch) {
             self.tally.statuses[usize::from(status).min(STATUSES - 1)] += 1;
             if let Some(code) = grpc_status {
                 self.tally.grpc_statuses[(code as usize).min(GRPC_STATUSES - 1)] += 1;
@@ -190,7 +280,8 @@ impl Recorder {
 
     /// A stream of events ended; where it ended well, its last message came so many ns after the request was sent.
     pub(crate) fn stream(&mut self, epoch: Epoch, ending: Ending, last_ns: Option<u64>) {
-        let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
+        let samples = self.samples(epoch);
+        let Some(messages) = self.tally.messages.as_mut().filter(|_| samples) else {
             return;
         };
         let streams = &mut messages.streams;
@@ -225,7 +316,7 @@ impl Recorder {
 
     /// An answer of a language model ended well, or was cut.
     pub(crate) fn answer(&mut self, epoch: Epoch, answer: &Answer, chat: &Chat) {
-        let place = (epoch == self.epoch, self.window_open);
+        let place = (self.samples(epoch), self.window_open);
         if let Some(llm) = self.llm() {
             llm.end(answer, chat, place);
         }
@@ -246,34 +337,44 @@ impl Recorder {
             answers.count(request.operation, complete.then_some(request.status));
         }
         let valid = request.outcome == Outcome::Valid;
+        let window = &mut self.tally.window;
         if self.window_open {
-            let window = &mut self.tally.window;
             window.completed += u64::from(complete);
             window.valid += u64::from(valid);
             window.errors += u64::from(!valid);
+            window.in_flight_ns += request.end.saturating_sub(request.sent.max(self.begin));
+        } else {
+            window.in_flight_ns += self.closed.saturating_sub(request.sent.max(self.begin));
         }
-        if request.epoch != self.epoch {
+        if !self.samples(request.epoch) {
             return;
         }
+        self.carry(request.epoch, request.operation);
+        let took = request.end.saturating_sub(request.intended);
+        // A stream that the end of the load cuts was open as well.
+        let is_open = self.is_open(request.intended, request.end) || (self.drain_over && valid);
         let operation = &mut self.tally.operations[usize::from(request.operation)];
         operation.outcomes.add(request.outcome, 1);
+        operation.requests.completed += u64::from(complete);
+        operation.requests.valid += u64::from(valid);
         if let Some(log) = &mut self.log {
             log.note(request.line(complete, self.begin));
         }
-        if !complete {
+        if let Some(open) = &mut self.tally.open {
+            open.lag.record(request.sent.saturating_sub(request.intended));
+            open.own_lag.record(request.sent.saturating_sub(request.ready));
+        }
+        if is_open {
+            return operation.open.get_or_insert_default().record(took);
+        }
+        if !valid {
             return;
         }
-        operation.requests.completed += 1;
-        operation.requests.valid += u64::from(valid);
         let split = request.first_byte != request.end;
-        operation
-            .response
-            .record(request.end.saturating_sub(request.intended), split);
+        operation.response.record(took, split);
         if let Some(open) = &mut self.tally.open {
             open.service
                 .record(request.end.saturating_sub(request.sent), split);
-            open.lag.record(request.sent.saturating_sub(request.intended));
-            open.own_lag.record(request.sent.saturating_sub(request.ready));
         }
         if split {
             let first = request.first_byte.saturating_sub(request.sent);

@@ -129,6 +129,9 @@ impl Collected {
             waiting_ns: measured.used.waiting_ns,
             looked_ns: measured.looked_ns,
             length_ns: measured.length_ns,
+            span_ns: measured.span_ns,
+            connected_ns: measured.connected_ns,
+            paused_ns: measured.paused_ns,
         };
         self.part.threads.insert(thread, noted);
         self.noticed_ns = self.noticed_ns.max(measured.noticed);

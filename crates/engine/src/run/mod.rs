@@ -15,7 +15,7 @@ use crate::reach::{Reached, reach};
 use crate::system;
 use crate::tls::TlsLayer;
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
-use crate::worker::{Control, Lines, Message, Pool, Spoken, Worker};
+use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_measurement::{Command, Event, Recording};
@@ -80,6 +80,9 @@ fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Cho
     }
 }
 
+/// Most requests that may be in flight together: some gigabytes of memory, and far within the numbers of places.
+const MOST_IN_FLIGHT: u64 = 1 << 24;
+
 fn check(job: &Job) -> Result<(), EngineError> {
     let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
     let (connections, in_flight) = match job.load {
@@ -101,6 +104,17 @@ fn check(job: &Job) -> Result<(), EngineError> {
     };
     if connections == 0 || in_flight == 0 {
         return refuse("a load of no connections or no requests: give at least 1 of each");
+    }
+    let places = match job.load {
+        Load::Users { .. } => u64::from(connections),
+        Load::Closed { .. } | Load::Open { .. } => u64::from(connections) * u64::from(in_flight),
+    };
+    if places > MOST_IN_FLIGHT {
+        return Err(EngineError::Job(format!(
+            "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
+             generator should have: give at most {MOST_IN_FLIGHT} together, with fewer connections (-c) or a smaller \
+             --in-flight"
+        )));
     }
     let threads = job.all_threads();
     check_rooms(job)?;
@@ -241,6 +255,10 @@ where
             None => Pool::new(arrivals, job.threads),
         })
     });
+    let backlog = Backlog::of(job).map_err(|source| EngineError::System {
+        what: "making what threads wake each other with",
+        source,
+    })?;
     let control = Arc::new(Control::new(pool));
     let (to_us, messages) = mpsc::channel();
     let mut run = Run {
@@ -264,6 +282,7 @@ where
                 .log
                 .as_ref()
                 .map(|log| log.book(job.partition(thread).thread())),
+            backlog: backlog.clone(),
         };
         let spoken = Spoken {
             workload: Arc::clone(&workload),
@@ -302,21 +321,20 @@ fn work<P: Protocol, L: Layer, T: Transport>(
         what: "moving bytes",
         source,
     };
-    let transport = T::new(route, partition.connections()).map_err(moving)?;
-    Worker::<P, L, T>::new(job, (thread, partition), transport, spoken, lines)
-        .run()
+    Worker::<P, L, T>::new(job, (thread, partition), route, spoken, lines)
+        .and_then(Worker::run)
         .map_err(moving)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use prony_load::{
         Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
         Workload,
     };
 
-    fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
+    pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
         let request = Request {
             method: "GET".into(),
             path: Template::literal("/"),
@@ -357,6 +375,24 @@ mod tests {
             share: None,
             count_replies: false,
         }
+    }
+
+    #[test]
+    fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
+        let load = |connections, in_flight| {
+            let mut job = job(TransportChoice::Auto, 1, 1);
+            job.load = Load::closed(connections, in_flight);
+            check(&job).map_err(|error| error.to_string())
+        };
+        for (connections, in_flight) in [(1, u32::MAX), (3, 2_000_000_000), (u32::MAX, u32::MAX)] {
+            let told = load(connections, in_flight).expect_err("too many");
+            assert!(
+                told.contains("--in-flight") && told.contains("16777216"),
+                "{told}"
+            );
+        }
+        assert_eq!(load(1 << 12, 1 << 12), Ok(()));
+        assert!(load(1 << 12, (1 << 12) + 1).is_err());
     }
 
     #[test]

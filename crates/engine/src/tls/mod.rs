@@ -21,7 +21,10 @@ pub struct TlsLayer {
     incoming: Vec<u8>,
     wanted: Wanted,
     is_established: bool,
-    peer_closed: bool,
+    /// Whether the peer's `close_notify` has come.
+    is_closed_by_peer: bool,
+    /// Whether ours is still to be sent in answer.
+    owes_close_notify: bool,
 }
 
 impl Layer for TlsLayer {
@@ -37,7 +40,8 @@ impl Layer for TlsLayer {
             incoming: Vec::new(),
             wanted: config.wanted(),
             is_established: false,
-            peer_closed: false,
+            is_closed_by_peer: false,
+            owes_close_notify: false,
         })
     }
 
@@ -51,6 +55,10 @@ impl Layer for TlsLayer {
 
     fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+
+    fn is_closed_by_peer(&self) -> bool {
+        self.is_closed_by_peer
     }
 
     fn unseal(
@@ -81,7 +89,7 @@ impl Layer for TlsLayer {
                 }
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, wire)?,
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
-                Ok(ConnectionState::PeerClosed) => self.peer_closed = true,
+                Ok(ConnectionState::PeerClosed) => self.peer_closed(),
                 Ok(_) => return Err(LayerError("the TLS connection takes no data any more".into())),
                 Err(error) => return Err(explain(&error).into()),
             }
@@ -90,6 +98,11 @@ impl Layer for TlsLayer {
 }
 
 impl TlsLayer {
+    const fn peer_closed(&mut self) {
+        self.is_closed_by_peer = true;
+        self.owes_close_notify = true;
+    }
+
     /// Handles all whole records.
     fn advance(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError> {
         let mut begin = 0;
@@ -107,11 +120,11 @@ impl TlsLayer {
                 }
                 ConnectionState::EncodeTlsData(mut data) => encode(&mut data, wire)?,
                 ConnectionState::TransmitTlsData(data) => data.done(),
-                ConnectionState::PeerClosed => self.peer_closed = true,
+                ConnectionState::PeerClosed => self.peer_closed(),
                 ConnectionState::WriteTraffic(mut traffic) => {
                     idle = true;
                     // Some peers close the connection only when their goodbye is answered.
-                    if std::mem::take(&mut self.peer_closed) {
+                    if std::mem::take(&mut self.owes_close_notify) {
                         write_into(wire, RECORD_OVERHEAD, |room| {
                             traffic.queue_close_notify(room).map_err(|error| match error {
                                 EncryptError::InsufficientSize(size) => Short::Room(size),

@@ -3,12 +3,15 @@
 use super::dial::{Dial, Network, Route};
 use super::{Event, Transport, socket};
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 /// Events that one wait takes; few enough that the clock is read again soon.
 const BATCH: usize = 128;
 /// Bytes that one read takes.
 const BUFFER: usize = 64 * 1024;
+
+/// The name of what other threads wake this one with. Each write to it is an edge, so that it need not be read.
+const BELL: u64 = u64::MAX;
 
 /// The transport over epoll.
 pub(crate) struct Epoll {
@@ -57,9 +60,13 @@ enum Taken {
 impl Epoll {
     fn watch(&self, connection: u32, fd: RawFd) -> io::Result<()> {
         let generation = self.wires[connection as usize].generation;
+        self.add(fd, u64::from(generation) << 32 | u64::from(connection))
+    }
+
+    fn add(&self, fd: RawFd, name: u64) -> io::Result<()> {
         let mut event = libc::epoll_event {
             events: (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
-            u64: u64::from(generation) << 32 | u64::from(connection),
+            u64: name,
         };
         // SAFETY: both descriptors are open, and the kernel copies the event.
         let result =
@@ -143,6 +150,10 @@ impl Transport for Epoll {
     const NAME: &'static str = "epoll";
     const DEFERS: bool = false;
 
+    fn listen(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        self.add(bell.as_raw_fd(), BELL)
+    }
+
     fn new(route: &Route, connections: u32) -> io::Result<Self> {
         // SAFETY: no memory is involved.
         let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -223,6 +234,10 @@ impl Transport for Epoll {
     fn next_event(&mut self) -> Option<Event<'_>> {
         let (number, taken) = loop {
             let libc::epoll_event { events, u64: name } = *self.ready.get(self.next)?;
+            if name == BELL {
+                self.next += 1;
+                continue;
+            }
             let (number, flags) = (name as u32, events as i32);
             let wire = &mut self.wires[number as usize];
             let current = wire.generation == (name >> 32) as u32;

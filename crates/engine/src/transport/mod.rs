@@ -8,6 +8,7 @@ pub(crate) mod uring;
 pub(crate) use dial::{Network, Peer, Route, is_own_shortage};
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 /// What happened on a connection. Connections have numbers, given by the worker, from 0 on.
 #[derive(Debug)]
@@ -34,6 +35,9 @@ pub(crate) trait Transport: Sized {
     /// Room for connections `0..connections`, each of which takes the next way of the route.
     fn new(route: &Route, connections: u32) -> io::Result<Self>;
 
+    /// Ends a wait also when this file becomes readable: other threads write to it.
+    fn listen(&mut self, bell: BorrowedFd<'_>) -> io::Result<()>;
+
     /// Begins to connect. The connection must not be in use.
     fn connect(&mut self, connection: u32) -> io::Result<()>;
 
@@ -52,6 +56,11 @@ pub(crate) trait Transport: Sized {
 
     /// Sends what is batched and waits for events: until there is one, at most `timeout_ns`.
     fn wait(&mut self, timeout_ns: u64) -> io::Result<()>;
+
+    /// When what was sent last on a connection left, where that is not when it was handed over (see [`Transport::DEFERS`]).
+    fn left_at(&self, _connection: u32) -> u64 {
+        0
+    }
 
     /// The next event of the last wait.
     fn next_event(&mut self) -> Option<Event<'_>>;

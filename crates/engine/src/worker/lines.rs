@@ -1,5 +1,6 @@
 //! What the workers and the caller's thread say to each other.
 
+use super::policy::Backlog;
 use super::sample::Sample;
 use crate::clock::ThreadTime;
 use crate::transport::Network;
@@ -223,6 +224,11 @@ pub(crate) struct Measured {
     pub(crate) looked_ns: u64,
     /// Length, ns.
     pub(crate) length_ns: u64,
+    /// Time until its end was noticed, ns.
+    pub(crate) span_ns: u64,
+    /// Time within it for which connections were open, and for which slots paused, ns.
+    pub(crate) connected_ns: u64,
+    pub(crate) paused_ns: u64,
 }
 
 /// The worker's ends of the channels.
@@ -232,6 +238,8 @@ pub(crate) struct Lines {
     pub(crate) empties: Receiver<Box<Tally>>,
     /// Where a log is wanted.
     pub(crate) log: Option<crate::log::Logbook>,
+    /// Where threads share what waits.
+    pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
 #[cfg(test)]

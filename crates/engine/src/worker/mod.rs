@@ -10,6 +10,8 @@ mod phases;
 mod policy;
 mod run;
 mod sample;
+#[cfg(test)]
+mod simulated;
 mod sink;
 mod slots;
 mod source;
@@ -17,5 +19,7 @@ mod stream;
 mod timers;
 
 pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
+pub(crate) use self::policy::Backlog;
 pub(crate) use self::run::{Spoken, Worker};
 pub(crate) use self::sink::percent_decoded;
+pub(crate) use self::slots::{Budget, Due};

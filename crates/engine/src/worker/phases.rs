@@ -96,6 +96,9 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.measured.length_ns = end.saturating_sub(self.clock.begin);
         self.clock.end = end;
         self.core.begin_drain(end, now);
+        self.measured.span_ns = now.saturating_sub(self.clock.begin);
+        self.measured.connected_ns = self.core.ledger.recorder.connections.sum();
+        self.measured.paused_ns = self.core.ledger.recorder.pauses.sum();
         self.tell(Message::Began {
             phase: Phase::Drain,
             open: self.core.open,

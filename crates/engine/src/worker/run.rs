@@ -6,7 +6,7 @@ use super::lines::{Lines, Measured, Message, Report};
 use crate::clock::now_ns;
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::transport::{Event, Transport};
+use crate::transport::{Event, Route, Transport};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Partition};
 use prony_measurement::Phase;
@@ -61,13 +61,18 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
     pub(crate) fn new(
         job: &Job,
         (thread, partition): (u32, Partition),
-        transport: T,
+        route: &Route,
         spoken: Spoken<P, L>,
         mut lines: Lines,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let mut core = Core::new(job, partition, spoken.workload, spoken.layer, T::DEFERS);
         core.log_to(lines.log.take());
-        Self {
+        let mut transport = T::new(route, core.connections())?;
+        if let Some(backlog) = &lines.backlog {
+            core.share(backlog, thread);
+            transport.listen(backlog.bell(thread))?;
+        }
+        Ok(Self {
             transport,
             core,
             seen: 0,
@@ -86,7 +91,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             told_exhausted: false,
             looked_ns: 0,
             measured: Measured::default(),
-        }
+        })
     }
 
     /// Runs the load from the first connection to the last reply.
@@ -118,10 +123,10 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
 
     /// Sends what is due by now.
     fn send_due(&mut self, now: u64) {
-        if self.core.policy.next_due() <= now {
+        if self.core.policy.next_due() <= now || self.core.settle_down() {
             self.core.take_arrivals(now);
             self.core.send_waiting(now);
-            self.core.let_users_in();
+            self.core.let_users_in(now);
             self.core.connect_some();
         }
         if self.core.policy.thinks() && self.core.timers.next_due() <= now {
@@ -201,11 +206,9 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         if let Some(since) = self.wake.looking_since.take() {
             self.looked_ns += now - since;
         }
-        // What was started leaves now, and not before.
-        self.core.stamp(now);
         let early = (self.wake.late * 2).clamp(2_000, MOST_EARLY);
         let until = self.alarm(now).min(due.saturating_sub(early));
-        if until > now {
+        if until > now && !self.core.settle_down() {
             self.transport.wait(until - now)?;
             self.seen = now_ns();
             let late = self.seen.saturating_sub(until);
@@ -218,6 +221,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.seen = now_ns();
             self.wake.looking_since = (due > now).then_some(now);
         }
+        let seen = self.seen;
+        self.core.stamp(|number| self.transport.left_at(number).min(seen));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Takes replies from a protocol, judges them, and records what became of each request.
 
 use super::sample::Sample;
-use super::slots::{BodyCheck, Kept, Ledger};
+use super::slots::{BodyCheck, Budget, Kept, Ledger, Resend, SHOWN};
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use crate::recorder::{Ending, Epoch};
@@ -19,12 +19,6 @@ const DEADLINE_EXCEEDED: u32 = 4;
 /// How much sooner than its deadline a service may give up a call, ns: many timers count in milliseconds.
 const EARLY: u64 = 1_000_000;
 
-/// Bytes of a body that are kept to be shown where they are not needed for the verdict.
-const SHOWN: usize = 512;
-
-/// Most bytes of a body that are kept to be judged: a service that answers without end must not fill the memory.
-const MOST_KEPT: usize = 64 << 20;
-
 /// Takes the replies of one connection while it reads.
 pub(super) struct Sink<'a, P: Protocol> {
     pub(super) ledger: &'a mut Ledger,
@@ -35,6 +29,7 @@ pub(super) struct Sink<'a, P: Protocol> {
     pub(super) memories: &'a mut [Memory],
     /// What the sequence in each place has taken.
     pub(super) bags: &'a mut [Bag],
+    pub(super) budget: &'a Budget,
     /// When the bytes were seen.
     pub(super) seen: u64,
 }
@@ -44,6 +39,16 @@ impl<P: Protocol> Sink<'_, P> {
     pub(super) fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
         if let Some(key) = self.sample.draw() {
             self.sample.keep(key, operation, mismatch());
+        }
+    }
+
+    /// Keeps a piece of a body of which all is needed.
+    fn keep(&mut self, number: u32, piece: &[u8]) {
+        let slot = self.ledger.slots.get(number);
+        let kept = slot.kept.get_or_insert_default();
+        if let Err(excess) = kept.add(piece, self.budget) {
+            slot.check = BodyCheck::Excess(excess);
+            kept.clear(self.budget);
         }
     }
 
@@ -99,7 +104,8 @@ impl<P: Protocol> Sink<'_, P> {
         if slot.refusals == MOST_REFUSALS {
             return false;
         }
-        self.ledger.end_unprocessed(number, self.seen);
+        self.ledger
+            .leave_to_resend(number, Resend::Unprocessed, self.seen);
         true
     }
 
@@ -188,6 +194,12 @@ impl<P: Protocol> Sink<'_, P> {
         if is_right && !headers {
             return Outcome::Valid;
         }
+        if let BodyCheck::Excess(excess) = check {
+            self.show(index, || {
+                Mismatch::new("body", "one that can be judged", excess.reason())
+            });
+            return Outcome::WrongReply;
+        }
         if operation.expectation.events().is_some() {
             return self.end_of_events(number);
         }
@@ -244,7 +256,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         let slot = self.ledger.slots.get(token.0);
         slot.bytes += piece.len() as u64;
         match slot.check {
-            BodyCheck::Ignore | BodyCheck::AwaitsEvents => {}
+            BodyCheck::Ignore | BodyCheck::AwaitsEvents | BodyCheck::Excess(_) => {}
             BodyCheck::Events => self.events(token.0, piece),
             BodyCheck::Compare { equal } => {
                 let exact = self.operations[usize::from(slot.operation)].exact_body();
@@ -253,30 +265,25 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 if !begin.starts_with(front) || (exact.is_constant() && !end.is_empty()) {
                     slot.check = BodyCheck::Wrong;
                     let kept = slot.kept.get_or_insert_default();
-                    kept.body.extend_from_slice(&exact.begin()[..equal.min(SHOWN)]);
-                    keep(kept, SHOWN, piece);
+                    kept.add_begin(&exact.begin()[..equal]);
+                    kept.add_begin(piece);
                     return;
                 }
                 slot.check = BodyCheck::Compare {
                     equal: equal + front.len(),
                 };
                 if !end.is_empty() {
-                    let kept = slot.kept.get_or_insert_default();
-                    if kept.body.len() + end.len() > MOST_KEPT {
-                        slot.check = BodyCheck::Wrong;
-                    }
-                    keep(kept, MOST_KEPT, end);
+                    self.keep(token.0, end);
                 }
             }
-            BodyCheck::Wrong => keep(slot.kept.get_or_insert_default(), SHOWN, piece),
+            BodyCheck::Wrong => slot.kept.get_or_insert_default().add_begin(piece),
             BodyCheck::Keep => {
                 let operation = &self.operations[usize::from(slot.operation)];
-                let most = if operation.judges_body { MOST_KEPT } else { SHOWN };
-                let kept = slot.kept.get_or_insert_default();
-                if operation.judges_body && kept.body.len() + piece.len() > most {
-                    slot.check = BodyCheck::Wrong;
+                if operation.judges_body {
+                    self.keep(token.0, piece);
+                } else {
+                    slot.kept.get_or_insert_default().add_begin(piece);
                 }
-                keep(kept, most, piece);
             }
         }
     }
@@ -362,10 +369,4 @@ pub(crate) fn percent_decoded(text: &[u8]) -> Vec<u8> {
         }
     }
     decoded
-}
-
-/// Keeps what of a piece fits into the first `most` bytes of a body.
-fn keep(kept: &mut Kept, most: usize, piece: &[u8]) {
-    let room = most.saturating_sub(kept.body.len()).min(piece.len());
-    kept.body.extend_from_slice(&piece[..room]);
 }

@@ -1,5 +1,10 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
+mod kept;
+
+pub(crate) use self::kept::Budget;
+pub(super) use self::kept::{Excess, Kept, SHOWN};
+
 use crate::protocol::Protocol;
 use crate::recorder::{Ending, Epoch, Finished, Recorder};
 use crate::workload::PreparedOperation;
@@ -9,13 +14,13 @@ use std::collections::VecDeque;
 
 /// A request that is due.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Due {
-    pub(super) operation: u16,
+pub(crate) struct Due {
+    pub(crate) operation: u16,
     /// Step of its sequence.
     pub(super) step: u16,
     /// Number that decides the values of its parameters.
     pub(super) number: u64,
-    pub(super) intended: u64,
+    pub(crate) intended: u64,
     /// How much later than that this thread noticed it: the generator's own delay.
     pub(super) late: u64,
     /// When the first request of its sequence was due.
@@ -23,14 +28,24 @@ pub(super) struct Due {
     /// Whether it is the first request of an arrival.
     pub(super) opens: bool,
     /// Where it was sent before and left unprocessed.
-    pub(super) again: Option<Again>,
+    pub(crate) again: Option<Again>,
 }
 
 /// What a request keeps when it is sent again: it is counted as sent once.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Again {
-    pub(super) epoch: Epoch,
+pub(crate) struct Again {
+    pub(crate) epoch: Epoch,
     pub(super) refusals: u8,
+    pub(super) retried: bool,
+}
+
+/// Why a request is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resend {
+    /// The peer says that it has not begun with it.
+    Unprocessed,
+    /// Its connection ended as it came.
+    Retry,
 }
 
 /// The oldest comes first: else the same ones might stand at the end of one connection after the other, and be left
@@ -67,8 +82,10 @@ pub(super) struct Slot {
     pub(super) bytes: u64,
     /// How often the peer left it unprocessed so far.
     pub(super) refusals: u8,
-    /// Whether the peer left it unprocessed just now, so that it is to be sent again.
-    pub(super) send_again: bool,
+    /// Whether it was sent again because its connection had ended as it came.
+    pub(super) retried: bool,
+    /// Why it is to be sent again, where it was left without an outcome just now.
+    pub(super) resend: Option<Resend>,
     pub(super) active: bool,
     /// Whether it pauses before its next request.
     pub(super) asleep: bool,
@@ -98,6 +115,8 @@ pub(super) enum BodyCheck {
     Keep,
     /// It is not the only right one; its begin is kept to be shown.
     Wrong,
+    /// It needs more memory than it may have, and is not kept.
+    Excess(Excess),
     /// It should be a stream; the head says whether it is.
     AwaitsEvents,
     /// It is read as a stream.
@@ -141,54 +160,6 @@ pub(super) enum Standing {
     Wrong,
 }
 
-/// Parts of a reply that are judged when it is complete.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub(super) body: Vec<u8>,
-    pub(super) grpc_message: Vec<u8>,
-    pub(super) headers: KeptHeaders,
-}
-
-impl Kept {
-    pub(super) fn clear(&mut self) {
-        self.body.clear();
-        self.grpc_message.clear();
-        self.headers.clear();
-    }
-}
-
-/// The headers of a reply in two pieces of memory, which are used again.
-#[derive(Debug, Default)]
-pub(super) struct KeptHeaders {
-    /// Names and values, one after the other.
-    text: Vec<u8>,
-    /// Lengths of each name and its value.
-    lengths: Vec<(usize, usize)>,
-}
-
-impl KeptHeaders {
-    pub(super) fn clear(&mut self) {
-        self.text.clear();
-        self.lengths.clear();
-    }
-
-    pub(super) fn push(&mut self, name: &[u8], value: &[u8]) {
-        self.text.extend_from_slice(name);
-        self.text.extend_from_slice(value);
-        self.lengths.push((name.len(), value.len()));
-    }
-
-    /// Names with their values, in the order they came.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut rest = self.text.as_slice();
-        self.lengths.iter().map(move |&(name, value)| {
-            let (header, after) = rest.split_at(name + value);
-            rest = after;
-            header.split_at(name)
-        })
-    }
-}
-
 /// All places of a worker.
 #[derive(Debug)]
 pub(super) struct Slots {
@@ -199,6 +170,8 @@ pub(super) struct Slots {
     /// Requests under way on each connection, and on all.
     active_on: Vec<u32>,
     active: u32,
+    /// Places of each connection that pause.
+    asleep_on: Vec<u32>,
 }
 
 impl Slots {
@@ -210,6 +183,7 @@ impl Slots {
             depth,
             free: vec![None; connections as usize],
             active_on: vec![0; connections as usize],
+            asleep_on: vec![0; connections as usize],
             active: 0,
         };
         for connection in 0..connections {
@@ -268,6 +242,36 @@ impl Slots {
         self.all[slot as usize].active = false;
         self.active_on[(slot / self.depth) as usize] -= 1;
         self.active -= 1;
+    }
+
+    /// A place pauses.
+    pub(super) fn lay_down(&mut self, slot: u32) {
+        self.all[slot as usize].asleep = true;
+        self.asleep_on[(slot / self.depth) as usize] += 1;
+    }
+
+    /// Ends the pause of a place. Gives whether there was one.
+    pub(super) fn wake(&mut self, slot: u32) -> bool {
+        let was_asleep = std::mem::take(&mut self.all[slot as usize].asleep);
+        self.asleep_on[(slot / self.depth) as usize] -= u32::from(was_asleep);
+        was_asleep
+    }
+
+    /// What pauses in one place pauses in another one from now on, which was taken.
+    pub(super) fn move_sleeper(&mut self, from: u32, to: u32) {
+        self.wake(from);
+        self.all.swap(from as usize, to as usize);
+        self.lay_down(to);
+    }
+
+    /// Places of a connection that pause.
+    pub(super) fn asleep_on(&self, connection: u32) -> u32 {
+        self.asleep_on[connection as usize]
+    }
+
+    /// Requests under way on a connection, and places that pause.
+    pub(super) fn busy_on(&self, connection: u32) -> u32 {
+        self.active_on[connection as usize] + self.asleep_on[connection as usize]
     }
 
     /// Requests under way on a connection.
@@ -344,10 +348,16 @@ impl Ledger {
     }
 
     /// A request is to be sent again: it has no outcome yet.
-    pub(super) fn end_unprocessed(&mut self, place: u32, now: u64) {
+    pub(super) fn leave_to_resend(&mut self, place: u32, why: Resend, now: u64) {
         let slot = self.slots.get(place);
-        slot.refusals += 1;
-        slot.send_again = true;
+        match why {
+            Resend::Unprocessed => slot.refusals += 1,
+            Resend::Retry => {
+                slot.retried = true;
+                self.recorder.retried(slot.epoch);
+            }
+        }
+        slot.resend = Some(why);
         slot.went_well = false;
         self.leave(place, now);
     }

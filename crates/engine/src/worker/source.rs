@@ -96,16 +96,6 @@ impl Source {
     pub(super) fn is_sequence(&self) -> bool {
         matches!(*self.order, Ready::Sequence(_))
     }
-
-    /// An arrival that is never sent: the operations of all requests that it would have been.
-    pub(super) fn lost(&mut self) -> impl Iterator<Item = u16> + '_ {
-        let first = self.arrival(0, 0);
-        let length = match &*self.order {
-            Ready::Sequence(steps) => steps.len() as u16,
-            _ => 1,
-        };
-        (0..length).map(move |step| self.operation(step, first.number))
-    }
 }
 
 #[cfg(test)]

@@ -39,10 +39,13 @@ impl Timers {
         self.sink(stands);
     }
 
-    pub(super) fn clear(&mut self, number: u32) {
-        if self.is_set(number) {
+    /// Clears a timer; gives when it was due, where it was set.
+    pub(super) fn clear(&mut self, number: u32) -> Option<u64> {
+        let was_set = self.is_set(number);
+        if was_set {
             self.remove(self.stands[number as usize] as usize);
         }
+        was_set.then(|| self.at[number as usize])
     }
 
     /// When the earliest is due; `u64::MAX`: none is set.

@@ -7,7 +7,7 @@ use prony_load::{
     Arrival, BodyRule, Check, Expectation, Job, Load, Operation, Phases, Profile, Protocol, Rate, Request,
     Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_measurement::{Event, Recording};
+use prony_measurement::{Event, Histogram, Recording, Responses};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -243,8 +243,11 @@ pub(crate) fn check_sums(recording: &Recording) {
         requests.sent <= requests.offered && requests.completed <= requests.sent,
         "{requests:?}"
     );
-    let histogram = recording.response_times().expect("a histogram");
-    assert_eq!(histogram.len(), requests.completed);
+    let responses = Responses::of(recording).expect("a histogram");
+    assert_eq!(responses.len(), requests.offered);
+    // Streams that the end of the load cuts are valid, and still open.
+    let open = responses.open.as_ref().map_or(0, Histogram::len);
+    assert!(responses.valid.len() <= requests.valid && requests.valid <= responses.valid.len() + open);
     assert_eq!(
         recording
             .operations

@@ -17,4 +17,4 @@ mod usage;
 pub(crate) use child::{TREE, pin, pin_thread};
 pub(crate) use protocol::{Attach, First, Notice, Order, Start};
 pub use supervise::supervise;
-pub(crate) use usage::Machine;
+pub(crate) use usage::{Machine, tick_ns};

@@ -4,6 +4,7 @@ use super::body::{CompiledRule, ExactBody};
 use super::decode::{self, Decoded};
 use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
+use super::json_rules::CompiledJsonRules;
 use super::take::{Bag, CompiledTake};
 use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
 
@@ -14,6 +15,7 @@ pub struct CompiledExpectation {
     grpc_status: u32,
     headers: Vec<(String, CompiledValue)>,
     body: Vec<CompiledRule>,
+    json: Option<CompiledJsonRules>,
     decode: bool,
     events: Option<CompiledEvents>,
     take: Vec<CompiledTake>,
@@ -42,6 +44,7 @@ impl Expectation {
             grpc_status: self.grpc_status.unwrap_or(0),
             headers,
             body,
+            json: CompiledJsonRules::compile(&self.json)?,
             decode: self.decode,
             events: self.events.as_ref().map(events::Events::compile).transpose()?,
             take: self
@@ -98,20 +101,22 @@ impl CompiledExpectation {
     #[inline]
     pub fn exact_body(&self) -> Option<&ExactBody> {
         match self.body.as_slice() {
-            [CompiledRule::Exact(exact)] if !self.decode && !self.takes_of_body() => Some(exact),
+            [CompiledRule::Exact(exact)] if !self.decode && self.json.is_none() && !self.takes_of_body() => {
+                Some(exact)
+            }
             _ => None,
         }
     }
 
     /// Whether the whole body is needed, for rules or to be decoded.
     pub fn judges_body(&self) -> bool {
-        self.decode || !self.body.is_empty() || self.takes_of_body()
+        self.decode || !self.body.is_empty() || self.json.is_some() || self.takes_of_body()
     }
 
     /// Whether headers are looked at.
     #[inline]
     pub fn checks_headers(&self) -> bool {
-        self.decode || !self.headers.is_empty() || self.takes_of_head()
+        self.decode || self.json.is_some() || !self.headers.is_empty() || self.takes_of_head()
     }
 
     /// Whether later requests take something from the body of each reply.
@@ -183,6 +188,9 @@ impl CompiledExpectation {
     ) -> Result<(), Mismatch> {
         for (place, rule) in self.body.iter().enumerate() {
             rule.judge((place, body), memory, value)?;
+        }
+        if let Some(json) = &self.json {
+            json.judge((reply.headers, body), memory, value)?;
         }
         memory.taken.clear();
         self.take

@@ -1,6 +1,7 @@
 //! What judging keeps from one reply to the next, so that a running load allocates nothing for each.
 
 use super::Decoded;
+use super::json_rules::Walker;
 use super::take::Taken;
 
 /// Pairs of a wanted and a given body that are remembered.
@@ -18,6 +19,8 @@ pub struct Memory {
     /// Numbers under way, in limbs.
     pub(super) limbs: [Vec<u64>; 2],
     pub(super) equal: EqualPairs,
+    /// Where a walk over JSON stands.
+    pub(super) walker: Walker,
     /// A body that was decoded.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: Decoded,

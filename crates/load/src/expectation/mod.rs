@@ -7,6 +7,7 @@ pub mod events;
 mod header;
 mod html;
 mod json;
+mod json_rules;
 mod made;
 mod memory;
 mod protobuf;
@@ -21,6 +22,7 @@ pub use body::ExactBody;
 pub use compiled::CompiledExpectation;
 pub use decode::Decoded;
 pub use html::HtmlTable;
+pub use json_rules::{JsonRule, JsonRuleError, JsonTest};
 pub use made::{List, work_out};
 pub use memory::Memory;
 pub use series::Series;
@@ -49,6 +51,9 @@ pub struct Expectation {
     /// What the body must be; all rules must hold.
     #[serde(default)]
     pub body: Vec<BodyRule>,
+    /// What single values of a JSON body must be; all rules must hold. With any, the reply must be JSON by its type as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub json: Vec<JsonRule>,
     /// Whether the body is judged when it is decoded, in the coding that `Content-Encoding` names. A body that does not
     /// decode is wrong.
     #[serde(default, skip_serializing_if = "is_false")]

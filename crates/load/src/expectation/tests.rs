@@ -353,6 +353,11 @@ fn an_expectation_travels_as_json() {
             name: "x".into(),
             value: HeaderValue::Absent,
         }],
+        json: vec![JsonRule {
+            text: "/a=1".into(),
+            pointer: vec!["a".into()],
+            test: JsonTest::Equals(Template::literal("1")),
+        }],
         body: vec![
             BodyRule::Series {
                 series: Series::Integers,

@@ -52,6 +52,11 @@ pub enum CurlError {
     /// A switch without its value.
     #[error("`{0}` has no value")]
     NoValue(String),
+    /// A switch that follows redirects.
+    #[error(
+        "`{0}` of curl follows redirects, which no load does: leave it out, and give the URL where they end"
+    )]
+    Redirects(String),
     /// A switch that would change the request in a way that is not understood.
     #[error(
         "`{0}` of curl is not taken over: leave it out, and say what it means with a switch of `prony load`"
@@ -60,7 +65,7 @@ pub enum CurlError {
 }
 
 /// Switches of curl that say nothing about the request, and take no value.
-const IGNORED: [&str; 14] = [
+const IGNORED: [&str; 12] = [
     "-s",
     "--silent",
     "-S",
@@ -69,8 +74,6 @@ const IGNORED: [&str; 14] = [
     "--verbose",
     "-i",
     "--include",
-    "-L",
-    "--location",
     "-f",
     "--fail",
     "-#",
@@ -183,6 +186,9 @@ impl Reading {
             "-k" | "--insecure" => request.insecure = true,
             "--http2" | "--http2-prior-knowledge" => request.http2 = true,
             "--compressed" => request.compressed = true,
+            "-L" | "--location" | "--location-trusted" => {
+                return Err(CurlError::Redirects(switch.to_owned()));
+            }
             ignored if IGNORED.contains(&ignored) => {}
             ignored if IGNORED_WITH_VALUE.contains(&ignored) => {
                 value()?;
@@ -340,6 +346,8 @@ mod tests {
             ("curl http://h -H", "no value"),
             ("curl http://h -F a=b", "`-F`"),
             ("curl http://h -d @file", "not taken over"),
+            ("curl -L http://h", "`-L` of curl follows redirects"),
+            ("curl http://h --location", "give the URL where they end"),
         ] {
             let told = parse(line).expect_err(line).to_string();
             assert!(told.contains(part), "{told}");

@@ -69,6 +69,16 @@ impl Histogram {
         (!self.is_empty()).then(|| self.0.value_at_quantile(quantile).min(self.0.max()))
     }
 
+    /// The duration of a rank, from 1; `None` where there are not so many.
+    pub(super) fn at_rank(&self, rank: u64) -> Option<u64> {
+        // Half a rank lower: the share is rounded up to the next duration, whatever the last digits are.
+        let share = (rank as f64 - 0.5) / self.len() as f64;
+        if rank > self.len() {
+            return None;
+        }
+        self.quantile(share)
+    }
+
     /// The mean in ns; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.0.mean())

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Llm {
     /// Time to the first token, from when the prompt was due, ns.
     pub ttft_ns: Option<Latency>,
-    /// Inter-token latency: the mean time from one token to the next of each answer, ns. Tokens are those that the server
-    /// counts, where it says how many, else events that bring text.
-    pub itl_ns: Option<Latency>,
+    /// Time per output token: of each answer (last token − first token) / (tokens − 1), ns. Tokens are those that the server
+    /// counts, where it says how many, else events that bring text. Older records call it `itl_ns`.
+    #[serde(alias = "itl_ns")]
+    pub tpot_ns: Option<Latency>,
     /// Tokens per second of one answer, from its first to its last, by events that bring text.
     pub events_per_s_of_stream: Option<StreamRate>,
     /// Tokens by the server's own count, where it says how many.
@@ -37,12 +38,12 @@ pub struct StreamRate {
 
 impl StreamRate {
     /// Of the mean times between the tokens of answers; `None` where most answers came in one piece.
-    pub fn of(itl: &Latency) -> Option<Self> {
+    pub fn of(tpot: &Latency) -> Option<Self> {
         let rate = |ns: u64| 1e9 / ns as f64;
-        (itl.p50 > 0).then(|| Self {
-            p50: rate(itl.p50),
-            p10: rate(itl.p90),
-            p1: rate(itl.p99),
+        (tpot.p50 > 0).then(|| Self {
+            p50: rate(tpot.p50),
+            p10: rate(tpot.p90),
+            p1: rate(tpot.p99),
         })
     }
 }
@@ -75,6 +76,9 @@ pub struct Good {
     pub late: u64,
     /// Answers whose tokens came too slowly, one after the other.
     pub slow: u64,
+    /// Answers whose last token came too late.
+    #[serde(default)]
+    pub long: u64,
 }
 
 impl Good {
@@ -91,6 +95,22 @@ impl Good {
 mod tests {
     use super::*;
     use crate::Histogram;
+
+    #[test]
+    fn older_records_are_read() {
+        let times = serde_json::json!({
+            "mean": 1.5, "min": 1, "p50": 1, "p75": 2, "p90": 2, "p95": 2, "p99": 2, "p99_9": 2, "p99_99": 2, "max": 2
+        });
+        let old = serde_json::json!({
+            "ttft_ns": null, "itl_ns": times, "events_per_s_of_stream": null, "usage": null, "errors": 0, "empty": 0,
+            "good": { "answers": 1, "due": 2, "per_s": 0.5, "late": 1, "slow": 0 }
+        });
+        let read: Llm = serde_json::from_value(old).expect("an older record");
+        assert_eq!(read.tpot_ns.map(|times| times.max), Some(2));
+        assert_eq!(read.good.map(|good| good.long), Some(0));
+        let new = serde_json::to_value(read).expect("plain data");
+        assert!(new["tpot_ns"].is_object() && new.get("itl_ns").is_none(), "{new}");
+    }
 
     #[test]
     fn the_rate_of_a_stream_is_one_token_in_the_time_between_two() {

@@ -5,12 +5,13 @@ mod compact;
 mod histogram;
 mod llm;
 mod network;
+mod occupancy;
 mod outcome;
 mod piece;
 mod response;
 mod workers;
 
-use crate::{Quantile, Warning};
+use crate::{Quantile, ResponseTimes, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,9 +20,10 @@ pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use llm::{Good, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
+pub use occupancy::Occupancy;
 pub use outcome::{Outcome, Outcomes};
 pub use piece::IntervalPart;
-pub use response::Responses;
+pub use response::{BEYOND, Responses, is_supported};
 pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON. Keys are added, never renamed.
@@ -55,13 +57,27 @@ pub struct Recording {
     pub status_codes: BTreeMap<String, u64>,
     /// Bytes on the connections.
     pub bytes: BytesMoved,
-    /// From the intended send to the end of the reply, ns.
-    pub response_time_ns: Option<Latency>,
-    /// From the actual send to the end of the reply, ns.
+    /// Requests that became due in the measurement, per second; absent in old records.
+    #[serde(default)]
+    pub offered_per_s: Option<f64>,
+    /// Requests that were sent in the measurement, per second; absent in old records.
+    #[serde(default)]
+    pub sent_per_s: Option<f64>,
+    /// Which requests the response times cover.
+    #[serde(default)]
+    pub coverage: Coverage,
+    /// From when a request was due to its valid reply, ns, over all requests. One without a valid reply counts as longer than
+    /// any other: a percentile that falls on it is `"no_bound"`. One that was still open when the load ended counts with its
+    /// age: a percentile that falls on it is `{"at_least": age}`.
+    pub response_time_ns: Option<ResponseTimes>,
+    /// The same of valid replies alone, ns.
+    #[serde(default)]
+    pub valid_time_ns: Option<Latency>,
+    /// From the actual send to the end of a valid reply, ns.
     pub service_time_ns: Option<Latency>,
     /// From the intended to the actual send, ns; in a closed loop there is none.
     pub schedule_lag_ns: Option<Latency>,
-    /// From the actual send to the first byte of the reply, ns.
+    /// From the actual send to the first byte of a valid reply, ns.
     #[serde(default)]
     pub first_byte_ns: Option<Latency>,
     /// Time to establish a TCP connection, ns.
@@ -91,8 +107,15 @@ pub struct Recording {
     pub stages: Vec<StageRecording>,
     /// The measurement in pieces.
     pub intervals: Vec<Interval>,
-    /// Response times: `HdrHistogram` V2, compressed, base64.
+    /// Response times of valid replies (in a record that covers survivors only, of complete ones): `HdrHistogram` V2,
+    /// compressed, base64.
     pub histogram: String,
+    /// Ages of the requests that were still open when the load ended, in the same form; empty where there were none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub open_histogram: String,
+    /// What took up the time of the slots of a closed load, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
     /// A seeded sample of wrong replies.
     #[serde(default)]
     pub wrong_replies: Vec<WrongReply>,
@@ -219,10 +242,22 @@ pub struct Streams {
     pub cut: u64,
 }
 
+/// Which requests the response times of a record cover.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// Those with a complete reply, right or wrong: what prony recorded before it recorded all. The requests that waited longest
+    /// are missing.
+    #[default]
+    SurvivorsOnly,
+    /// Every request that was due in the measurement, and those that were due earlier and still open when it closed.
+    EveryRequest,
+}
+
 /// How many requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Were due in the measurement.
+    /// Were due in the measurement, or before it and still open when it closed.
     pub offered: u64,
     /// Were sent.
     pub sent: u64,
@@ -275,10 +310,16 @@ pub struct OperationRecording {
     pub requests: Requests,
     /// What became of them.
     pub outcomes: Outcomes,
-    /// From the intended send to the end of the reply, ns.
-    pub response_time_ns: Option<Latency>,
-    /// Response times: `HdrHistogram` V2, compressed, base64.
+    /// From when a request was due to its valid reply, ns, over all requests.
+    pub response_time_ns: Option<ResponseTimes>,
+    /// The same of valid replies alone, ns.
+    #[serde(default)]
+    pub valid_time_ns: Option<Latency>,
+    /// Response times of valid replies: `HdrHistogram` V2, compressed, base64.
     pub histogram: String,
+    /// Ages of the requests that were still open when the load ended, in the same form; empty where there were none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub open_histogram: String,
 }
 
 /// The connections of a load.
@@ -290,6 +331,14 @@ pub struct Connections {
     pub established: u64,
     /// Made again after one ended.
     pub reconnects: u64,
+    /// Requests that were sent once more because an idle connection ended as they came, before a byte of the reply.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retried: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The generator itself.
@@ -344,9 +393,9 @@ pub struct Interval {
     /// Messages of streams, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// Median response time, ns.
+    /// Median response time of the valid replies that came, ns.
     pub response_time_ns_p50: Option<u64>,
-    /// 99th percentile of the response time, ns.
+    /// 99th percentile of the response time of the valid replies that came, ns.
     pub response_time_ns_p99: Option<u64>,
 }
 

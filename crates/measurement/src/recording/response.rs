@@ -1,88 +1,138 @@
-//! The response times of every request that was due.
+//! Percentiles over every request of a sample, answered or not.
 
 use super::{Histogram, HistogramError, OperationRecording, Outcomes, Recording};
 use crate::{Quantile, ResponseTimes};
 
-/// The response times of every request that was due: the time to a valid reply. One that had none ranks above all others.
-#[derive(Debug, Clone)]
+/// Replies that must lie beyond a percentile for it to say something of the service.
+pub const BEYOND: u64 = 10;
+
+/// The response times of a sample: every request that was due in the measurement, and those that were due earlier and still
+/// open when it closed.
+///
+/// Valid replies have a time, requests that were still open when the load ended have an age, and all others (a wrong
+/// reply, a timeout, a broken or refused connection, a dropped arrival) count above both. Counts and histograms are all
+/// there is, so the samples of threads, workers and windows merge without loss.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Responses {
-    /// Times of complete replies, valid or not.
-    times: Histogram,
-    /// Replies that were not valid.
-    unexpected: u64,
-    due: u64,
+    /// Times of valid replies.
+    pub valid: Histogram,
+    /// Ages of the requests that were still open when the load ended, if there were any.
+    pub open: Option<Histogram>,
+    /// Requests without a valid reply.
+    pub failed: u64,
 }
 
 impl Responses {
-    /// Those of a recording.
+    /// The sample of these outcomes: what has neither a time nor an age has failed.
+    pub fn new(valid: Histogram, open: Option<Histogram>, outcomes: &Outcomes) -> Self {
+        let open = open.filter(|open| !open.is_empty());
+        let known = valid.len() + open.as_ref().map_or(0, Histogram::len);
+        Self {
+            failed: outcomes.total().saturating_sub(known),
+            valid,
+            open,
+        }
+    }
+
+    /// Those of a recording. In one that covers survivors only, requests without a complete reply have failed.
     pub fn of(recording: &Recording) -> Result<Self, HistogramError> {
-        let streams = recording.messages.and_then(|messages| messages.streams);
-        // A stream that the end of the load cut has no response time, through no fault of its own.
-        let cut = streams.map_or(0, |streams| streams.cut);
-        Ok(Self::new(
-            recording.response_times()?,
+        Self::read(
+            &recording.histogram,
+            &recording.open_histogram,
             &recording.outcomes,
-            recording.due().saturating_sub(cut),
-        ))
+        )
     }
 
     /// Those of one operation of a recording.
     pub fn of_operation(one: &OperationRecording) -> Result<Self, HistogramError> {
-        let due = one.outcomes.total().max(one.requests.offered);
-        Ok(Self::new(Histogram::decode(&one.histogram)?, &one.outcomes, due))
+        Self::read(&one.histogram, &one.open_histogram, &one.outcomes)
     }
 
-    /// Those of replies with these times, where so many requests were due.
-    pub fn new(times: Histogram, outcomes: &Outcomes, due: u64) -> Self {
-        Self {
-            unexpected: (outcomes.status + outcomes.wrong_reply).min(times.len()),
-            due: due.max(times.len()),
-            times,
+    fn read(histogram: &str, open: &str, outcomes: &Outcomes) -> Result<Self, HistogramError> {
+        let open = (!open.is_empty()).then(|| Histogram::decode(open)).transpose()?;
+        Ok(Self::new(Histogram::decode(histogram)?, open, outcomes))
+    }
+
+    /// Adds another sample.
+    pub fn merge(&mut self, other: &Self) {
+        self.valid.merge(&other.valid);
+        if let Some(open) = &other.open {
+            self.open.get_or_insert_default().merge(open);
         }
+        self.failed += other.failed;
     }
 
-    /// Requests of the sample.
-    pub const fn len(&self) -> u64 {
-        self.due
+    /// Requests.
+    pub fn len(&self) -> u64 {
+        self.valid.len() + self.open() + self.failed
     }
 
-    /// Whether no request was due.
-    pub const fn is_empty(&self) -> bool {
-        self.due == 0
+    /// Whether there is no request.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
-    /// The time that a share `quantile` (0 to 1) of all requests does not exceed; `None` where none was due.
+    fn open(&self) -> u64 {
+        self.open.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// The time that a share `quantile` (0 to 1) of all requests does not exceed; `None` when there is no request.
     pub fn quantile(&self, quantile: f64) -> Option<Quantile> {
-        let rank = ((quantile * self.due as f64).ceil() as u64).clamp(1, self.due.max(1));
-        (self.due > 0).then(|| self.at(rank))
+        self.at_rank(rank(quantile, self.len())?)
     }
 
-    /// The time of the request with this rank, from 1. Replies that are not valid are taken to be the fastest, since it is
-    /// not known which they are: a service that fails quickly is never shown to be fast.
-    fn at(&self, rank: u64) -> Quantile {
-        let replies = self.times.len();
-        let rank = rank + self.unexpected;
-        if rank > replies {
-            return Quantile::Unbounded;
+    /// The request of a rank, from 1, by time. A request that is still open may take any time from its age on, so from the
+    /// first of them on times are lower bounds.
+    fn at_rank(&self, rank: u64) -> Option<Quantile> {
+        if rank > self.len() {
+            return None;
         }
-        // Half a rank lower: the histogram rounds the share up to the next reply, whatever the last digits are.
-        let share = (rank as f64 - 0.5) / replies as f64;
-        self.times
-            .quantile(share)
-            .map_or(Quantile::Unbounded, Quantile::Exact)
+        let Some(open) = &self.open else {
+            let time = self.valid.at_rank(rank);
+            return Some(time.map_or(Quantile::Unbounded, Quantile::Exact));
+        };
+        let (mut times, mut ages) = (self.valid.buckets().peekable(), open.buckets().peekable());
+        let (mut seen, mut is_exact) = (0, true);
+        loop {
+            let replied_first = match (times.peek(), ages.peek()) {
+                (Some(time), Some(age)) => time.0 <= age.0,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => return Some(Quantile::Unbounded),
+            };
+            let (ns, count) = if replied_first { times.next() } else { ages.next() }?;
+            is_exact &= replied_first;
+            seen += count;
+            if seen >= rank {
+                return Some(if is_exact {
+                    Quantile::Exact(ns)
+                } else {
+                    Quantile::AtLeast(ns)
+                });
+            }
+        }
     }
 
-    /// The summary that is shown; `None` where no request was due.
+    fn mean(&self) -> Option<Quantile> {
+        if self.failed > 0 {
+            return Some(Quantile::Unbounded);
+        }
+        let sum = |times: &Histogram| times.mean().unwrap_or(0.0) * times.len() as f64;
+        match &self.open {
+            None => Some(Quantile::Exact(self.valid.mean()?.round() as u64)),
+            Some(open) => {
+                let mean = (sum(&self.valid) + sum(open)) / self.len() as f64;
+                Some(Quantile::AtLeast(mean.round() as u64))
+            }
+        }
+    }
+
+    /// The summary that reports show; `None` when there is no request.
     pub fn times(&self) -> Option<ResponseTimes> {
         let at = |quantile| self.quantile(quantile);
-        let whole = self.unexpected == 0 && self.times.len() == self.due;
-        let of_all = |ns: Option<u64>| match ns {
-            Some(ns) if whole => Quantile::Exact(ns),
-            _ => Quantile::Unbounded,
-        };
         Some(ResponseTimes {
-            mean: of_all(self.times.mean().map(|ns| ns.round() as u64)),
-            min: at(0.0)?,
+            mean: self.mean()?,
+            min: self.at_rank(1)?,
             p50: at(0.5)?,
             p75: at(0.75)?,
             p90: at(0.9)?,
@@ -90,52 +140,137 @@ impl Responses {
             p99: at(0.99)?,
             p99_9: at(0.999)?,
             p99_99: at(0.9999)?,
-            max: at(1.0)?,
+            max: self.at_rank(self.len())?,
         })
+    }
+}
+
+/// The rank of a quantile among so many; `None` of none.
+fn rank(quantile: f64, all: u64) -> Option<u64> {
+    // A product as 297.00000000000006 is meant to be 297.
+    let wanted = (quantile * all as f64 * (1.0 - 1e-12)).ceil() as u64;
+    (all > 0).then(|| wanted.clamp(1, all))
+}
+
+/// Whether a percentile of so many requests has [ten](BEYOND) beyond it: the reason to print it, and to rank by it.
+pub fn is_supported(quantile: f64, requests: u64) -> bool {
+    rank(quantile, requests).is_some_and(|rank| requests - rank >= BEYOND)
+}
+
+impl Recording {
+    /// Complete replies that came within the measurement, whenever their requests were due: those that used the CPU time
+    /// of the measurement.
+    pub fn replies(&self) -> u64 {
+        (self.throughput_per_s * self.duration_s).round() as u64
+    }
+
+    /// Valid ones among them.
+    pub fn valid_replies(&self) -> u64 {
+        (self.goodput_per_s * self.duration_s).round() as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Quantile::{Exact, Unbounded};
+    use super::Quantile::{AtLeast, Exact, Unbounded};
     use super::*;
+    use proptest::prelude::*;
 
-    /// 1 to `replies` µs, of which `unexpected` were not valid, of `due` requests.
-    fn responses(replies: u64, unexpected: u64, due: u64) -> Responses {
-        let mut times = Histogram::new();
-        (1..=replies).for_each(|us| times.record(us * 1_000));
-        let outcomes = Outcomes {
-            status: unexpected,
-            ..Outcomes::default()
-        };
-        Responses::new(times, &outcomes, due)
+    fn times(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for &value in values {
+            histogram.record(value);
+        }
+        histogram
     }
 
-    /// The p99 of 1,000 requests is that of the 990th, whether or not the last ten were answered.
+    fn sample(valid: &[u64], open: &[u64], failed: u64) -> Responses {
+        Responses {
+            valid: times(valid),
+            open: (!open.is_empty()).then(|| times(open)),
+            failed,
+        }
+    }
+
     #[test]
-    fn what_was_not_answered_ranks_above_all_replies() {
-        let near = |found: Option<Quantile>, us: u64| {
-            let ns = found.and_then(Quantile::exact).expect("a time");
-            assert!(ns.abs_diff(us * 1_000) <= us, "{ns} ns, not {us} µs");
-        };
-        let all = responses(990, 0, 1_000);
-        near(all.quantile(0.99), 990);
+    fn a_failed_request_counts_above_all_others() {
+        let valid: Vec<u64> = (1..=990).collect();
+        let all = sample(&valid, &[], 10);
+        assert_eq!(all.quantile(0.5), Some(Exact(500)));
+        assert_eq!(
+            all.quantile(0.99),
+            Some(Exact(990)),
+            "no more than 1 % have failed"
+        );
         assert_eq!(all.quantile(0.991), Some(Unbounded));
-        let times = all.times().expect("some were due");
-        assert_eq!((times.mean, times.max), (Unbounded, Unbounded));
-        near(responses(1_000, 0, 1_000).quantile(0.5), 500);
+        let told = all.times().expect("requests");
+        assert_eq!((told.mean, told.max, told.min), (Unbounded, Unbounded, Exact(1)));
+        assert_eq!(sample(&valid[..989], &[], 11).quantile(0.99), Some(Unbounded));
     }
 
     #[test]
-    fn a_reply_that_is_not_valid_is_no_answer() {
-        let shed = responses(1_000, 20, 1_000);
-        assert_eq!(shed.quantile(0.99), Some(Unbounded));
-        assert!(matches!(shed.quantile(0.98), Some(Exact(_))));
-        assert_eq!(responses(100, 100, 100).quantile(0.01), Some(Unbounded));
+    fn one_that_is_still_open_has_its_age_as_a_lower_bound() {
+        let all = sample(&[10, 20, 30, 40, 50, 60, 70, 80], &[500], 1);
+        assert_eq!(all.quantile(0.8), Some(Exact(80)));
+        assert_eq!(all.quantile(0.9), Some(AtLeast(500)));
+        assert_eq!(all.quantile(0.95), Some(Unbounded));
+        let open = sample(&[10, 20], &[500], 0).times().expect("requests");
+        assert_eq!((open.max, open.mean), (AtLeast(500), AtLeast(177)));
+        // It may still take longer than what is known to have taken longer than its age.
+        assert_eq!(sample(&[10, 90], &[50], 0).quantile(1.0), Some(AtLeast(90)));
     }
 
     #[test]
-    fn where_nothing_was_due_there_is_no_time() {
-        assert!(responses(0, 0, 0).times().is_none());
+    fn nothing_valid_has_no_bound_and_nothing_at_all_has_no_percentile() {
+        let none = sample(&[], &[], 3).times().expect("requests");
+        assert_eq!((none.min, none.p50, none.max), (Unbounded, Unbounded, Unbounded));
+        assert_eq!(Responses::default().times(), None);
+        assert_eq!(Responses::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_replies_beyond_it() {
+        assert!(is_supported(0.99, 1_000) && !is_supported(0.99, 999));
+        assert!(is_supported(0.5, 20) && !is_supported(0.5, 19));
+        assert!(is_supported(0.999, 10_000) && !is_supported(0.999, 9_999));
+    }
+
+    proptest! {
+        /// The definition, on a sorted list in which what failed is longer than all.
+        #[test]
+        fn quantiles_are_those_of_the_sorted_list(
+            valid in proptest::collection::vec(1..2_000_u64, 0..40),
+            open in proptest::collection::vec(1..2_000_u64, 0..5),
+            failed in 0..5_u64,
+            share in 0.0..=1.0f64,
+        ) {
+            let mut all: Vec<Quantile> = valid.iter().map(|&ns| Exact(ns)).collect();
+            all.extend(open.iter().map(|&ns| AtLeast(ns)));
+            all.extend((0..failed).map(|_| Unbounded));
+            all.sort();
+            let found = sample(&valid, &open, failed).quantile(share);
+            let rank = rank(share, all.len() as u64);
+            let wanted = rank.map(|rank| {
+                let upto = &all[..rank as usize];
+                let is_open = upto.iter().any(|one| matches!(one, AtLeast(_)));
+                match all[rank as usize - 1] {
+                    Exact(ns) if is_open => AtLeast(ns),
+                    other => other,
+                }
+            });
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn merging_is_recording_all(
+            left in proptest::collection::vec(1..5_000_u64, 0..20),
+            right in proptest::collection::vec(1..5_000_u64, 0..20),
+            open: bool,
+        ) {
+            let ages: &[u64] = if open { &[7, 9] } else { &[] };
+            let mut merged = sample(&left, ages, 2);
+            merged.merge(&sample(&right, &[], 3));
+            prop_assert_eq!(merged, sample(&[left, right].concat(), ages, 5));
+        }
     }
 }

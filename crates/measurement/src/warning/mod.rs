@@ -195,14 +195,20 @@ kinds! {
     ClockStep,
     /// Too few replies for the percentile.
     FewSamples,
-    /// Connections, throughput and mean response time contradict each other (Little's law).
+    /// The time that requests, connects and pauses took contradicts the slots of the load (Little's law).
     LittlesLaw,
+    /// CPU time per request, throughput and busy CPUs contradict each other.
+    CpuContradiction,
+    /// Response times cover complete replies only: an older version recorded them.
+    SurvivorsOnly,
     /// Requests without a valid reply, or a failure that a backing service or a start reports.
     Errors,
     /// The server broke the protocol.
     ProtocolError,
     /// The service closes connections that should be kept alive, or speaks HTTP/1.0.
     ConnectionClosed,
+    /// Many requests were sent twice, because idle connections ended as they came.
+    Retried,
     /// A header that a good reply carries is missing.
     MissingHeader,
     /// Warm-up ended at its limit without a steady state.
@@ -324,7 +330,15 @@ impl WarningKind {
             Self::StreamsLimited => warns(LOAD, "Fewer requests were in flight than requested."),
             Self::ClockStep => warns(LOAD, "The system clock was set during the load."),
             Self::FewSamples => warns(Figures::TAIL, "High percentiles rest on too few replies."),
-            Self::LittlesLaw => warns(LOAD, "Throughput and latency contradict each other."),
+            Self::LittlesLaw => warns(Figures::TIMES, "Throughput and latency contradict each other."),
+            Self::CpuContradiction => warns(
+                Figures::CPU,
+                "CPU per request and busy CPUs contradict each other.",
+            ),
+            Self::SurvivorsOnly => warns(
+                Figures::TIMES,
+                "An older version recorded the times of complete replies only.",
+            ),
             Self::Errors => Facts {
                 repeats_outcomes: true,
                 ..warns(LOAD, "Some requests had no valid reply.")
@@ -333,6 +347,7 @@ impl WarningKind {
             Self::ConnectionClosed => {
                 notes("Connections are not kept alive; reconnecting is part of the figures.")
             }
+            Self::Retried => warns(LOAD, "Many requests were sent twice."),
             Self::MissingHeader => notes("A header is missing that replies should have."),
             Self::NotSteady => {
                 warns(LOAD_AND_CPU, "The service was not steady after its warm-up.").of_machine()

@@ -184,7 +184,8 @@ impl WrittenCapacity {
             return Err(source.invalid(span, "`step` is 0: nothing would be measured at any rate"));
         }
         if self.objective.streams().is_some() {
-            let message = "ttft, itl and good are of language models, which `prony capacity URL --llm` asks";
+            let message =
+                "ttft, tpot, e2el and good are of language models, which `prony capacity URL --llm` asks";
             return Err(source.invalid(span, message));
         }
         Ok(Search {

@@ -53,14 +53,14 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
     let rate = |times: &Histogram| times.summary().and_then(|times| StreamRate::of(&times));
     Llm {
         ttft_ns: recorded.ttft.summary(),
-        itl_ns: recorded.itl.summary(),
-        events_per_s_of_stream: rate(&recorded.itl_by_events),
+        tpot_ns: recorded.tpot.summary(),
+        events_per_s_of_stream: rate(&recorded.tpot_by_events),
         usage: (window.counted > 0).then(|| Usage {
             answers: window.counted,
             prompt_tokens: window.prompt_tokens,
             completion_tokens: window.completion_tokens,
             per_s: super::per_second(window.completion_tokens, duration_s),
-            per_s_of_stream: rate(&recorded.itl_by_usage),
+            per_s_of_stream: rate(&recorded.tpot_by_usage),
         }),
         good: chat.has_objective().then(|| Good {
             answers: recorded.good,
@@ -68,6 +68,7 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
             per_s: super::per_second(window.good, duration_s),
             late: recorded.late,
             slow: recorded.slow,
+            long: recorded.long,
         }),
         errors: recorded.errors,
         empty: recorded.empty,

@@ -10,8 +10,9 @@ use crate::part::{AddressPart, First, Part, ThreadPart};
 use crate::tally::{ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_measurement::{
-    Address, CommonStart, Connections, DecodedBodies, Generator, Histogram, IntervalPart, Log, Network,
-    OperationRecording, Outcomes, Recording, Requests, SCHEMA, Warning, WarningKind, WrongReply, count,
+    Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
+    Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA, Warning,
+    WarningKind, WrongReply, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,7 +39,14 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         outcomes,
         status_codes: status_codes(tally),
         bytes: tally.window.bytes,
-        response_time_ns: evidence.response_time_ns,
+        offered_per_s: Some(per_second(
+            requests.offered.saturating_sub(tally.window.carried),
+            duration_s,
+        )),
+        sent_per_s: Some(per_second(tally.window.sent, duration_s)),
+        coverage: Coverage::EveryRequest,
+        response_time_ns: times.response.times(),
+        valid_time_ns: evidence.valid_time_ns,
         service_time_ns: evidence.service_time_ns,
         schedule_lag_ns: evidence.schedule_lag_ns,
         first_byte_ns: times.first_byte.summary(),
@@ -55,7 +63,9 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         generator: generator(part, &evidence),
         stages: stages::stages(job, part, duration_s),
         intervals: part.intervals.values().map(IntervalPart::interval).collect(),
-        histogram: times.response.encode(),
+        histogram: times.response.valid.encode(),
+        open_histogram: encoded(times.response.open.as_ref()),
+        occupancy: evidence.occupancy,
         warnings: warnings(job, part, &evidence, start),
         interrupted: part.interrupted,
         log,
@@ -66,6 +76,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         start,
         answers: part.totals.answered.named(job),
     };
+    recording.warnings.extend(recording.contradictions());
     let failure = recording.failure(evidence.connect_error.as_deref());
     recording.warnings.splice(0..0, failure);
     recording
@@ -115,6 +126,10 @@ fn lost_lines(part: &Part) -> Option<Warning> {
     })
 }
 
+fn encoded(histogram: Option<&Histogram>) -> String {
+    histogram.map(Histogram::encode).unwrap_or_default()
+}
+
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds
@@ -135,7 +150,8 @@ const fn protocol_name(protocol: Protocol) -> &'static str {
 
 /// The distributions of all operations together.
 struct Times {
-    response: Histogram,
+    /// Of all requests.
+    response: Responses,
     /// Where it is not the response time.
     service: Option<Histogram>,
     lag: Option<Histogram>,
@@ -144,10 +160,10 @@ struct Times {
 
 impl Times {
     fn of(tally: &Tally) -> Self {
-        let mut response = Histogram::new();
+        let mut response = Responses::default();
         let mut first_byte = Histogram::new();
         for operation in &tally.operations {
-            operation.response.add_to(&mut response);
+            response.merge(&operation.responses());
         }
         // Replies that came whole have their first byte when they have their last.
         let whole: Vec<&ReplyTimes> = match &tally.open {
@@ -208,6 +224,7 @@ fn connections(job: &Job, part: &Part) -> Connections {
         asked: u64::from(job.load.connections()),
         established: established.sum(),
         reconnects: part.totals.reconnects,
+        retried: part.tally.retried,
     }
 }
 
@@ -288,14 +305,15 @@ fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {
         .iter()
         .zip(&tally.operations)
         .map(|(operation, recorded)| {
-            let mut response = Histogram::new();
-            recorded.response.add_to(&mut response);
+            let response = recorded.responses();
             OperationRecording {
                 name: operation.name.clone(),
                 requests: recorded.requests,
                 outcomes: recorded.outcomes,
-                response_time_ns: response.summary(),
-                histogram: response.encode(),
+                response_time_ns: response.times(),
+                valid_time_ns: response.valid.summary(),
+                histogram: response.valid.encode(),
+                open_histogram: encoded(response.open.as_ref()),
             }
         })
         .collect()
@@ -335,12 +353,12 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
             (prony_load::Spacing::Poisson, _) | (_, Some(_)) => tally.arrivals as f64,
         }),
         throughput_per_s: per_second(tally.window.completed, duration_s),
-        response_time_ns: times.response.summary(),
-        service_time_ns: times.service.as_ref().unwrap_or(&times.response).summary(),
+        valid_time_ns: times.response.valid.summary(),
+        service_time_ns: times.service.as_ref().unwrap_or(&times.response.valid).summary(),
         schedule_lag_ns: times.lag.as_ref().and_then(Histogram::summary),
         own_lag_ns_p99: tally.open.as_ref().and_then(|open| open.own_lag.quantile(0.99)),
         clock_step_ns: part.clock_step_ns,
-        always_busy: is_always_busy(job),
+        occupancy: occupancy(job, part),
         started: tally.window.started,
         completed: requests.completed,
         errors: outcomes.errors(),
@@ -353,38 +371,45 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
         own_shortage: text(&totals.own_shortage),
         connect_error: text(&totals.connect_error),
         sent_again: totals.sent_again,
+        retried: tally.retried,
         violation: text(&totals.violation),
         closed_by_server: totals.closed_by_server,
         duration_s,
-        unanswered: outcomes.timeout + outcomes.reset,
-        timeout_s: job.timeout_ns as f64 / 1e9,
-        reconnecting_s: totals.reconnects as f64
-            * [&totals.connect, &totals.tls]
-                .map(|times| times.mean().unwrap_or(0.0) / 1e9)
-                .iter()
-                .sum::<f64>(),
         busiest_thread: most(ThreadPart::busy),
         starved_thread: most(ThreadPart::starved),
     }
 }
 
-/// Whether each place has a request under way at any time of the measurement.
-fn is_always_busy(job: &Job) -> bool {
+/// What took up the time of the slots, where each slot of the load has something to do at any time.
+fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
+    let Load::Closed {
+        connections,
+        in_flight,
+        ..
+    } = job.load
+    else {
+        return None;
+    };
+    // A connection that is used up keeps slots idle until its last reply, and a number of requests ends before its load.
     let operations = &job.workload.operations;
     let mut headers = operations.iter().flat_map(|operation| &operation.request.headers);
     let kept_alive = job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close);
-    let to_the_end = job.limits.requests.is_none();
-    let places = matches!(
-        job.load,
-        Load::Closed {
-            think_ns: 0,
-            growth: None,
-            ..
-        }
-    );
-    // A stream that its bound ends may cost its connection, and many have no end within the measurement.
-    let streams = operations
-        .iter()
-        .any(|operation| operation.expect.events.is_some());
-    places && kept_alive && to_the_end && !streams
+    if job.limits.requests.is_some() || !(kept_alive || in_flight == 1) {
+        return None;
+    }
+    let depth = part
+        .totals
+        .stream_limit
+        .map_or(in_flight, |limit| limit.min(in_flight));
+    let threads = part.threads.values();
+    let span_s = threads.clone().map(|thread| thread.span_ns).sum::<u64>() as f64 / 1e9;
+    // Threads have connections in equal shares, or nearly.
+    let whole_s = span_s * f64::from(connections) / part.threads.len().max(1) as f64;
+    let connected_s = threads.clone().map(|thread| thread.connected_ns).sum::<u64>() as f64 / 1e9;
+    Some(Occupancy {
+        slots_s: whole_s * f64::from(depth),
+        requests_s: part.tally.window.in_flight_ns as f64 / 1e9,
+        connects_s: (whole_s - connected_s).max(0.0) * f64::from(depth),
+        pauses_s: threads.map(|thread| thread.paused_ns).sum::<u64>() as f64 / 1e9,
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::part::Part;
 use prony_load::{Job, Load, Profile};
-use prony_measurement::{Histogram, IntervalPart, Outcomes, Responses, StageRecording};
+use prony_measurement::{Histogram, IntervalPart, Responses, StageRecording};
 use std::collections::BTreeMap;
 
 /// Parts of a ramp.
@@ -54,23 +54,21 @@ fn stage(
     intervals: &BTreeMap<u64, IntervalPart>,
 ) -> StageRecording {
     let mut times = Histogram::new();
-    let (mut valid, mut completed, mut errors) = (0, 0, 0);
+    let (mut valid, mut errors) = (0, 0);
     for interval in intervals.values() {
         // An interval that lies across a border belongs to where its middle is.
         let middle = (interval.begin_ns as f64 + interval.end_ns as f64) / 2e9;
         if (begin..end).contains(&middle) {
             valid += interval.valid;
-            completed += interval.completed;
             errors += interval.errors;
             interval.times.add_to(&mut times);
         }
     }
-    let outcomes = Outcomes {
-        valid,
-        status: completed.saturating_sub(valid),
-        ..Outcomes::default()
+    let responses = Responses {
+        failed: (valid + errors).saturating_sub(times.len()),
+        valid: times,
+        open: None,
     };
-    let responses = Responses::new(times, &outcomes, valid + errors);
     StageRecording {
         start_s: begin,
         length_s: end - begin,

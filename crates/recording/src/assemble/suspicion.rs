@@ -1,6 +1,6 @@
 //! Reasons to doubt a recording, worked out from its numbers alone.
 
-use prony_measurement::{Latency, Warning, WarningKind, count};
+use prony_measurement::{Latency, Occupancy, Warning, WarningKind, count, is_supported};
 
 /// The numbers that are looked at.
 #[derive(Debug, Clone, Default)]
@@ -14,13 +14,13 @@ pub(super) struct Evidence {
     pub(super) errors: u64,
     pub(super) requests: u64,
     pub(super) throughput_per_s: f64,
-    pub(super) response_time_ns: Option<Latency>,
+    /// Of valid replies.
+    pub(super) valid_time_ns: Option<Latency>,
     pub(super) service_time_ns: Option<Latency>,
     pub(super) schedule_lag_ns: Option<Latency>,
     /// The part of the lag that is the generator's own, p99.
     pub(super) own_lag_ns_p99: Option<u64>,
-    /// Whether each place has a request under way at any time, so that how many there are is known.
-    pub(super) always_busy: bool,
+    pub(super) occupancy: Option<Occupancy>,
     pub(super) connections_asked: u64,
     pub(super) connections_established: u64,
     pub(super) in_flight: u64,
@@ -31,13 +31,10 @@ pub(super) struct Evidence {
     pub(super) own_shortages: u64,
     pub(super) own_shortage: Option<String>,
     pub(super) duration_s: f64,
-    /// Requests that were sent and got no complete reply, each of which may have waited for as long as the timeout.
-    pub(super) unanswered: u64,
-    pub(super) timeout_s: f64,
-    /// Time that connections took that were made again, of all of them together.
-    pub(super) reconnecting_s: f64,
     pub(super) closed_by_server: u64,
     pub(super) sent_again: u64,
+    /// Requests that were sent once more because an idle connection ended as they came.
+    pub(super) retried: u64,
     /// How the server broke the protocol, the first time.
     pub(super) violation: Option<String>,
     /// The busiest thread's share of its CPU, without the time it only looked for something to do.
@@ -61,7 +58,9 @@ pub(super) enum LoadKind {
 const BUSY: f64 = 0.90;
 /// A wake-up by the kernel may take so long on a machine that has nothing else to do, ns.
 const LATE: u64 = 100_000;
-/// Fewest replies of which a p99 is worth printing: ten of them lie beyond it.
+/// Above this share of the requests, retries are more than a race now and then.
+const MANY_RETRIED: f64 = 0.001;
+/// Fewest requests of which a p99 is worth printing: ten of them lie beyond it.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
 impl Evidence {
@@ -80,11 +79,11 @@ impl Evidence {
             self.streams(),
             self.clock(),
             self.samples(),
-            self.littles_law(),
             self.errors(),
             self.shortage(),
             self.closing(),
             self.resending(),
+            self.retrying(),
             self.violations(),
         ]
         .into_iter()
@@ -118,7 +117,7 @@ impl Evidence {
     /// What waits for a free place is the service's delay. The generator's own is what it noticed late, and what it did not
     /// send although there was a place.
     fn lag(&self) -> Option<Warning> {
-        let (own, response) = (self.own_lag_ns_p99?, self.response_time_ns?);
+        let (own, response) = (self.own_lag_ns_p99?, self.valid_time_ns?);
         (own > (response.p50 / 10).max(LATE)).then(|| {
             let text = format!(
                 "1 % of requests left the generator {} late or more; high percentiles include this.",
@@ -164,6 +163,10 @@ impl Evidence {
 
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
+        if limit == 0 {
+            let text = "The server allowed no stream on a connection for a while; a closed load does not show that time.";
+            return Some(Warning::new(WarningKind::StreamsLimited, text));
+        }
         let text = format!(
             "The server allows {limit} concurrent streams per connection, not {}.",
             self.in_flight
@@ -183,51 +186,19 @@ impl Evidence {
     }
 
     fn samples(&self) -> Option<Warning> {
-        let few = self.completed > 0 && self.completed < SAMPLES_FOR_P99;
+        let few = self.completed > 0 && !is_supported(0.99, self.requests);
         few.then(|| {
             let text = format!(
                 "p99 rests on {} of {} replies.",
-                self.completed / 100,
-                self.completed
+                self.requests / 100,
+                self.requests
             );
-            let seconds = self.duration_s * SAMPLES_FOR_P99 as f64 / self.completed as f64;
+            let seconds = self.duration_s * SAMPLES_FOR_P99 as f64 / self.requests.max(1) as f64;
             let advice = format!(
                 "Measure longer: 1,000 replies need -d {:.0}s.",
                 seconds.ceil().max(1.0)
             );
             Warning::new(WarningKind::FewSamples, text).advise(advice)
-        })
-    }
-
-    /// N = X·R (Little, *A proof for the queuing formula L = λW*, 1961): in a closed load the requests in flight are known,
-    /// so throughput and mean response time must agree with them. What got no reply was in flight too, for as long as the
-    /// timeout at most, and connections that are made again have no request in flight.
-    fn littles_law(&self) -> Option<Warning> {
-        let response = self.response_time_ns?;
-        let streams = self.stream_limit.map_or(self.in_flight, u64::from);
-        let in_flight = (self.connections_established * streams) as f64;
-        let enough = self.always_busy && self.completed >= SAMPLES_FOR_P99;
-        let explained = self.throughput_per_s * response.mean / 1e9;
-        let duration_s = self.duration_s.max(1e-9);
-        let longest = self.timeout_s.min(duration_s);
-        let others = (self.unanswered as f64 * longest + self.reconnecting_s) / duration_s;
-        let is_low = explained + others < in_flight * 0.95;
-        (enough && (is_low || explained > in_flight * 1.05)).then(|| {
-            let text = if is_low {
-                let rest = if self.closed_by_server > 0 {
-                    "; reconnecting took the rest"
-                } else {
-                    ""
-                };
-                format!(
-                    "Latency is too low: it explains only {explained:.0} of {in_flight:.0} requests in flight{rest}."
-                )
-            } else {
-                format!(
-                    "Latency is too high: it needs {explained:.0} requests in flight, and there were {in_flight:.0}."
-                )
-            };
-            Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
         })
     }
 
@@ -264,6 +235,24 @@ impl Evidence {
                     count(self.sent_again)
                 ),
             )
+        })
+    }
+
+    fn retrying(&self) -> Option<Warning> {
+        (self.retried > 0).then(|| {
+            let share = self.retried as f64 / self.requests.max(1) as f64;
+            let kind = if share > MANY_RETRIED {
+                WarningKind::Retried
+            } else {
+                WarningKind::Note
+            };
+            let text = format!(
+                "{} requests ({:.2} %) were retried: the server closed idle connections as they came.",
+                count(self.retried),
+                share * 100.0
+            );
+            Warning::new(kind, text)
+                .advise("--no-retry counts them as errors; latency counts from the first attempt.")
         })
     }
 

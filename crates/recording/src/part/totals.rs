@@ -123,6 +123,12 @@ pub struct ThreadPart {
     pub looked_ns: u64,
     /// Length of the measurement, ns.
     pub length_ns: u64,
+    /// Time from its begin until the thread noticed its end, ns.
+    pub span_ns: u64,
+    /// Time within it for which connections were open, over all of them, ns.
+    pub connected_ns: u64,
+    /// Time within it for which slots paused between two requests, over all of them, ns.
+    pub paused_ns: u64,
 }
 
 impl ThreadPart {

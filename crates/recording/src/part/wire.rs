@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// The first byte of a part. It changes whenever the fields of a part do.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Why parts cannot be read or merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -22,7 +22,7 @@ pub struct WorkerPart {
     pub valid: u64,
     /// Requests that failed, whatever the outcome.
     pub errors: u64,
-    /// Response times.
+    /// Response times of valid replies.
     pub response: CompactHistogram,
     /// From the intended to the actual send, where requests have intended times.
     pub lag: Option<CompactHistogram>,

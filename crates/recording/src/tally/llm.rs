@@ -19,14 +19,17 @@ pub struct LlmTally {
     pub late: u64,
     /// Answers whose tokens came too slowly for it.
     pub slow: u64,
+    /// Answers whose last token came too late for it.
+    #[serde(default)]
+    pub long: u64,
     /// From when a request was due to its first token.
     pub ttft: Histogram,
     /// The mean time from one token of an answer to the next, by the server's count of them where it is given, else by events.
-    pub itl: Histogram,
+    pub tpot: Histogram,
     /// The same by events with text.
-    pub itl_by_events: Histogram,
+    pub tpot_by_events: Histogram,
     /// The same by the server's count, of answers that have it.
-    pub itl_by_usage: Histogram,
+    pub tpot_by_usage: Histogram,
     /// What happened while the phase was on.
     pub window: LlmWindow,
 }
@@ -73,16 +76,16 @@ impl Answer {
         self.lasted_ns.checked_div(tokens.saturating_sub(1))
     }
 
-    fn itl_by_events(&self) -> Option<u64> {
+    fn tpot_by_events(&self) -> Option<u64> {
         self.mean_of(self.events.into())
     }
 
-    fn itl_by_usage(&self) -> Option<u64> {
+    fn tpot_by_usage(&self) -> Option<u64> {
         self.mean_of(self.usage?.completion_tokens)
     }
 
-    fn itl(&self) -> Option<u64> {
-        self.itl_by_usage().or_else(|| self.itl_by_events())
+    fn tpot(&self) -> Option<u64> {
+        self.tpot_by_usage().or_else(|| self.tpot_by_events())
     }
 
     /// Whether its first token came too late. Of one that was cut before it came nothing is known, unless its time was over.
@@ -94,10 +97,16 @@ impl Answer {
 
     /// Whether its tokens came too slowly, one after the other.
     fn is_slow(&self, chat: &Chat) -> bool {
-        let (Some(below), Some(itl)) = (chat.itl_below_ns, self.itl()) else {
+        let (Some(below), Some(tpot)) = (chat.tpot_below_ns, self.tpot()) else {
             return false;
         };
-        itl >= below
+        tpot >= below
+    }
+
+    /// Whether its last token came too late.
+    fn is_long(&self, chat: &Chat) -> bool {
+        let took = self.first_ns.saturating_add(self.lasted_ns);
+        chat.e2el_below_ns.is_some_and(|below| took >= below)
     }
 }
 
@@ -109,8 +118,8 @@ impl LlmTally {
 
     /// An answer ended. `in_phase`: its request belongs to the phase; `in_window`: the phase is on.
     pub fn end(&mut self, answer: &Answer, chat: &Chat, (in_phase, in_window): (bool, bool)) {
-        let (is_late, is_slow) = (answer.is_late(chat), answer.is_slow(chat));
-        let is_good = chat.has_objective() && !is_late && !is_slow;
+        let (is_late, is_slow, is_long) = (answer.is_late(chat), answer.is_slow(chat), answer.is_long(chat));
+        let is_good = chat.has_objective() && !is_late && !is_slow && !is_long;
         if in_window {
             let window = &mut self.window;
             window.good += u64::from(is_good);
@@ -127,12 +136,13 @@ impl LlmTally {
         self.good += u64::from(is_good);
         self.late += u64::from(is_late);
         self.slow += u64::from(is_slow);
-        for (times, itl) in [
-            (&mut self.itl, answer.itl()),
-            (&mut self.itl_by_events, answer.itl_by_events()),
-            (&mut self.itl_by_usage, answer.itl_by_usage()),
+        self.long += u64::from(is_long);
+        for (times, tpot) in [
+            (&mut self.tpot, answer.tpot()),
+            (&mut self.tpot_by_events, answer.tpot_by_events()),
+            (&mut self.tpot_by_usage, answer.tpot_by_usage()),
         ] {
-            if let Some(ns) = itl {
+            if let Some(ns) = tpot {
                 times.record(ns);
             }
         }
@@ -145,10 +155,11 @@ impl LlmTally {
         self.good += other.good;
         self.late += other.late;
         self.slow += other.slow;
+        self.long += other.long;
         self.ttft.merge(&other.ttft);
-        self.itl.merge(&other.itl);
-        self.itl_by_events.merge(&other.itl_by_events);
-        self.itl_by_usage.merge(&other.itl_by_usage);
+        self.tpot.merge(&other.tpot);
+        self.tpot_by_events.merge(&other.tpot_by_events);
+        self.tpot_by_usage.merge(&other.tpot_by_usage);
         self.window.good += other.window.good;
         self.window.counted += other.window.counted;
         let theirs = &other.window;
@@ -157,12 +168,12 @@ impl LlmTally {
 
     pub(super) fn clear(&mut self) {
         (self.answers, self.empty, self.errors) = (0, 0, 0);
-        (self.good, self.late, self.slow) = (0, 0, 0);
+        (self.good, self.late, self.slow, self.long) = (0, 0, 0, 0);
         for times in [
             &mut self.ttft,
-            &mut self.itl,
-            &mut self.itl_by_events,
-            &mut self.itl_by_usage,
+            &mut self.tpot,
+            &mut self.tpot_by_events,
+            &mut self.tpot_by_usage,
         ] {
             times.clear();
         }
@@ -177,7 +188,8 @@ mod tests {
     const MS: u64 = 1_000_000;
     const BOTH: Chat = Chat {
         ttft_below_ns: Some(500 * MS),
-        itl_below_ns: Some(50 * MS),
+        tpot_below_ns: Some(50 * MS),
+        e2el_below_ns: None,
     };
 
     fn answer(first_ms: u64, lasted_ms: u64, events: u32, tokens: Option<u64>) -> Answer {
@@ -227,14 +239,31 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_long_by_its_last_token() {
+        let chat = Chat {
+            e2el_below_ns: Some(900 * MS),
+            ..Chat::default()
+        };
+        for (answer, expected) in [
+            (answer(499, 400, 11, None), (1, 0)),
+            (answer(500, 400, 11, None), (0, 1)),
+            (answer(900, 0, 1, None), (0, 1)),
+        ] {
+            let mut tally = LlmTally::default();
+            tally.end(&answer, &chat, (true, true));
+            assert_eq!((tally.good, tally.long), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
     fn both_counts_of_tokens_have_their_own_mean() {
         let mut tally = LlmTally::default();
         tally.end(&answer(1, 100, 11, Some(51)), &BOTH, (true, true));
         tally.end(&answer(1, 100, 11, None), &BOTH, (true, false));
         let max = |times: &Histogram| times.summary().map(|times| times.max / MS);
-        assert_eq!(max(&tally.itl_by_events), Some(10));
-        assert_eq!(max(&tally.itl_by_usage), Some(2));
-        assert_eq!((tally.itl.len(), tally.itl_by_usage.len()), (2, 1));
+        assert_eq!(max(&tally.tpot_by_events), Some(10));
+        assert_eq!(max(&tally.tpot_by_usage), Some(2));
+        assert_eq!((tally.tpot.len(), tally.tpot_by_usage.len()), (2, 1));
         let window = tally.window;
         assert_eq!(
             (window.counted, window.prompt_tokens, window.completion_tokens),

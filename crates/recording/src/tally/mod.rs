@@ -10,7 +10,7 @@ pub use times::ReplyTimes;
 use times::merge_option;
 
 use prony_load::{Job, Load, Order};
-use prony_measurement::{BytesMoved, Histogram, Outcomes, Requests};
+use prony_measurement::{BytesMoved, Histogram, Outcomes, Requests, Responses};
 use serde::{Deserialize, Serialize};
 
 /// HTTP status codes that are counted apart; what lies above goes into the last place.
@@ -25,8 +25,19 @@ pub struct OperationTally {
     pub requests: Requests,
     /// What became of them.
     pub outcomes: Outcomes,
-    /// From the intended send to the end of the reply.
+    /// From when a request was due to the end of its valid reply.
     pub response: ReplyTimes,
+    /// Ages of the requests that were still open when the load ended, once there is one.
+    pub open: Option<Box<Histogram>>,
+}
+
+impl OperationTally {
+    /// The response times of all its requests.
+    pub fn responses(&self) -> Responses {
+        let mut valid = Histogram::new();
+        self.response.add_to(&mut valid);
+        Responses::new(valid, self.open.as_deref().cloned(), &self.outcomes)
+    }
 }
 
 /// What happened while a phase was on, whatever phase the requests belong to.
@@ -42,6 +53,12 @@ pub struct Window {
     pub sequences: u64,
     /// Arrivals whose first request was sent.
     pub started: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Requests that were due before, and still open at the end.
+    pub carried: u64,
+    /// Time for which requests were in flight, over all of them, ns.
+    pub in_flight_ns: u64,
     /// Bytes on the connections.
     pub bytes: BytesMoved,
 }
@@ -54,6 +71,9 @@ impl Window {
         self.errors += other.errors;
         self.sequences += other.sequences;
         self.started += other.started;
+        self.sent += other.sent;
+        self.carried += other.carried;
+        self.in_flight_ns += other.in_flight_ns;
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
     }
@@ -66,7 +86,7 @@ pub struct Tally {
     pub operations: Vec<OperationTally>,
     /// Where response time and service time differ: the service times and the lags.
     pub open: Option<Box<OpenTimes>>,
-    /// Times to the first byte of replies whose last byte was seen later.
+    /// Times to the first byte of valid replies whose last byte was seen later.
     pub first_byte_split: Option<Box<Histogram>>,
     /// Times of whole sequences, where the workload is one.
     pub sequence: Option<Box<Histogram>>,
@@ -80,12 +100,14 @@ pub struct Tally {
     pub window: Window,
     /// Arrivals that became due (a sequence is one).
     pub arrivals: u64,
+    /// Requests that were sent again because their connection, which had been idle, ended as they came.
+    pub retried: u64,
 }
 
 /// Times that only a load with intended times has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenTimes {
-    /// From the actual send to the end of the reply.
+    /// From the actual send to the end of a valid reply.
     pub service: ReplyTimes,
     /// From the intended to the actual send.
     pub lag: Histogram,
@@ -137,6 +159,7 @@ impl Tally {
             grpc_statuses: vec![0; GRPC_STATUSES],
             window: Window::default(),
             arrivals: 0,
+            retried: 0,
         }
     }
 
@@ -159,6 +182,7 @@ impl Tally {
             ours.requests.valid += theirs.requests.valid;
             ours.outcomes.merge(&theirs.outcomes);
             ours.response.merge(&theirs.response);
+            merge_option(&mut ours.open, theirs.open.as_deref());
         }
         if let (Some(ours), Some(theirs)) = (&mut self.open, &other.open) {
             ours.service.merge(&theirs.service);
@@ -176,6 +200,7 @@ impl Tally {
         }
         self.window.merge(&other.window);
         self.arrivals += other.arrivals;
+        self.retried += other.retried;
     }
 
     /// Forgets all, keeps the memory.
@@ -184,6 +209,9 @@ impl Tally {
             operation.requests = Requests::default();
             operation.outcomes = Outcomes::default();
             operation.response.clear();
+            if let Some(open) = &mut operation.open {
+                open.clear();
+            }
         }
         if let Some(open) = &mut self.open {
             open.service.clear();
@@ -203,5 +231,6 @@ impl Tally {
         self.grpc_statuses.fill(0);
         self.window = Window::default();
         self.arrivals = 0;
+        self.retried = 0;
     }
 }

@@ -17,7 +17,8 @@ pub(crate) const INTERVAL_NS: u64 = 100_000_000;
 
 const CHAT: Chat = Chat {
     ttft_below_ns: Some(2_000_000),
-    itl_below_ns: Some(1_000_000),
+    tpot_below_ns: Some(1_000_000),
+    e2el_below_ns: Some(1_000_000_000),
 };
 
 fn operation(name: &str) -> Operation {
@@ -202,6 +203,9 @@ fn notes(part: &mut Part, thread: u32) {
         waiting_ns: more,
         looked_ns: 0,
         length_ns: 1_000_000_000,
+        span_ns: 1_000_000_000,
+        connected_ns: 15_000_000_000,
+        paused_ns: 7,
     };
     part.threads.insert(thread, noted);
     for (rank, address) in ["127.0.0.1:80", "127.0.0.2:80"].into_iter().enumerate() {
@@ -217,7 +221,11 @@ fn count(tally: &mut Tally, event: &Event) {
     operation.requests.sent += 1;
     operation.requests.completed += 1;
     operation.outcomes.add(event.outcome, 1);
-    operation.response.record(event.time_ns, event.split);
+    match event.outcome {
+        Outcome::Valid => operation.response.record(event.time_ns, event.split),
+        Outcome::Timeout => operation.open.get_or_insert_default().record(event.time_ns),
+        _ => {}
+    }
     if let Some(open) = &mut tally.open {
         open.service.record(event.time_ns / 2, event.split);
         open.lag.record(event.time_ns / 3);
@@ -261,6 +269,9 @@ fn count(tally: &mut Tally, event: &Event) {
         llm.end(&answer, &CHAT, (true, event.interval > 0));
     }
     tally.window.completed += 1;
+    tally.window.sent += 1;
+    tally.window.carried += event.time_ns % 2;
+    tally.window.in_flight_ns += event.time_ns % 1_000_000;
     if event.outcome == Outcome::Valid {
         operation.requests.valid += 1;
         tally.window.valid += 1;

@@ -107,6 +107,15 @@ fn numbers(metric: Metric, quantity: &Quantity) -> Vec<String> {
             );
             line.push(estimated.trials.to_string());
         }
+        Quantity::NoBound(none) => {
+            line.push("no bound".to_owned());
+            line.extend([
+                String::new(),
+                String::new(),
+                String::new(),
+                none.trials.to_string(),
+            ]);
+        }
         Quantity::TooFewTrials(few) => {
             line.push(few.observed.first().map(ToString::to_string).unwrap_or_default());
             line.extend([

@@ -56,7 +56,7 @@ impl From<&Watched> for WatchedPoint {
 
 /// Of one trial.
 pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
-    let completed = measured.recording.requests.completed;
+    let completed = measured.recording.replies();
     let of = |one: &CompanionUse| {
         let used = one.resources.as_ref();
         let cpu_ns = used.and_then(|used| used.cpu_ns);

@@ -4,8 +4,8 @@ use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
 use prony_measurement::{
-    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes,
-    ResourceSample, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
+    ResourceSample, Responses, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -17,9 +17,10 @@ const MOST_POINTS: usize = 48;
 /// What lies behind a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
-    /// Share of the requests, response time in ns that it does not exceed. Of all trials together, for pictures.
+    /// Share of the requests, response time in ns that it does not exceed, as far as it has a bound. Of all trials together, for
+    /// pictures.
     pub response_time_curve: Vec<(f64, u64)>,
-    /// Lower and upper bound in ns, share of the requests between them.
+    /// Lower and upper bound in ns, share of the valid replies between them.
     pub response_time_density: Vec<(u64, u64, f64)>,
     /// What became of the requests of all trials.
     pub outcomes: Outcomes,
@@ -48,9 +49,9 @@ pub struct OperationRow {
     /// Requests without a valid reply.
     pub errors: u64,
     /// Median response time of all trials together, ns.
-    pub response_time_ns_p50: Option<u64>,
+    pub response_time_ns_p50: Option<Quantile>,
     /// 99th percentile of the response time of all trials together, ns.
-    pub response_time_ns_p99: Option<u64>,
+    pub response_time_ns_p99: Option<Quantile>,
 }
 
 /// One trial.
@@ -177,9 +178,13 @@ pub(super) fn details(
         .filter_map(|trial| Some((*trial, trial.result.as_ref().ok()?)))
         .collect();
     let median = median_trial(&measured);
+    let responses = histogram.map(|valid| Responses::new(valid, None, &summary.outcomes));
     Ok(Some(Details {
-        response_time_curve: histogram.as_ref().map(shapes::curve).unwrap_or_default(),
-        response_time_density: histogram.as_ref().map(shapes::density).unwrap_or_default(),
+        response_time_curve: responses.as_ref().map(shapes::curve).unwrap_or_default(),
+        response_time_density: responses
+            .as_ref()
+            .map(|responses| shapes::density(&responses.valid))
+            .unwrap_or_default(),
         outcomes: summary.outcomes,
         operations: operations(&measured).map_err(damaged)?,
         points: trials.iter().map(|trial| point(trial)).collect(),
@@ -225,15 +230,15 @@ fn median_trial<'a>(
 fn operations(
     measured: &[(&TrialRecord, &Measurement)],
 ) -> Result<Vec<OperationRow>, prony_measurement::HistogramError> {
-    let mut merged: Vec<(OperationRow, Histogram)> = Vec::new();
+    let mut merged: Vec<(OperationRow, Responses)> = Vec::new();
     let recordings = measured.iter().flat_map(|(_, one)| &one.recording.operations);
     for operation in recordings {
-        let histogram = Histogram::decode(&operation.histogram)?;
+        let responses = Responses::of_operation(operation)?;
         match merged.iter_mut().find(|(row, _)| row.name == operation.name) {
             Some((row, all)) => {
                 row.completed += operation.requests.completed;
                 row.errors += operation.outcomes.errors();
-                all.merge(&histogram);
+                all.merge(&responses);
             }
             None => merged.push((
                 OperationRow {
@@ -243,13 +248,13 @@ fn operations(
                     response_time_ns_p50: None,
                     response_time_ns_p99: None,
                 },
-                histogram,
+                responses,
             )),
         }
     }
-    let with_times = |(row, histogram): (OperationRow, Histogram)| OperationRow {
-        response_time_ns_p50: histogram.quantile(0.5),
-        response_time_ns_p99: histogram.quantile(0.99),
+    let with_times = |(row, responses): (OperationRow, Responses)| OperationRow {
+        response_time_ns_p50: responses.quantile(0.5),
+        response_time_ns_p99: responses.quantile(0.99),
         ..row
     };
     Ok(merged.into_iter().map(with_times).collect())

@@ -1,6 +1,6 @@
 //! The shape of a distribution, as few points as a picture needs.
 
-use prony_measurement::Histogram;
+use prony_measurement::{Histogram, Responses};
 
 /// Points per nine (0 to 90 %, 90 to 99 %, …) of the percentile curve.
 const PER_NINE: u32 = 10;
@@ -13,17 +13,17 @@ const PER_DECADE: f64 = 24.0;
 /// Share of the requests on either side that the density leaves out.
 const OUTSIDE: f64 = 0.000_5;
 
-/// Share of the requests and the time in ns that it does not exceed, evenly spaced in nines.
-pub(super) fn curve(histogram: &Histogram) -> Vec<(f64, u64)> {
-    let count = histogram.len() as f64;
+/// Share of the requests and the time in ns that it does not exceed, evenly spaced in nines. It ends where there is no bound.
+pub(super) fn curve(responses: &Responses) -> Vec<(f64, u64)> {
+    let count = responses.len() as f64;
     (0..=NINES * PER_NINE)
         .map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(PER_NINE)))
         .take_while(|share| (1.0 - share) * count >= LEAST_ABOVE)
-        .filter_map(|share| Some((rounded(share), histogram.quantile(share)?)))
+        .filter_map(|share| Some((rounded(share), responses.quantile(share)?.exact()?)))
         .collect()
 }
 
-/// Lower and upper bound in ns of bins of equal width on the logarithmic scale, and the share of the requests in each.
+/// Lower and upper bound in ns of bins of equal width on the logarithmic scale, and the share of the valid replies in each.
 pub(super) fn density(histogram: &Histogram) -> Vec<(u64, u64, f64)> {
     let bounds = histogram.quantile(OUTSIDE).zip(histogram.quantile(1.0 - OUTSIDE));
     let Some((low, high)) = bounds.map(|(low, high)| (bin_of(low), bin_of(high))) else {
@@ -64,7 +64,11 @@ mod tests {
             for &ns in &times {
                 histogram.record(ns);
             }
-            let curve = curve(&histogram);
+            let responses = Responses {
+                valid: histogram.clone(),
+                ..Responses::default()
+            };
+            let curve = curve(&responses);
             prop_assert!(curve.windows(2).all(|pair| pair[0].1 <= pair[1].1 && pair[0].0 < pair[1].0));
             let held: f64 = density(&histogram).iter().map(|bin| bin.2).sum();
             prop_assert!((held - 1.0).abs() < 0.01, "{held}");
@@ -74,8 +78,19 @@ mod tests {
     #[test]
     fn few_requests_give_a_short_curve() {
         let mut histogram = Histogram::new();
-        histogram.record_many(1000, 500);
-        assert_eq!(curve(&histogram).last().map(|point| point.0), Some(0.99));
+        histogram.record_many(1000, 450);
+        let mut responses = Responses {
+            valid: histogram,
+            open: None,
+            failed: 0,
+        };
+        responses.valid.record_many(1000, 50);
+        assert_eq!(curve(&responses).last().map(|point| point.0), Some(0.99));
+        // A request in ten has no valid reply.
+        responses.valid = Histogram::new();
+        responses.valid.record_many(1000, 450);
+        responses.failed = 50;
+        assert_eq!(curve(&responses).last().map(|point| point.0), Some(0.9));
         assert_eq!(density(&Histogram::new()), []);
     }
 }

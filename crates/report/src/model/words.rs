@@ -1,9 +1,9 @@
 //! Loads, results and the method in plain words.
 
 use crate::Input;
-use crate::number::{Unit, digits, grouped, half_width, percent, plural, plus_minus, ratio};
+use crate::number::{Unit, digits, ends, grouped, percent, plural, ratio};
 use prony_measurement::{Measurement, ServiceId, that_count};
-use prony_statistics::{Better, Estimate, Group, Metric, ServiceSummary};
+use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -184,21 +184,10 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         .find(|pair| pair.a == names.0 && pair.b == names.1);
     let times = pair.map_or_else(String::new, |pair| {
         let of = if lower { "that of " } else { "" };
-        let range = ahead(&pair.ratio, lower);
-        format!(", {range} × {of}{}, the next", name(&next.id))
+        let (low, high) = (ratio(pair.ratio.low), ratio(pair.ratio.high));
+        format!(", {low}–{high} × {of}{}, the next", name(&next.id))
     });
     format!("{best} {verb}: {value}{times}.")
-}
-
-/// How far the first is ahead of the next one, as a ratio. Holm tells more pairs apart than intervals do that hold for all
-/// pairs at once: where such an interval reaches beyond 1, only its far end is said.
-fn ahead(of_next: &Estimate, lower: bool) -> String {
-    let (low, high) = (ratio(of_next.low), ratio(of_next.high));
-    match (of_next.contains(1.0), lower) {
-        (false, _) => format!("{low}–{high}"),
-        (true, false) => format!("up to {high}"),
-        (true, true) => format!("down to {low}"),
-    }
 }
 
 /// `a, b and c`; of many only the first ones.
@@ -218,23 +207,38 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// In how many trials there is no bound, where there is one in others.
+fn in_some(none: NoBound) -> String {
+    if none.without_bound == none.trials {
+        return String::new();
+    }
+    format!(" in {} of {} trials", none.without_bound, none.trials)
+}
+
 fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
     let metric = group.ranked_by;
+    if let Some(none) = row.metrics.get(metric).and_then(Quantity::no_bound) {
+        return format!("a {} without bound", metric.title().replace(',', "")) + &in_some(*none);
+    }
     let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
         return "no estimate".to_owned();
     };
-    let half = half_width(estimate).map_or_else(String::new, |half| format!(" ({})", plus_minus(half)));
+    let unit = Unit::for_metric(metric, &[estimate.point]);
+    let (number, half) = match estimate.precision() {
+        Precision::PlusMinus(half) => (unit.show(estimate.point), format!(" (± {})", percent(half))),
+        Precision::Ends => (ends(estimate, unit), String::new()),
+        Precision::Unknown => ("an unknown number of".to_owned(), String::new()),
+    };
     match metric {
-        Metric::GoodputPerS => format!("{} valid replies per second{half}", digits(estimate.point)),
-        Metric::ThroughputPerS => format!("{} replies per second{half}", digits(estimate.point)),
-        Metric::SequencesPerS => format!("{} whole sequences per second{half}", digits(estimate.point)),
+        Metric::GoodputPerS => format!("{number} valid replies per second{half}"),
+        Metric::ThroughputPerS => format!("{number} replies per second{half}"),
+        Metric::SequencesPerS => format!("{number} whole sequences per second{half}"),
         _ => {
-            let unit = Unit::for_metric(metric, &[estimate.point]);
-            format!(
-                "a {} of {}{half}",
-                metric.title().replace(',', ""),
-                unit.show_with(estimate.point)
-            )
+            let title = metric.title().replace(',', "");
+            match estimate.precision() {
+                Precision::Unknown => format!("an unknown {title}"),
+                _ => format!("a {title} of {}{half}", unit.with_symbol(&number)),
+            }
         }
     }
 }
@@ -282,7 +286,7 @@ fn comparing(groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
     if groups.iter().any(|group| group.adjustment.is_some()) {
         said.push(
-            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Holm’s method). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
+            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Bonferroni). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
                 .to_owned(),
         );
     }
@@ -351,7 +355,7 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
                 settings.collect::<Vec<_>>().join(", ")
             ));
         }
-        let requests: u64 = measured.iter().map(|one| one.recording.requests.completed).sum();
+        let requests: u64 = measured.iter().map(|one| one.recording.replies()).sum();
         let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
         said.push(format!(
             "{} of measurement, {} complete replies, sent by prony’s own generator ({}).",
@@ -365,26 +369,4 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
         ));
     }
     said
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn between(low: f64, high: f64) -> Estimate {
-        Estimate {
-            point: (low * high).sqrt(),
-            low,
-            high,
-            confidence: 0.95,
-        }
-    }
-
-    #[test]
-    fn who_is_ahead_is_never_said_to_be_behind() {
-        assert_eq!(ahead(&between(1.3, 1.5), false), "1.30–1.50");
-        assert_eq!(ahead(&between(0.87, 4.55), false), "up to 4.55");
-        assert_eq!(ahead(&between(0.4, 1.02), true), "down to 0.40");
-        assert_eq!(ahead(&between(0.4, 0.9), true), "0.40–0.90");
-    }
 }

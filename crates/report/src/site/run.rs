@@ -4,7 +4,7 @@
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{ranks, said_for_all};
-use crate::number::{Unit, half_width, plus_minus};
+use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, names};
 use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
@@ -132,6 +132,8 @@ impl SiteRun {
             suite: &self.suite,
             environment: &self.environment,
             generators: None,
+            settings: BTreeMap::new(),
+            others: None,
         }
     }
 
@@ -204,16 +206,17 @@ fn marked(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String>
 
 fn shown(row: &ServiceSummary, metric: Metric) -> Option<String> {
     let quantity = row.metrics.get(metric)?;
+    if let Some(none) = quantity.no_bound() {
+        return Some(no_bound(*none));
+    }
     let position = quantity.position()?;
     let sign = if row.is_lower_bound(metric) { "≥ " } else { "" };
-    let point = Unit::for_metric(metric, &[position]).show_with(position);
-    let half = match quantity {
-        Quantity::TooFewTrials(_) => " (1 trial)".to_owned(),
-        Quantity::Estimated(known) => {
-            half_width(&known.estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)))
-        }
+    let unit = Unit::for_metric(metric, &[position]);
+    let value = match quantity {
+        Quantity::NoBound(_) | Quantity::TooFewTrials(_) => format!("{} (1 trial)", unit.show_with(position)),
+        Quantity::Estimated(known) => estimated_with(&known.estimate, unit),
     };
-    Some(format!("{sign}{point}{half}"))
+    Some(format!("{sign}{value}"))
 }
 
 /// A time of RFC 3339; what is none is the begin of 1970.

@@ -1,10 +1,10 @@
 //! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
 
 use prony_measurement::{
-    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Cpu, Environment, Exclusion, Fault,
-    Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording, Requests,
-    ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp, Steadiness,
-    TrialRecord, Warning, WarningKind,
+    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Coverage, Cpu, Environment, Exclusion,
+    Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
+    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp,
+    Steadiness, TrialRecord, Warning, WarningKind,
 };
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};
@@ -310,7 +310,8 @@ fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     for step in 0..200u32 {
         let share = f64::from(step) / 200.0;
         let ns = 64e9 / made.throughput * (0.6 + share + 0.02 / (1.003 - share)) * wobble;
-        histogram.record_many(ns as u64, completed / 200);
+        let more = u64::from(u64::from(step) < completed % 200);
+        histogram.record_many(ns as u64, completed / 200 + more);
     }
     histogram
 }
@@ -355,7 +356,11 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             sent: completed * 60,
             received: completed * 120,
         },
-        response_time_ns: histogram.summary(),
+        offered_per_s: Some(throughput),
+        sent_per_s: Some(throughput),
+        coverage: Coverage::EveryRequest,
+        response_time_ns: histogram.summary().map(Into::into),
+        valid_time_ns: histogram.summary(),
         service_time_ns: histogram.summary(),
         schedule_lag_ns: None,
         first_byte_ns: None,
@@ -368,13 +373,16 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             name: "hello".to_owned(),
             requests,
             outcomes,
-            response_time_ns: histogram.summary(),
+            response_time_ns: histogram.summary().map(Into::into),
+            valid_time_ns: histogram.summary(),
             histogram: histogram.encode(),
+            open_histogram: String::new(),
         }],
         connections: Connections {
             asked: 64,
             established: 64,
             reconnects: 0,
+            retried: 0,
         },
         generator: Generator {
             threads: 1,
@@ -388,6 +396,8 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             .map(|second| interval(second, throughput))
             .collect(),
         histogram: histogram.encode(),
+        open_histogram: String::new(),
+        occupancy: None,
         wrong_replies: Vec::new(),
         interrupted: false,
         network: None,

@@ -1,5 +1,6 @@
 //! Whether two runs can be compared at all.
 
+use crate::interval::median::median;
 use prony_measurement::{Environment, LabHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,26 @@ pub struct Circumstances<'a> {
     pub environment: &'a Environment,
     /// The generators of its trials, `None` where they are not known. See [`generators`].
     pub generators: Option<BTreeSet<String>>,
+    /// How saved loads were made, by the name of each setting; empty where it is not known.
+    pub settings: BTreeMap<String, String>,
+    /// What other programs used of the machine during saved loads, as a share of it. See [`share_of_others`].
+    pub others: Option<f64>,
+}
+
+/// A difference in what other programs used of the machine that moves a result by more than some per cent.
+const OTHERS: f64 = 0.05;
+
+/// What other programs and the hypervisor used of a machine of so many CPUs in the median trial, as a share of it; `None` where no
+/// trial knows it.
+pub fn share_of_others(trials: &[TrialRecord], cpus: u32) -> Option<f64> {
+    let share = |trial: &TrialRecord| {
+        let measured = trial.result.as_ref().ok()?;
+        let capacity = measured.service.window_ns as f64 * f64::from(cpus);
+        let taken = measured.other_cpu_ns? + measured.steal_ns.unwrap_or(0);
+        (capacity > 0.0).then(|| taken as f64 / capacity)
+    };
+    let shares: Vec<f64> = trials.iter().filter_map(share).collect();
+    (!shares.is_empty()).then(|| median(&shares))
 }
 
 /// Something in which two runs differ, so that a difference of their numbers need not be one of the services.
@@ -91,7 +112,22 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
             .into_iter()
             .filter_map(|(what, base, new)| mismatch(what, base, new)),
     );
+    differs.extend(settings(base, new));
+    differs.extend(others(base, new));
     differs
+}
+
+fn settings(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mismatch> {
+    let each = base.settings.iter();
+    each.filter_map(|(name, value)| mismatch(name, Some(value.clone()), new.settings.get(name).cloned()))
+        .collect()
+}
+
+fn others(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Option<Mismatch> {
+    let (then, now) = (base.others?, new.others?);
+    let shown = |share: f64| Some(format!("{:.0} % of the machine", 100.0 * share));
+    let differs = (then - now).abs() > OTHERS;
+    differs.then(|| mismatch("CPU time of other programs", shown(then), shown(now)))?
 }
 
 fn mismatch(what: &str, base: Option<String>, new: Option<String>) -> Option<Mismatch> {
@@ -176,6 +212,8 @@ mod tests {
             suite: "quick",
             environment,
             generators: None,
+            settings: BTreeMap::new(),
+            others: None,
         };
         let base = lab("6.1", &[0, 1]);
         assert!(mismatches(&of(&base), &of(&base)).is_empty());
@@ -218,6 +256,8 @@ mod tests {
                 suite: "quick",
                 environment,
                 generators: None,
+                settings: BTreeMap::new(),
+                others: None,
             };
             mismatches(&of(base), &of(new))
         };
@@ -246,6 +286,8 @@ mod tests {
             suite: "quick",
             environment,
             generators: None,
+            settings: BTreeMap::new(),
+            others: None,
         };
         let within = |bytes| Environment {
             memory_limit_bytes: bytes,
@@ -264,5 +306,33 @@ mod tests {
             "version of prony: 0.1.0 in the base, 0.2.0 now"
         );
         assert!(mismatches(&of(&one), &of(&one)).is_empty());
+    }
+
+    #[test]
+    fn other_settings_and_busy_neighbours_are_named() {
+        let environment = Environment::default();
+        let of = |duration: &str, others: Option<f64>| Circumstances {
+            suite: "load",
+            environment: &environment,
+            generators: None,
+            settings: [("duration".to_owned(), duration.to_owned())].into(),
+            others,
+        };
+        let named = |base, new| -> Vec<String> {
+            let found = mismatches(&base, &new);
+            found.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            named(of("1 s", Some(0.02)), of("2 s", Some(0.43))),
+            [
+                "duration: 1 s in the base, 2 s now",
+                "CPU time of other programs: 2 % of the machine in the base, 43 % of the machine now",
+            ]
+        );
+        assert!(named(of("1 s", Some(0.40)), of("1 s", Some(0.43))).is_empty());
+        assert!(
+            named(of("1 s", None), of("1 s", Some(0.43))).is_empty(),
+            "not known"
+        );
     }
 }

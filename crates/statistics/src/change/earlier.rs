@@ -32,20 +32,23 @@ impl RunChange {
         self.gates = false;
         for change in self.changes_mut() {
             change.regressed = false;
+            change.inconclusive = false;
         }
         self.regressed = false;
+        self.inconclusive = false;
         self
     }
 
     /// Lets those regressions stand whose new value is worse than earlier runs lead to expect, all together with the given
-    /// confidence, and names in `missing` those of which too few earlier runs are known.
+    /// confidence, and names in `missing` the gated metrics of which too few earlier runs are known: these, and slowdowns that are
+    /// not beyond the earlier runs, are inconclusive.
     pub fn gated_by(mut self, earlier: &[Earlier], confidence: f64) -> Result<Self, StatisticsError> {
         let count = self.changes_mut().filter(|change| change.gated).count().max(1);
         let level = 1.0 - (1.0 - confidence) / count as f64;
         let mut missing = Vec::new();
         for group in &mut self.groups {
             for service in &mut group.services {
-                for change in service.changes.iter_mut().filter(|change| change.regressed) {
+                for change in service.changes.iter_mut().filter(|change| change.gated) {
                     let known = earlier.iter().find(|earlier| {
                         earlier.contract == group.contract
                             && earlier.workload == group.workload
@@ -56,7 +59,10 @@ impl RunChange {
                     let points = known.map_or(&[][..], |earlier| &earlier.points);
                     let since = since_last_change(points, confidence)?;
                     let beyond = is_beyond(since, change.new.point, change.metric.better(), level);
-                    change.regressed = beyond == Some(true);
+                    if beyond != Some(true) {
+                        change.inconclusive |= change.regressed || beyond.is_none();
+                        change.regressed = false;
+                    }
                     if beyond.is_none() {
                         missing.push(format!(
                             "{} of {} in {} · {} is not gated: {} earlier runs since its last change, {FEWEST} are needed",
@@ -71,8 +77,7 @@ impl RunChange {
             }
         }
         self.missing.append(&mut missing);
-        let regressed = self.changes_mut().any(|change| change.regressed);
-        self.regressed = regressed;
+        self.conclude();
         Ok(self)
     }
 }

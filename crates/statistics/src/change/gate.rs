@@ -1,7 +1,7 @@
 //! Two runs compared, service by service and metric by metric: the regression gate.
 
-use crate::distribution::{no_difference, student_two_sided};
-use crate::ranking::{holm, judge};
+use crate::distribution::{no_difference, reach, student_two_sided};
+use crate::ranking::judge;
 use crate::{
     Better, Estimate, Estimated, Group, Metric, Quantity, ServiceSummary, StatisticsError, Summary, Verdict,
 };
@@ -20,6 +20,8 @@ pub struct ChangeOptions {
     pub gate: Vec<Metric>,
     /// What a gated metric may lose: 0.03 lets a service become 3 % worse.
     pub max_slowdown: f64,
+    /// Whether an inconclusive comparison fails, so that further looks are worth their time until it is settled.
+    pub fail_on_inconclusive: bool,
 }
 
 impl Default for ChangeOptions {
@@ -35,6 +37,7 @@ impl Default for ChangeOptions {
             ],
             gate: Vec::new(),
             max_slowdown: 0.0,
+            fail_on_inconclusive: false,
         }
     }
 }
@@ -46,17 +49,58 @@ pub struct RunChange {
     pub groups: Vec<GroupChange>,
     /// What only one of the two has, or has numbers of.
     pub missing: Vec<String>,
+    /// Gated response times that had a bound in the base and have none in the new, in words: each is a regression.
+    #[serde(default)]
+    pub without_bound: Vec<String>,
     /// Whether anything may fail: two runs that were made at different times gate only with the history of earlier ones.
     #[serde(default)]
     pub gates: bool,
     /// Whether a gated metric became worse by more than it may.
     pub regressed: bool,
+    /// Whether none did, and at least one may have: its interval holds slowdowns beyond the allowed one.
+    #[serde(default)]
+    pub inconclusive: bool,
 }
 
 impl RunChange {
     pub(super) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Change> {
         let services = self.groups.iter_mut().flat_map(|group| &mut group.services);
         services.flat_map(|service| &mut service.changes)
+    }
+
+    /// What the changes say of the whole, after they were judged.
+    pub(super) fn conclude(&mut self) {
+        let regressed = self.changes_mut().any(|change| change.regressed) || !self.without_bound.is_empty();
+        let is_open = self.changes_mut().any(|change| change.inconclusive);
+        self.regressed = regressed;
+        self.inconclusive = is_open && !regressed;
+    }
+
+    /// Notes gated response times of a service that had a bound and have none any more.
+    pub(super) fn note_lost_bounds(
+        &mut self,
+        (old, new): (&ServiceSummary, &ServiceSummary),
+        group: &Group,
+        options: &ChangeOptions,
+    ) {
+        for metric in options.wanted(group.ranked_by) {
+            let none = new.metrics.get(metric).and_then(Quantity::no_bound);
+            if let Some(none) = none.filter(|_| options.gated(metric, group.ranked_by))
+                && estimated(old, metric).is_some()
+            {
+                self.without_bound.push(format!(
+                    "{} of {} in {} has no bound in {} of {} trials of the new, and had one in the base: more of its \
+                     requests have no valid reply",
+                    metric.title(),
+                    new.id,
+                    named(group),
+                    none.without_bound,
+                    none.trials
+                ));
+                self.regressed = true;
+                self.inconclusive = false;
+            }
+        }
     }
 }
 
@@ -107,8 +151,11 @@ pub struct Change {
     pub verdict: Verdict,
     /// Whether it may fail the comparison.
     pub gated: bool,
-    /// Whether it does.
+    /// Whether it does: its whole interval lies beyond the allowed slowdown.
     pub regressed: bool,
+    /// Whether it may fail and neither does nor is cleared: its interval reaches beyond the allowed slowdown.
+    #[serde(default)]
+    pub inconclusive: bool,
 }
 
 /// A ratio before the number of comparisons is known.
@@ -119,7 +166,7 @@ pub(super) struct Raw {
 }
 
 /// Compares two runs that were made at different times: ratios by Welch's t on the log scale from the estimates of each,
-/// with their degrees of freedom; decisions by Holm, intervals by Bonferroni, over what may fail and over the rest apart.
+/// with their degrees of freedom; decisions and intervals by Bonferroni, over what may fail and over the rest apart.
 pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result<RunChange, StatisticsError> {
     check(options)?;
     let mut missing = Vec::new();
@@ -140,10 +187,20 @@ pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result
     let mut change = RunChange {
         groups,
         missing,
+        without_bound: Vec::new(),
         gates: true,
         regressed: false,
+        inconclusive: false,
     };
     adjust(&mut change, &raws, options);
+    for now in &new.groups {
+        let then = base.groups.iter().find(|group| same_work(group, now));
+        for row in &now.services {
+            let old = then.and_then(|then| then.services.iter().find(|old| old.id == row.id));
+            old.into_iter()
+                .for_each(|old| change.note_lost_bounds((old, row), now, options));
+        }
+    }
     Ok(change)
 }
 
@@ -268,6 +325,7 @@ impl Change {
             verdict: Verdict::CannotTell,
             gated,
             regressed: false,
+            inconclusive: false,
         }
     }
 }
@@ -295,46 +353,43 @@ pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptio
     let gated: Vec<bool> = change.changes_mut().map(|found| found.gated).collect();
     for family in [true, false] {
         let members: Vec<usize> = (0..raws.len()).filter(|&index| gated[index] == family).collect();
-        let p_values: Vec<f64> = members
-            .iter()
-            .map(|&index| no_difference(raws[index].point, raws[index].error, raws[index].freedom))
-            .collect();
-        let level = 1.0 - (1.0 - options.confidence) / members.len().max(1) as f64;
-        let adjusted = holm::adjust(&p_values);
         let changes = change.changes_mut().filter(|found| found.gated == family);
-        for ((found, &index), p_adjusted) in changes.zip(&members).zip(adjusted) {
-            conclude(found, &raws[index], (level, p_adjusted), options);
+        for (found, &index) in changes.zip(&members) {
+            judge_one(found, &raws[index], members.len() as f64, options);
         }
     }
-    let regressed = change.changes_mut().any(|found| found.regressed);
-    change.regressed = regressed;
+    change.conclude();
 }
 
-fn conclude(found: &mut Change, raw: &Raw, (level, p_adjusted): (f64, f64), options: &ChangeOptions) {
-    let reach = if raw.error > 0.0 {
-        student_two_sided(level, raw.freedom) * raw.error
-    } else {
-        0.0
-    };
+fn judge_one(found: &mut Change, raw: &Raw, comparisons: f64, options: &ChangeOptions) {
+    let level = 1.0 - (1.0 - options.confidence) / comparisons;
+    let reach = reach(raw.point, raw.error, student_two_sided(level, raw.freedom));
     found.ratio = Estimate {
         point: raw.point.exp(),
         low: (raw.point - reach).exp(),
         high: (raw.point + reach).exp(),
         confidence: options.confidence,
     };
-    found.p_adjusted = p_adjusted;
-    let differs = p_adjusted <= 1.0 - options.confidence;
-    found.verdict = judge(&found.ratio, differs, options.tie_band, found.metric.better());
-    found.regressed = found.gated
-        && found.verdict == Verdict::Slower
-        && loss(&found.ratio, found.metric.better()) > options.max_slowdown;
+    found.p_adjusted = (comparisons * no_difference(raw.point, raw.error, raw.freedom)).min(1.0);
+    found.verdict = judge(&found.ratio, options.tie_band, found.metric.better());
+    let loss = losses(&found.ratio, found.metric.better());
+    // Slowdowns within the band of a tie count as none, whatever is allowed.
+    let harmless = options.max_slowdown.max(options.tie_band);
+    found.regressed = found.gated && found.verdict == Verdict::Slower && loss.low > options.max_slowdown;
+    found.inconclusive = found.gated && !found.regressed && loss.high > harmless;
 }
 
-/// By how much the new is worse, as a share of the base.
-pub(super) fn loss(ratio: &Estimate, better: Better) -> f64 {
-    match better {
-        Better::Higher => 1.0 - ratio.point,
-        Better::Lower => ratio.point - 1.0,
-        Better::Neither => 0.0,
+/// By how much the new is worse, as a share of the base, with its interval.
+pub(super) fn losses(ratio: &Estimate, better: Better) -> Estimate {
+    let (point, low, high) = match better {
+        Better::Higher => (1.0 - ratio.point, 1.0 - ratio.high, 1.0 - ratio.low),
+        Better::Lower => (ratio.point - 1.0, ratio.low - 1.0, ratio.high - 1.0),
+        Better::Neither => (0.0, 0.0, 0.0),
+    };
+    Estimate {
+        point,
+        low,
+        high,
+        confidence: ratio.confidence,
     }
 }

@@ -17,11 +17,13 @@ impl ChangeOptions {
 }
 
 impl RunChange {
-    /// Whether to look again after so many further looks: as long as the new seems slower and is not proven to be. The first
-    /// look is never enough to prove it, so it adds no false alarm.
-    pub fn needs_a_look(&self, further: u32, max_slowdown: f64) -> bool {
+    /// Whether to look again after so many further looks: as long as the new seems slower and is not proven to be, and where an
+    /// inconclusive end fails, as long as that is one. The first look is never enough to prove a slowdown, so it adds no false
+    /// alarm.
+    pub fn needs_a_look(&self, further: u32, options: &ChangeOptions) -> bool {
         let is_proven = further > 0 && self.regressed;
-        further < LOOKS && !is_proven && self.is_suspicious(max_slowdown)
+        let is_open = options.fail_on_inconclusive && self.inconclusive;
+        further < LOOKS && !is_proven && (is_open || self.is_suspicious(options.max_slowdown))
     }
 }
 
@@ -39,8 +41,10 @@ pub(crate) mod tests {
     pub(crate) fn change_of_one(changes: Vec<Change>) -> RunChange {
         RunChange {
             missing: Vec::new(),
+            without_bound: Vec::new(),
             gates: true,
             regressed: changes.iter().any(|change| change.regressed),
+            inconclusive: false,
             groups: vec![GroupChange {
                 contract: "hello".to_owned(),
                 workload: "hello".to_owned(),
@@ -70,6 +74,7 @@ pub(crate) mod tests {
             verdict: Verdict::CannotTell,
             gated: true,
             regressed: false,
+            inconclusive: false,
         };
         let mut change = change_of_one(METRICS.map(open_change).to_vec());
         let raws = ratios.map(|ratios| {
@@ -96,12 +101,21 @@ pub(crate) mod tests {
             .collect();
         let equal: Vec<f64> = slower.iter().map(|ratio| ratio - 0.05).collect();
         let needs = |ratios, further| {
-            judged([ratios, &equal], &options.of_further_looks()).needs_a_look(further, 0.02)
+            judged([ratios, &equal], &options.of_further_looks()).needs_a_look(further, &options)
         };
         // Not by the first look alone, however clear it is.
         assert!(needs(&slower, 0) && !needs(&slower, 1));
         assert!(needs(&loud, 1) && needs(&loud, 3) && !needs(&loud, 4));
         assert!(!needs(&equal, 0) && !needs(&equal, 2));
+        // Not known to be within the limit, though it does not look slower.
+        let open: Vec<f64> = (0..12).map(|round| 0.1 * f64::from(round % 2) - 0.05).collect();
+        let strict = ChangeOptions {
+            fail_on_inconclusive: true,
+            ..options.clone()
+        };
+        let found = judged([&open, &equal], &options.of_further_looks());
+        assert!(found.inconclusive && !found.regressed);
+        assert!(found.needs_a_look(1, &strict) && !found.needs_a_look(1, &options));
         assert!((options.of_further_looks().confidence - 0.9875).abs() < 1e-12);
     }
 }

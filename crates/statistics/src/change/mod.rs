@@ -8,7 +8,7 @@ mod noise;
 mod points;
 mod within;
 
-pub use circumstances::{Circumstances, Mismatch, generators, mismatches};
+pub use circumstances::{Circumstances, Mismatch, generators, mismatches, share_of_others};
 pub use earlier::Earlier;
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 #[cfg(test)]

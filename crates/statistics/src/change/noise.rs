@@ -1,6 +1,6 @@
 //! What a comparison could have seen, and what the same version showed against itself.
 
-use super::gate::{Change, RunChange, loss};
+use super::gate::{Change, RunChange, losses};
 use crate::distribution::student_two_sided;
 use crate::{Metric, smallest_difference};
 use serde::{Deserialize, Serialize};
@@ -37,13 +37,13 @@ impl RunChange {
             for change in group.services.iter_mut().flat_map(|service| &mut service.changes) {
                 let noise = seen.iter().find(|seen| seen.metric == change.metric);
                 let size = |change: &Change| change.ratio.point.ln().abs();
-                if noise.is_some_and(|noise| size(noise) >= size(change)) {
+                if change.regressed && noise.is_some_and(|noise| size(noise) >= size(change)) {
                     change.regressed = false;
+                    change.inconclusive = true;
                 }
             }
         }
-        let regressed = self.changes_mut().any(|change| change.regressed);
-        self.regressed = regressed;
+        self.conclude();
         self
     }
 
@@ -51,7 +51,7 @@ impl RunChange {
     pub(super) fn is_suspicious(&self, max_slowdown: f64) -> bool {
         self.changes()
             .filter(|change| change.gated)
-            .any(|change| loss(&change.ratio, change.metric.better()) > SUSPICIOUS * max_slowdown)
+            .any(|change| losses(&change.ratio, change.metric.better()).point > SUSPICIOUS * max_slowdown)
     }
 
     /// The smallest change that a comparison over so many rounds, as noisy as this one, finds in each gated metric.
@@ -101,6 +101,7 @@ mod tests {
             verdict: Verdict::Slower,
             gated: true,
             regressed: true,
+            inconclusive: false,
         };
         change_of_one(vec![change])
     }
@@ -108,7 +109,8 @@ mod tests {
     #[test]
     fn what_the_same_version_shows_is_no_regression() {
         for (same, stands) in [(1.0, true), (1.04, true), (1.06, false), (1.0 / 1.06, false)] {
-            assert_eq!(changed(1.05).beyond(&changed(same)).regressed, stands, "{same}");
+            let found = changed(1.05).beyond(&changed(same));
+            assert_eq!((found.regressed, found.inconclusive), (stands, !stands), "{same}");
         }
     }
 

@@ -33,8 +33,10 @@ pub fn compare_in_run(
     let mut change = RunChange {
         groups: Vec::new(),
         missing: Vec::new(),
+        without_bound: Vec::new(),
         gates: true,
         regressed: false,
+        inconclusive: false,
     };
     let mut raws = Vec::new();
     for (group, sample) in summary.groups.iter().zip(sample::groups(&both)) {
@@ -82,6 +84,12 @@ pub fn compare_in_run(
         });
     }
     adjust(&mut change, &raws, options);
+    for group in &summary.groups {
+        let row = |id: &ServiceId| group.services.iter().find(|row| row.id == *id);
+        if let (Some(old), Some(now)) = (row(base), row(new)) {
+            change.note_lost_bounds((old, now), group, options);
+        }
+    }
     Ok(change)
 }
 

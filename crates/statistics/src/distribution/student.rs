@@ -27,6 +27,17 @@ pub(crate) fn no_difference(difference: f64, error: f64, freedom: f64) -> f64 {
     beyond(difference / error, freedom)
 }
 
+/// How far the interval of a difference of logarithms reaches on either side. What rounding alone can make is held by it, so that
+/// an interval and the p-value of [`no_difference`] agree.
+pub(crate) fn reach(difference: f64, error: f64, quantile: f64) -> f64 {
+    let by_error = if error > 0.0 { quantile * error } else { 0.0 };
+    if is_rounding(difference) {
+        by_error.max(difference.abs())
+    } else {
+        by_error
+    }
+}
+
 /// Whether a difference of logarithms is none but for rounding.
 fn is_rounding(difference: f64) -> bool {
     difference.abs() <= ROUNDING

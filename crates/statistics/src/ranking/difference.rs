@@ -1,9 +1,9 @@
 //! Differences of all pairs on the log scale, holding together.
 
-use super::{Adjustment, holm};
+use super::Adjustment;
 use crate::Estimate;
 use crate::design::{Cells, Table, Variance, of_residuals};
-use crate::distribution::{no_difference, student_two_sided};
+use crate::distribution::{no_difference, reach, student_two_sided};
 use crate::interval::mean::within;
 use std::collections::BTreeMap;
 
@@ -26,24 +26,23 @@ pub(crate) struct Raw {
 
 /// All pairs of services; none where no model can be fitted (fewer than two rounds, or no round in common).
 ///
-/// Each pair by the moderated variances of its two services; decisions by Holm, intervals by Bonferroni.
+/// Each pair by the moderated variances of its two services; intervals and p-values by Bonferroni, so that an interval holds 0
+/// exactly where its p-value exceeds 1 − `confidence`.
 pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec<Difference>) {
     let raws = raw_differences(logs);
-    let mut quantiles = Quantiles::new(1.0 - (1.0 - confidence) / raws.len().max(1) as f64);
-    let p_values: Vec<f64> = raws
-        .iter()
-        .map(|raw| no_difference(raw.point, raw.error, raw.freedom))
-        .collect();
-    let found = raws.iter().zip(holm::adjust(&p_values)).map(|(raw, p_adjusted)| {
-        let reach = quantiles.of(raw.freedom) * raw.error;
+    let count = raws.len().max(1) as f64;
+    let mut quantiles = Quantiles::new(1.0 - (1.0 - confidence) / count);
+    let found = raws.iter().map(|raw| {
+        let freedom = in_halves(raw.freedom);
+        let reach = reach(raw.point, raw.error, quantiles.of(freedom));
         Difference {
             left: raw.left,
             right: raw.right,
             interval: within(raw.point, reach, confidence),
-            p_adjusted,
+            p_adjusted: (count * no_difference(raw.point, raw.error, freedom)).min(1.0),
         }
     });
-    (Adjustment::Holm, found.collect())
+    (Adjustment::Bonferroni, found.collect())
 }
 
 /// Each pair with its standard error and degrees of freedom.
@@ -76,7 +75,12 @@ fn satterthwaite(a: Variance, b: Variance) -> f64 {
     (a.value + b.value).powi(2) / squares
 }
 
-/// Student's quantiles of one level, each computed once, at degrees of freedom rounded down to a half.
+/// Degrees of freedom rounded down to a half, so that few quantiles serve many pairs.
+fn in_halves(freedom: f64) -> f64 {
+    (2.0 * freedom).floor().max(1.0) / 2.0
+}
+
+/// Student's quantiles of one level, each computed once.
 struct Quantiles {
     level: f64,
     known: BTreeMap<u64, f64>,
@@ -90,13 +94,13 @@ impl Quantiles {
         }
     }
 
+    /// `freedom` is a multiple of a half.
     fn of(&mut self, freedom: f64) -> f64 {
-        let halves = (2.0 * freedom).floor().max(1.0);
         let level = self.level;
         *self
             .known
-            .entry(halves as u64)
-            .or_insert_with(|| student_two_sided(level, halves / 2.0))
+            .entry((2.0 * freedom) as u64)
+            .or_insert_with(|| student_two_sided(level, freedom))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Which service is better: all pairs, and what follows from them.
 
 mod difference;
-pub(crate) mod holm;
 mod pair;
 pub(crate) mod place;
 

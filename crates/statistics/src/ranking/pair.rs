@@ -30,15 +30,18 @@ impl Verdict {
     }
 }
 
-/// Judges a ratio of which it is known whether it differs from 1.
+/// Judges a ratio by its interval: they differ where it does not hold 1.
 ///
 /// An interval that lies within the band is `Same`, even where it shows a difference: too small to matter. That is the
 /// test of equivalence by two one-sided tests (Schuirmann 1987), at half the usual level.
-pub(crate) fn judge(ratio: &Estimate, differs: bool, band: f64, better: Better) -> Verdict {
+pub(crate) fn judge(ratio: &Estimate, band: f64, better: Better) -> Verdict {
     if band > 0.0 && ratio.low >= 1.0 / (1.0 + band) && ratio.high <= 1.0 + band {
         return Verdict::Same;
     }
-    match (differs, (ratio.point > 1.0) == (better == Better::Higher)) {
+    match (
+        !ratio.contains(1.0),
+        (ratio.point > 1.0) == (better == Better::Higher),
+    ) {
         (false, _) => Verdict::CannotTell,
         (true, true) => Verdict::Faster,
         (true, false) => Verdict::Slower,
@@ -49,7 +52,9 @@ pub(crate) fn judge(ratio: &Estimate, differs: bool, band: f64, better: Better) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjustment {
-    /// Each service with its moderated variance; decisions by Holm, intervals by Bonferroni. Older reports may say `tukey`.
+    /// Decisions and intervals by Bonferroni.
+    Bonferroni,
+    /// Decisions by Holm and intervals by Bonferroni, in reports of earlier versions. The oldest say `tukey`.
     #[serde(alias = "tukey")]
     Holm,
 }

@@ -1,11 +1,13 @@
 //! Ways to compare all pairs at once, side by side: what each declares where nothing differs, and what it finds.
 //!
-//! `docs/method-notes.md` cites the table; Holm is the one in use.
+//! `docs/method-notes.md` cites the table; Bonferroni is the one in use, for decisions and intervals alike. The range is the
+//! distribution of the largest difference (max-T) where variances are alike. Holm's decisions have no intervals of use that go
+//! with them.
 
 use super::studentized_range::StudentizedRange;
-use super::{Board, Noise, Source, one_loud, spread};
+use super::{Board, Noise, Source, holm, one_loud, slack, spread};
 use crate::distribution::no_difference;
-use crate::ranking::{holm, raw_differences};
+use crate::ranking::raw_differences;
 use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;
 
@@ -44,10 +46,36 @@ pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Ve
     ]
 }
 
+/// Share of boards with a false difference where nothing differs, and of pairs found where all do, by way.
+fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64; 3], [f64; 3]) {
+    let (mut wrong, mut found) = ([0.0; 3], [0.0; 3]);
+    let (mut ranges, mut source) = (Ranges::default(), Source::new(51));
+    let services = deviations.len();
+    let equal = Board {
+        means: vec![0.0; services],
+        deviations: deviations.to_vec(),
+        ..Board::equal(1, rounds)
+    };
+    let apart = Board {
+        means: (0..services).map(|service| service as f64).collect(),
+        ..equal.clone()
+    };
+    for _ in 0..boards {
+        let on_equal = declared(&source.board(&equal, noise), &mut ranges);
+        let on_apart = declared(&source.board(&apart, noise), &mut ranges);
+        for way in 0..WAYS.len() {
+            wrong[way] += f64::from(u8::from(on_equal[way].contains(&true))) / f64::from(boards);
+            let share = on_apart[way].iter().filter(|&&told| told).count();
+            found[way] += share as f64 / on_apart[way].len() as f64 / f64::from(boards);
+        }
+    }
+    (wrong, found)
+}
+
 #[test]
-fn holm_errs_least_of_those_that_find_as_much() {
+fn bonferroni_alone_errs_rarely_and_has_intervals() {
     let boards = 300;
-    let mut ranges = Ranges::default();
+    let mut range_errs = false;
     for (name, deviations) in [
         ("24 equal", vec![1.0; 24]),
         ("24, one 5×", one_loud(24, 5.0)),
@@ -55,43 +83,24 @@ fn holm_errs_least_of_those_that_find_as_much() {
         ("8, spread 4×", spread(8)),
     ] {
         for rounds in [3, 5] {
-            let services = deviations.len();
-            let mut wrong = [0.0; 3];
-            let mut found = [0.0; 3];
-            let mut source = Source::new(51);
-            for _ in 0..boards {
-                let equal = Board {
-                    means: vec![0.0; services],
-                    deviations: deviations.clone(),
-                    ..Board::equal(1, rounds)
-                };
-                let apart = Board {
-                    means: (0..services).map(|service| service as f64).collect(),
-                    ..equal.clone()
-                };
-                let on_equal = declared(&source.board(&equal, Noise::Normal), &mut ranges);
-                let on_apart = declared(&source.board(&apart, Noise::Normal), &mut ranges);
-                for way in 0..WAYS.len() {
-                    wrong[way] += f64::from(u8::from(on_equal[way].contains(&true))) / f64::from(boards);
-                    let share = on_apart[way].iter().filter(|&&told| told).count();
-                    found[way] += share as f64 / on_apart[way].len() as f64 / f64::from(boards);
+            for noise in [Noise::Normal, Noise::TwoModes] {
+                let (wrong, found) = compared(&deviations, rounds, noise, boards);
+                for (way, name_of) in WAYS.iter().enumerate() {
+                    println!(
+                        "{name}, {noise:?}, {rounds} rounds, {name_of}: {:.1} % false boards, {:.0} % of the pairs found where \
+                         all differ",
+                        100.0 * wrong[way],
+                        100.0 * found[way]
+                    );
                 }
-            }
-            for (way, name_of) in WAYS.iter().enumerate() {
-                println!(
-                    "{name}, {rounds} rounds, {name_of}: {:.1} % false boards, {:.0} % of the pairs found where all differ",
-                    100.0 * wrong[way],
-                    100.0 * found[way]
+                range_errs |= wrong[2] > 0.05 + slack(0.05, boards as usize);
+                assert!(
+                    noise != Noise::Normal || wrong[0] < 0.05 + slack(0.05, boards as usize),
+                    "{name} {rounds}: {}",
+                    wrong[0]
                 );
             }
-            assert!(
-                wrong[1] <= wrong[2] + 0.02,
-                "{name} {rounds}: Holm errs more than the range"
-            );
-            assert!(
-                found[1] >= found[0],
-                "{name} {rounds}: Holm finds less than Bonferroni"
-            );
         }
     }
+    assert!(range_errs, "the range keeps its level: it finds more, so use it");
 }

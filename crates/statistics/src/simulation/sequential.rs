@@ -230,7 +230,7 @@ fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bo
     };
     let mut change = see(&cost, &time, &options);
     let mut further = 0;
-    while change.needs_a_look(further, options.max_slowdown) {
+    while change.needs_a_look(further, &options) {
         cost.extend(rounds(slower.ln_1p()));
         time.extend(rounds(0.0));
         change = see(&cost, &time, &options.of_further_looks());
@@ -239,12 +239,13 @@ fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bo
     (change.regressed, 6 * (1 + further))
 }
 
+/// The allowed slowdown is 2 %: whatever is not slower than that rarely fails, and 5 % is found.
 #[test]
-fn further_looks_add_no_false_alarm_and_find_sooner() {
-    let comparisons = 4_000;
+fn a_slowdown_fails_only_where_it_is_more_than_allowed() {
+    let comparisons = 2_000;
     for noise in super::NOISES {
-        for deviation in [0.01, 0.02, 0.04, 0.08] {
-            for slower in [0.0, 0.05] {
+        for deviation in [0.01, 0.02, 0.04] {
+            for slower in [0.0, 0.01, 0.018, 0.02, 0.03, 0.05] {
                 let mut source = Source::new(33);
                 let (mut told, mut rounds) = (0, 0);
                 for _ in 0..comparisons {
@@ -254,16 +255,16 @@ fn further_looks_add_no_false_alarm_and_find_sooner() {
                 }
                 let share = f64::from(told) / f64::from(comparisons);
                 println!(
-                    "{noise:?}, rounds vary by {:.0} %, {:.0} % slower: told in {:.1} %, {:.1} rounds",
+                    "{noise:?}, rounds vary by {:.0} %, {:.1} % slower: told in {:.1} %, {:.1} rounds",
                     100.0 * deviation,
                     100.0 * slower,
                     100.0 * share,
                     f64::from(rounds) / f64::from(comparisons)
                 );
-                if slower == 0.0 {
-                    assert!(share < 0.025, "{noise:?} {deviation}: {share}");
-                } else if deviation < 0.03 {
-                    assert!(share > 0.95, "{noise:?} {deviation}: {share}");
+                if slower <= 0.02 {
+                    assert!(share < 0.025, "{noise:?} {deviation} {slower}: {share}");
+                } else if slower > 0.04 && deviation < 0.03 {
+                    assert!(share > 0.95, "{noise:?} {deviation} {slower}: {share}");
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::Options;
 use super::estimates::logarithms;
 use crate::design::Table;
 use crate::ranking::{self, Difference, judge};
-use crate::{Adjustment, Metric, Pair, Verdict};
+use crate::{Adjustment, Metric, NoBound, Pair, Quantity, Verdict};
 
 /// The comparisons of a group.
 pub(crate) struct Comparisons {
@@ -40,6 +40,48 @@ impl Comparisons {
     }
 }
 
+/// Whether a service's value has a bound in its trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// In all of them, two or more.
+    Everywhere,
+    /// In none of them, two or more.
+    Nowhere,
+    /// In some, or there is one trial alone.
+    Unclear,
+}
+
+impl Bound {
+    pub(super) const fn of(quantity: Option<&Quantity>) -> Self {
+        match quantity {
+            Some(Quantity::Estimated(_)) => Self::Everywhere,
+            Some(Quantity::NoBound(NoBound {
+                without_bound,
+                trials,
+            })) if *without_bound == *trials && *trials > 1 => Self::Nowhere,
+            _ => Self::Unclear,
+        }
+    }
+}
+
+impl Comparisons {
+    /// The comparisons where some services (`bounds`, in the order of `verdicts`) have no bound of a metric of which less is
+    /// better. What never has one is worse than what always has.
+    pub(super) fn with_no_bounds(mut self, bounds: &[Bound]) -> Self {
+        for left in 0..bounds.len() {
+            for right in 0..bounds.len() {
+                let verdict = match (bounds[left], bounds[right]) {
+                    (Bound::Everywhere, Bound::Nowhere) => Verdict::Faster,
+                    (Bound::Nowhere, Bound::Everywhere) => Verdict::Slower,
+                    _ => continue,
+                };
+                self.verdicts[left][right] = verdict;
+            }
+        }
+        self
+    }
+}
+
 /// Compares the services in `order` (indices into `table` and `names`, best first).
 pub(crate) fn all_pairs(
     table: &Table,
@@ -56,8 +98,7 @@ pub(crate) fn all_pairs(
     let pairs = differences.into_iter().map(|difference| {
         let Difference { left, right, .. } = difference;
         let ratio = difference.interval.map(f64::exp);
-        let differs = difference.p_adjusted <= 1.0 - options.confidence;
-        let verdict = judge(&ratio, differs, options.tie_band, metric.better());
+        let verdict = judge(&ratio, options.tie_band, metric.better());
         verdicts[left][right] = verdict;
         verdicts[right][left] = verdict.reversed();
         Pair {

@@ -5,7 +5,7 @@ use super::sample::ServiceSample;
 use super::turns;
 use crate::design::{Table, means, values};
 use crate::interval::mean;
-use crate::{Estimate, Estimated, Method, Metric, Quantity, Score, StatisticsError, TooFewTrials};
+use crate::{Estimate, Estimated, Method, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials};
 
 /// Confidence of the score and error that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
@@ -33,7 +33,8 @@ fn finite(
     round: u32,
     value: f64,
 ) -> Result<(u32, f64), StatisticsError> {
-    if value.is_finite() && value >= 0.0 {
+    // A response time may have no bound.
+    if value >= 0.0 && (value.is_finite() || metric.may_have_no_bound()) {
         return Ok((round, value));
     }
     Err(StatisticsError::NotFinite {
@@ -42,9 +43,10 @@ fn finite(
     })
 }
 
-/// Logarithms of the rows that have them: two values or more, all above zero; others are left empty.
+/// Logarithms of the rows that have them: two values or more, all above zero and with a bound; others are left empty.
 pub(crate) fn logarithms(table: &Table) -> Table {
-    let usable = |row: &Vec<(u32, f64)>| row.len() >= 2 && row.iter().all(|&(_, value)| value > 0.0);
+    let is_time = |value: f64| value > 0.0 && value.is_finite();
+    let usable = |row: &Vec<(u32, f64)>| row.len() >= 2 && row.iter().all(|&(_, value)| is_time(value));
     let logs = |row: &Vec<(u32, f64)>| row.iter().map(|&(round, value)| (round, value.ln())).collect();
     let rows = table
         .iter()
@@ -58,8 +60,13 @@ pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
     let rows = table.iter().zip(means);
     rows.map(|(row, on_logs)| {
         let raw = values(row);
+        let without_bound = raw.iter().filter(|value| value.is_infinite()).count() as u32;
         match raw.len() {
             0 => None,
+            trials if without_bound > 0 => Some(Quantity::NoBound(NoBound {
+                without_bound,
+                trials: trials as u32,
+            })),
             1 => Some(Quantity::TooFewTrials(TooFewTrials {
                 observed: raw,
                 trials_needed: 2,

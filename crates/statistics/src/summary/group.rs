@@ -1,6 +1,6 @@
 //! One group: estimates, order, ranks, and the reasons beside them.
 
-use super::compare::{self, Comparisons};
+use super::compare::{self, Bound, Comparisons};
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
 use super::turns::took_turns;
@@ -12,15 +12,20 @@ use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {
     let services = &group.services;
-    let wished = group.rank_by.and_then(Metric::of_key);
-    let ranked_by = options.rank_by.or(wished).unwrap_or_else(|| usual_metric(group));
+    let wished = options.rank_by.or(group.rank_by.and_then(Metric::of_key));
+    let wished = wished.unwrap_or_else(|| usual_metric(group));
+    let ranked_by = supported(group, wished);
     let metrics = all_metrics(services, options)?;
     let mut rows = services
         .iter()
         .zip(metrics)
         .map(|(service, metrics)| service::summarise(service, metrics, options))
         .collect::<Result<Vec<_>, _>>()?;
-    let order = order(&rows, ranked_by);
+    let order = if is_supported(group, ranked_by) {
+        order(&rows, ranked_by)
+    } else {
+        Vec::new()
+    };
     let table = estimates::table(ranked_by, services)?;
     let names: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
     // A rate that the generator limited is a lower bound: it can prove a service better, never worse.
@@ -28,8 +33,13 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .map(|&index| rows[index].is_lower_bound(ranked_by))
         .collect();
-    let comparisons =
-        compare::all_pairs(&table, &order, &names, ranked_by, options).with_lower_bounds(&bounds);
+    let no_bounds: Vec<Bound> = order
+        .iter()
+        .map(|&index| Bound::of(rows[index].metrics.get(ranked_by)))
+        .collect();
+    let comparisons = compare::all_pairs(&table, &order, &names, ranked_by, options)
+        .with_lower_bounds(&bounds)
+        .with_no_bounds(&no_bounds);
     rank(&mut rows, &order, &comparisons, &bounds);
     let rounds: BTreeSet<u32> = services
         .iter()
@@ -44,7 +54,10 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         tie_band: options.tie_band,
         adjustment: comparisons.adjustment,
         rounds: rounds.len() as u32,
-        warnings: bound_warning(&rows, &order, &bounds).into_iter().collect(),
+        warnings: bound_warning(&rows, &order, &bounds)
+            .into_iter()
+            .chain(other_rank_warning(group, wished, ranked_by))
+            .collect(),
         services: in_order(rows, &order, &bounds),
         pairs: comparisons.pairs,
     })
@@ -68,6 +81,62 @@ fn usual_metric(group: &GroupSample<'_>) -> Metric {
     }
 }
 
+/// Percentiles of the response time, the highest first.
+const PERCENTILES: [Metric; 5] = [
+    Metric::ResponseTimeNsP99,
+    Metric::ResponseTimeNsP95,
+    Metric::ResponseTimeNsP90,
+    Metric::ResponseTimeNsP75,
+    Metric::ResponseTimeNsP50,
+];
+
+/// What to rank by where fewer than ten replies of a trial lie beyond the wished percentile: what a request costs, where that is
+/// known of all, else the highest percentile with ten replies beyond it.
+fn supported(group: &GroupSample<'_>, wished: Metric) -> Metric {
+    if is_supported(group, wished) {
+        return wished;
+    }
+    let mut measured = group.services.iter().flat_map(|service| &service.measured);
+    if measured.all(|(_, measured)| Metric::CpuNsPerRequest.of(measured).is_some()) {
+        return Metric::CpuNsPerRequest;
+    }
+    let mut lower = PERCENTILES.into_iter();
+    lower
+        .find(|&metric| is_supported(group, metric))
+        .unwrap_or(wished)
+}
+
+fn is_supported(group: &GroupSample<'_>, metric: Metric) -> bool {
+    fewest_replies(group).is_none_or(|fewest| fewest >= metric.fewest_replies())
+}
+
+/// Replies of the trial that has the fewest.
+fn fewest_replies(group: &GroupSample<'_>) -> Option<u64> {
+    let measured = group.services.iter().flat_map(|service| &service.measured);
+    measured
+        .map(|(_, measured)| measured.recording.requests.completed)
+        .min()
+}
+
+/// Why services are not ranked by what was wished.
+fn other_rank_warning(group: &GroupSample<'_>, wished: Metric, ranked_by: Metric) -> Option<Warning> {
+    let fewest = fewest_replies(group).filter(|&fewest| fewest < wished.fewest_replies())?;
+    let instead = if is_supported(group, ranked_by) {
+        format!("services are ranked by {}", ranked_by.title())
+    } else {
+        "services have no ranks".to_owned()
+    };
+    Some(Warning::new(
+        WarningKind::FewSamples,
+        format!(
+            "{instead}: a trial of {fewest} replies has fewer than ten beyond the {}, which needs {} replies; measure longer or at \
+             a higher rate",
+            wished.title(),
+            wished.fewest_replies()
+        ),
+    ))
+}
+
 fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<Metrics>, StatisticsError> {
     let mut all = vec![Metrics::default(); services.len()];
     for &metric in Metric::ALL {
@@ -81,12 +150,13 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
 
 /// The services that can be ranked, best first.
 fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
+    // What has no bound comes last.
     let position = |index: usize| {
-        rows[index]
-            .metrics
-            .get(ranked_by)?
-            .estimate()
-            .map(|estimate| estimate.point)
+        let quantity = rows[index].metrics.get(ranked_by)?;
+        match quantity.no_bound() {
+            Some(_) => Some(f64::INFINITY),
+            None => quantity.estimate().map(|estimate| estimate.point),
+        }
     };
     let mut order: Vec<usize> = (0..rows.len())
         .filter(|&index| rows[index].excluded.is_none() && position(index).is_some_and(|point| point > 0.0))

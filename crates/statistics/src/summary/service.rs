@@ -5,7 +5,9 @@ use super::shape::is_open;
 use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
-use prony_measurement::{Classification, Exclusion, Fault, Histogram, Outcomes, Stage, Warning, WarningKind};
+use prony_measurement::{
+    Classification, Coverage, Exclusion, Fault, Measurement, Outcomes, Responses, Stage, Warning, WarningKind,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A service's row, not yet ranked.
@@ -20,11 +22,11 @@ pub(super) fn summarise(
         let recording = &measured.recording;
         outcomes.merge(&recording.outcomes);
         received += recording.bytes.received;
-        completed += recording.requests.completed;
+        completed += recording.replies();
         offered += recording.requests.offered;
         valid += recording.requests.valid;
     }
-    let histogram = merged(service)?;
+    let responses = merged(service)?;
     let variation = variation_of(service);
     Ok(ServiceSummary {
         id: service.id.clone(),
@@ -37,8 +39,8 @@ pub(super) fn summarise(
         bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),
         error_share: (offered > 0).then(|| 1.0 - valid.min(offered) as f64 / offered as f64),
         outcomes,
-        response_time_ns_merged: histogram.as_ref().and_then(Histogram::summary),
-        histogram: histogram.as_ref().map(Histogram::encode),
+        response_time_ns_merged: responses.as_ref().and_then(Responses::times),
+        histogram: responses.as_ref().map(|responses| responses.valid.encode()),
         trials: service.measured.len() as u32,
         failed_trials: service.failed.len() as u32,
         classification: classification(service),
@@ -64,8 +66,8 @@ fn generator_bound(service: &ServiceSample<'_>) -> bool {
     saturated > 0 && 2 * saturated >= service.measured.len()
 }
 
-fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsError> {
-    let mut all: Option<Histogram> = None;
+fn merged(service: &ServiceSample<'_>) -> Result<Option<Responses>, StatisticsError> {
+    let mut all: Option<Responses> = None;
     // A history is read without histograms.
     if service
         .measured
@@ -75,14 +77,11 @@ fn merged(service: &ServiceSample<'_>) -> Result<Option<Histogram>, StatisticsEr
         return Ok(None);
     }
     for (round, measured) in &service.measured {
-        let one = measured
-            .recording
-            .response_times()
-            .map_err(|error| StatisticsError::Histogram {
-                service: service.id.to_string(),
-                round: *round,
-                reason: error.to_string(),
-            })?;
+        let one = Responses::of(&measured.recording).map_err(|error| StatisticsError::Histogram {
+            service: service.id.to_string(),
+            round: *round,
+            reason: error.to_string(),
+        })?;
         match &mut all {
             Some(sum) => sum.merge(&one),
             None => all = Some(one),
@@ -161,12 +160,31 @@ fn not_measured(failed: &Exclusion) -> Exclusion {
     }
 }
 
+const fn is_arithmetic(kind: WarningKind) -> bool {
+    matches!(kind, WarningKind::LittlesLaw | WarningKind::CpuContradiction)
+}
+
+fn survivors_only(measured: &Measurement) -> Option<Warning> {
+    let is_old = measured.recording.coverage == Coverage::SurvivorsOnly;
+    (is_old && measured.recording.response_time_ns.is_some()).then(|| {
+        Warning::new(
+            WarningKind::SurvivorsOnly,
+            "response times cover requests with a complete reply only, since an older version recorded them: those that waited \
+             longest are missing; measure again",
+        )
+    })
+}
+
 /// Each kind of warning once, with the number of trials that have it.
 fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
     let trials = service.measured.len();
     let mut found: Vec<(Warning, BTreeSet<usize>)> = Vec::new();
     for (trial, (_, measured)) in service.measured.iter().enumerate() {
-        for warning in measured.warnings.iter().chain(&measured.recording.warnings) {
+        let contradictions = measured.contradictions();
+        let own = measured.warnings.iter().chain(&measured.recording.warnings);
+        // What an older version said of the same arithmetic is said anew.
+        let own = own.filter(|warning| !is_arithmetic(warning.kind));
+        for warning in own.chain(&contradictions).chain(&survivors_only(measured)) {
             match found.iter_mut().find(|(known, _)| known.kind == warning.kind) {
                 Some((_, trials)) => {
                     trials.insert(trial);

@@ -1,7 +1,7 @@
 //! What a summary holds: the `groups` of `prony run --json`.
 
 use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
-use prony_measurement::{Classification, Exclusion, Latency, Outcomes, ServiceId, Warning};
+use prony_measurement::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
 /// How to summarise.
@@ -12,7 +12,8 @@ pub struct Options {
     /// Band of practical equivalence: 0.01 calls services that are proven within 1 % of each other the same. 0: none.
     pub tie_band: f64,
     /// What to rank by. Unless told: what the suite says of the group, else goodput under a closed load (sequences where the workload is one), the 99th percentile
-    /// of the response time where requests arrive on their own.
+    /// of the response time where requests arrive on their own. A percentile with fewer than ten replies beyond it in a trial gives way to what a request costs, or to
+    /// a lower percentile.
     pub rank_by: Option<Metric>,
     /// Half-width of an interval that is wished for, 0.02 is ±2 %: for the number of trials that it would take.
     pub precision: f64,
@@ -110,9 +111,9 @@ pub struct ServiceSummary {
     pub error_share: Option<f64>,
     /// What became of the requests of all trials.
     pub outcomes: Outcomes,
-    /// Response times of all trials in one histogram, for pictures: no interval, no claim.
-    pub response_time_ns_merged: Option<Latency>,
-    /// That histogram: `HdrHistogram` V2, compressed, base64.
+    /// Response times of all requests of all trials together, for pictures: no interval, no claim.
+    pub response_time_ns_merged: Option<ResponseTimes>,
+    /// Those of valid replies: `HdrHistogram` V2, compressed, base64.
     pub histogram: Option<String>,
     /// Trials that gave numbers.
     pub trials: u32,

@@ -79,7 +79,7 @@ fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
         Metric::CpuNsPerRequest => Some(TurnWindow::cpu_ns_per_request),
         Metric::GoodputPerS => Some(|window| Some(window.goodput_per_s())),
         Metric::ThroughputPerS => Some(|window| Some(window.completed as f64 / window.length_s.max(1e-9))),
-        Metric::ResponseTimeNsP50 => Some(|window| window.response_time_ns_p50.map(|ns| ns as f64)),
+        Metric::ResponseTimeNsP50 => Some(|window| window.response_time_ns_p50?.exact().map(|ns| ns as f64)),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_measurement::{
-    BytesMoved, Connections, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes, Recording,
-    Requests, Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
+    BytesMoved, Connections, Coverage, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes,
+    Recording, Requests, Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
 };
 use std::collections::BTreeMap;
 
@@ -148,7 +148,11 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             sent: 50 * replies,
             received: 100 * replies,
         },
-        response_time_ns: times.summary(),
+        offered_per_s: Some(throughput),
+        sent_per_s: Some(throughput),
+        coverage: Coverage::EveryRequest,
+        response_time_ns: times.summary().map(Into::into),
+        valid_time_ns: times.summary(),
         service_time_ns: times.summary(),
         schedule_lag_ns: None,
         first_byte_ns: None,
@@ -162,6 +166,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             asked: 64,
             established: 64,
             reconnects: 0,
+            retried: 0,
         },
         generator: Generator {
             threads: 1,
@@ -173,6 +178,8 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         stages: Vec::new(),
         intervals: vec![],
         histogram: times.encode(),
+        open_histogram: String::new(),
+        occupancy: None,
         wrong_replies: vec![],
         interrupted: false,
         network: None,

@@ -28,8 +28,8 @@ pub(super) fn companion_bound(measured: &Measurement, placement: &Placement) -> 
 
 /// Requests under way at a time, by Little's law; `None`: nothing came back.
 fn in_flight(recording: &Recording) -> Option<f64> {
-    let mean_ns = recording.response_time_ns?.mean;
-    Some(recording.throughput_per_s * mean_ns / 1e9)
+    let mean_ns = recording.response_time_ns?.mean.at_least()?;
+    Some(recording.throughput_per_s * mean_ns as f64 / 1e9)
 }
 
 /// Whether connections of a service that had little to do waited in this companion.

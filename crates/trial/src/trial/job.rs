@@ -11,8 +11,6 @@ const INTERVAL_NS: u64 = 100_000_000;
 const COMPARED: f64 = 0.05;
 /// Wrong replies that are kept.
 const KEPT: u32 = 5;
-/// Time for replies that are still due at the end of the measurement, at most.
-const DRAIN_NS: u64 = 5_000_000_000;
 
 /// A plain target.
 pub fn target_of(host: &str, port: u16) -> Target {
@@ -44,7 +42,8 @@ pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job
                 (None, WarmUpChoice::Steady { most_ns, .. }) => WarmUp::UntilTold { limit_ns: most_ns },
             },
             measurement_ns: group.duration_ns,
-            drain_ns: group.timeout_ns.min(DRAIN_NS),
+            // Every request has ended by then, with a reply or by its timeout.
+            drain_ns: group.timeout_ns,
         },
         timeout_ns: group.timeout_ns,
         check: Check {

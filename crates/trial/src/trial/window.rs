@@ -77,7 +77,18 @@ pub(super) fn measurement(
         measurement.companions = window.companions.into_iter().map(|(used, _)| used).collect();
         measurement.warm_up_samples = window.service.before;
     }
+    add_contradictions(&mut measurement);
     measurement
+}
+
+/// Adds what in the trial contradicts itself; the recording has said what it knows of that already.
+pub(super) fn add_contradictions(measurement: &mut Measurement) {
+    for found in measurement.contradictions() {
+        let known = measurement.warnings.iter().chain(&measurement.recording.warnings);
+        if !known.into_iter().any(|known| known.kind == found.kind) {
+            measurement.warnings.push(found);
+        }
+    }
 }
 
 impl Window {

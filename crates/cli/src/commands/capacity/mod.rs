@@ -24,7 +24,7 @@ use std::sync::mpsc;
 pub(crate) struct Args {
     /// Where the requests go: http://host:port/path, or messages: ws://…
     url: String,
-    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,itl<50ms'
+    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
     /// First rate to try, per second; 1000 unless told, of language models 1

@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::exit::Exit;
-use crate::shown::duration;
+use crate::shown::{duration, quantile};
 use crate::text;
 use prony_bench::capacity::{Next, Point};
 use prony_bench::{number, percent_down};
@@ -232,7 +232,7 @@ fn table(points: &[&Point]) -> String {
         let time = |of: fn(&ResponseTimes) -> Quantile| {
             times
                 .as_ref()
-                .map_or_else(|| "–".to_owned(), |times| shown(of(times)))
+                .map_or_else(|| "–".to_owned(), |times| quantile(of(times)))
         };
         let success = point
             .recording
@@ -251,14 +251,6 @@ fn table(points: &[&Point]) -> String {
     text
 }
 
-fn shown(time: Quantile) -> String {
-    match time {
-        Quantile::Exact(ns) => duration(ns),
-        Quantile::AtLeast(ns) => format!("≥ {}", duration(ns)),
-        Quantile::Unbounded => "no bound".to_owned(),
-    }
-}
-
 /// The curve of a language model.
 fn tokens_table(points: &[&Point]) -> String {
     let mut text = format!(
@@ -271,7 +263,7 @@ fn tokens_table(points: &[&Point]) -> String {
         let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
             times.map_or_else(|| "–".to_owned(), |times| duration(of(&times)))
         };
-        let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.itl_ns));
+        let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.tpot_ns));
         let good = llm.and_then(|llm| llm.good);
         let _ = write!(
             text,

@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::noise::{changes, noise, percent_change};
-use super::text::{remarks, rows, title};
+use super::text::{once_each, remarks, rows, title};
 use prony_statistics::{Change, Verdict};
 use std::fmt::Write as _;
 
@@ -51,10 +51,24 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
     }
     let _ = writeln!(
         text,
-        "- `{}` against `{}`\n\n</details>",
-        comparison.new, comparison.base
+        "- `{}` against `{}`\n\n</details>\n\n<!-- prony: {} -->",
+        comparison.new,
+        comparison.base,
+        outcome(comparison)
     );
     text
+}
+
+/// The outcome in a word, for programs.
+fn outcome(comparison: &Comparison) -> &'static str {
+    let change = &comparison.change;
+    if change.regressed {
+        "regression"
+    } else if change.inconclusive || !change.gates {
+        "inconclusive"
+    } else {
+        "no regression"
+    }
 }
 
 /// The verdict in a line.
@@ -87,6 +101,14 @@ fn headline(comparison: &Comparison) -> String {
     }
     if gated.is_empty() {
         return format!("❔ {names}: nothing could be compared");
+    }
+    if comparison.change.inconclusive {
+        let open = gated.iter().filter(|change| change.inconclusive);
+        let open = once_each(open.map(|change| change.metric.title()).collect());
+        return format!(
+            "❔ {names}: inconclusive, a slowdown of more than {:.1} % is neither shown nor excluded for {open}",
+            100.0 * comparison.max_slowdown
+        );
     }
     let (slower, faster) = (of(Verdict::Slower), of(Verdict::Faster));
     if !slower.is_empty() {

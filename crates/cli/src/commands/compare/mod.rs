@@ -19,7 +19,7 @@ use serde::Serialize;
 use side::Side;
 use std::path::PathBuf;
 
-/// Compare two runs: what became faster, slower, is the same, or cannot be told
+/// Compare two runs: what became faster or slower, is the same, or is inconclusive
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,9 @@ Examples:
   prony compare go-gorilla@main go-gorilla --at-once --budget 5m --max-slowdown 2% --format github
 
 Services or git revisions of them are measured now, side by side in the same rounds; runs and files are compared as they
-are; with --at-once both are loaded at the same time, for machines that others use as well. Exit code 3 when something that is gated became slower by more than --max-slowdown: services and revisions always gate.
+are; with --at-once both are loaded at the same time, for machines that others use as well. Exit code 3 when something that is gated
+became slower by more than --max-slowdown, with its whole interval, and with --fail-on inconclusive also when that is neither
+shown nor excluded. Services and revisions always gate.
 Two runs gate only with --history, since how runs vary from one to the next is not in their intervals.")]
 pub(crate) struct Args {
     /// What to compare with: a run (its name, the start or end of it, `latest`), a file that `prony report --format json`
@@ -42,6 +44,9 @@ pub(crate) struct Args {
     /// How much slower the new may be: `3%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
     max_slowdown: f64,
+    /// What fails the comparison (exit code 3)
+    #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
+    fail_on: FailOn,
     /// A metric that may fail the comparison beside the one that the run is ranked by: `cpu_ns_per_request`; may be given
     /// again
     #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
@@ -78,6 +83,15 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
+/// The outcomes that fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// A slowdown that is surely more than allowed
+    Regression,
+    /// That, and where a slowdown of more than is allowed is neither shown nor excluded, or nothing is gated
+    Inconclusive,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// Aligned text
@@ -102,11 +116,21 @@ struct Comparison {
     /// Whether both were measured side by side in the same rounds.
     paired: bool,
     mismatches: Vec<Mismatch>,
+    /// What other programs used of the machine during saved loads, as a share of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others: Option<Others>,
     #[serde(flatten)]
     change: RunChange,
     /// How both were measured, where this command did it.
     measured: Option<Sides>,
     history: Vec<side::History>,
+}
+
+/// Shares of the machine; `null` where one is not known.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Others {
+    base: Option<f64>,
+    new: Option<f64>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -115,6 +139,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tie_band: args.tie,
         gate: args.gates.clone(),
         max_slowdown: args.max_slowdown,
+        fail_on_inconclusive: args.fail_on == FailOn::Inconclusive,
         ..ChangeOptions::default()
     };
     let comparison = match (Named::read(&args.base)?, Named::read(&args.new)?) {
@@ -149,11 +174,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
         return Err(bad_input(anyhow!(text)));
     }
-    Ok(if comparison.change.regressed {
-        Exit::ObjectiveFailed
-    } else {
-        Exit::Fine
-    })
+    let change = &comparison.change;
+    let is_open = change.inconclusive || !change.gates;
+    let fails = change.regressed || (args.fail_on == FailOn::Inconclusive && is_open);
+    Ok(if fails { Exit::ObjectiveFailed } else { Exit::Fine })
 }
 
 /// Two runs or files.
@@ -161,7 +185,9 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     let base = Side::find(&args.base, &args.store, args.confidence)?;
     let new = Side::find(&args.new, &args.store, args.confidence)?;
     let mismatches = mismatches(&base.circumstances(), &new.circumstances());
-    if !mismatches.is_empty() && !args.force {
+    let are_loads = base.are_loads() && new.are_loads();
+    // Saved loads gate nothing: there the differences are warnings.
+    if !mismatches.is_empty() && !args.force && !are_loads {
         let named: Vec<String> = mismatches
             .iter()
             .map(|mismatch| format!("  {mismatch}"))
@@ -182,13 +208,13 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     } else {
         (change.ungated(), Vec::new())
     };
-    Ok(comparison(
-        args,
-        (base.name, new.name),
-        mismatches,
-        change,
-        history,
-    ))
+    let others = are_loads.then_some(Others {
+        base: base.others,
+        new: new.others,
+    });
+    let mut comparison = comparison(args, (base.name, new.name), mismatches, change, history);
+    comparison.others = others;
+    Ok(comparison)
 }
 
 fn comparison(
@@ -207,6 +233,7 @@ fn comparison(
         max_slowdown: args.max_slowdown,
         paired: false,
         mismatches,
+        others: None,
         change,
         measured: None,
         history,

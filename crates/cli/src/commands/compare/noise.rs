@@ -35,7 +35,8 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
             .map(|smallest| format!("{} {:.1} %", smallest.metric.title(), 100.0 * smallest.difference))
             .collect();
         found.push(format!(
-            "Smallest change that {} rounds could show here, in four of five cases: {}.",
+            "Smallest change that {} rounds could show here, in four of five cases: {}. To fail, a slowdown must exceed the allowed \
+             one by as much.",
             sides.rounds,
             each.join(", ")
         ));

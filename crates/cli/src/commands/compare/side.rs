@@ -11,7 +11,7 @@ use prony_statistics::{
 };
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Versions of the JSON of a report that can be read.
@@ -23,6 +23,9 @@ pub(super) struct Side {
     suite: String,
     environment: Environment,
     generators: Option<BTreeSet<String>>,
+    settings: BTreeMap<String, String>,
+    /// What other programs used of the machine during saved loads, as a share of it.
+    pub(super) others: Option<f64>,
 }
 
 /// What is read of an exported report.
@@ -107,16 +110,21 @@ impl Side {
             suite: exported.suite,
             environment: exported.environment,
             generators: None,
+            settings: BTreeMap::new(),
+            others: None,
         })
     }
 
     fn of_run(store: &Store, run: RunRecord, confidence: f64) -> anyhow::Result<Self> {
         let trials = store.heads(&run.id)?;
         let mut run = run;
+
         run.plan["confidence"] = confidence.into();
         Ok(Self {
             summary: reporting::summary(&run, &trials)?,
             generators: Some(generators(&trials)),
+            settings: reporting::settings(&run),
+            others: reporting::share_of_others(&run, &trials),
             name: run.id,
             suite: run.suite,
             environment: run.environment,
@@ -128,7 +136,14 @@ impl Side {
             suite: &self.suite,
             environment: &self.environment,
             generators: self.generators.clone(),
+            settings: self.settings.clone(),
+            others: self.others,
         }
+    }
+
+    /// Whether it holds loads that were saved by a name.
+    pub(super) fn are_loads(&self) -> bool {
+        self.suite == reporting::LOADS
     }
 
     /// The history of each service under each load, over the runs of the store under the same circumstances: of the metric
@@ -153,6 +168,8 @@ impl Side {
                 suite: &run.suite,
                 environment: &run.environment,
                 generators: None,
+                settings: BTreeMap::new(),
+                others: None,
             };
             if !mismatches(&self.circumstances(), &known).is_empty() {
                 continue;

@@ -1,14 +1,11 @@
 //! A comparison for people.
 
-use super::Comparison;
 use super::noise::noise;
 use super::side::History;
+use super::{Comparison, Others};
 use crate::table;
-use prony_statistics::{Change, Estimate, GroupChange, Metric, Verdict};
+use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision, Verdict};
 use std::fmt::Write as _;
-
-/// Half-width from which the interval only says that nothing is known.
-const WIDEST_PERCENT: f64 = 1000.0;
 
 pub(super) fn terminal(comparison: &Comparison) -> String {
     let mut text = format!("{} against {}\n", comparison.new, comparison.base);
@@ -90,7 +87,7 @@ fn verdict(change: &Change) -> String {
         Verdict::Slower if of_speed => "slower",
         Verdict::Slower => "worse",
         Verdict::Same => "same",
-        Verdict::CannotTell => "cannot tell",
+        Verdict::CannotTell => "inconclusive",
     };
     if change.regressed {
         format!("{word}: regression")
@@ -131,18 +128,27 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
             }
         ),
     ];
-    found.extend(
-        comparison
-            .mismatches
-            .iter()
-            .map(|mismatch| format!("Compared by force: {mismatch}.")),
-    );
+    found.extend(comparison.others.and_then(others));
+    let why = if comparison.others.is_some() {
+        "Not comparable"
+    } else {
+        "Compared by force"
+    };
+    let mismatches = comparison.mismatches.iter();
+    found.extend(mismatches.map(|mismatch| format!("{why}: {mismatch}.")));
     found.extend(
         comparison
             .change
             .missing
             .iter()
             .map(|missing| format!("Not compared: {missing}.")),
+    );
+    found.extend(
+        comparison
+            .change
+            .without_bound
+            .iter()
+            .map(|lost| format!("Regression: {lost}.")),
     );
     found.extend(comparison.history.iter().map(history));
     found
@@ -157,7 +163,8 @@ fn conclusion(comparison: &Comparison) -> String {
             .flat_map(|group| &group.services)
             .flat_map(|service| &service.changes)
     };
-    let regressions = all().filter(|change| change.regressed).count();
+    let regressed = all().filter(|change| change.regressed).count();
+    let regressions = regressed + comparison.change.without_bound.len();
     if regressions > 0 {
         let plural = if regressions == 1 {
             "regression"
@@ -171,18 +178,73 @@ fn conclusion(comparison: &Comparison) -> String {
             .filter(|change| change.gated && change.verdict == verdict)
             .count()
     };
-    let (found, slower) = if comparison.change.gates {
-        ("No regression", "slower within the limit")
+    let outcome = outcome(comparison);
+    let slower = if comparison.change.gates {
+        "slower within the limit"
     } else {
-        ("Not gated", "slower")
+        "slower"
     };
-    format!(
-        "{found}: {} faster, {} {slower}, {} the same, {} cannot be told",
+    let counts = format!(
+        "{} faster, {} {slower}, {} the same, {} inconclusive",
         count(Verdict::Faster),
         count(Verdict::Slower),
         count(Verdict::Same),
         count(Verdict::CannotTell)
+    );
+    let open: Vec<&str> = all()
+        .filter(|change| change.inconclusive)
+        .map(|change| change.metric.title())
+        .collect();
+    if open.is_empty() {
+        return format!("{outcome}: {counts}");
+    }
+    format!(
+        "{outcome}: a slowdown of more than {:.1} % is neither shown nor excluded for {} ({counts})",
+        100.0 * comparison.max_slowdown,
+        once_each(open)
     )
+}
+
+/// The outcome of a comparison without a regression.
+fn outcome(comparison: &Comparison) -> String {
+    let differences = comparison.mismatches.len();
+    match comparison.change.gates {
+        true if comparison.change.inconclusive => "Inconclusive".to_owned(),
+        true => "No regression".to_owned(),
+        false if comparison.others.is_some() && differences > 0 => {
+            let plural = if differences == 1 { "" } else { "s" };
+            format!("Not comparable ({differences} difference{plural} below)")
+        }
+        false => "Not gated".to_owned(),
+    }
+}
+
+/// Names in their order, each once.
+pub(super) fn once_each(names: Vec<&str>) -> String {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen.join(", ")
+}
+
+/// What other programs used of the machine during saved loads, where that was much in one of the two.
+fn others(others: Others) -> Option<String> {
+    const LITTLE: f64 = 0.05;
+    let is_much = |share: Option<f64>| share.is_some_and(|share| share > LITTLE);
+    let shown = |share: Option<f64>| match share {
+        Some(share) => format!("{:.0} %", 100.0 * share),
+        None => "an unknown part".to_owned(),
+    };
+    (is_much(others.base) || is_much(others.new)).then(|| {
+        format!(
+            "Other programs used {} of the machine during the base's loads and {} during the new ones.",
+            shown(others.base),
+            shown(others.new)
+        )
+    })
 }
 
 fn history(history: &History) -> String {
@@ -217,15 +279,17 @@ fn history(history: &History) -> String {
     format!("History of {name}, {runs} runs: {}.", changes.join("; "))
 }
 
-/// A point with its interval: `12,345/s ±1.2 %`.
+/// A value with its interval: `12345/s ±1.2 %`, `9000/s to 15000/s`.
 fn with_error(metric: Metric, estimate: &Estimate) -> String {
-    let half = 100.0 * estimate.half_width();
-    let half = if half < WIDEST_PERCENT {
-        format!("{half:.1}")
-    } else {
-        format!("over {WIDEST_PERCENT}")
-    };
-    format!("{} ±{half} %", value(metric, estimate.point))
+    match estimate.precision() {
+        Precision::PlusMinus(half) => format!("{} ±{:.1} %", value(metric, estimate.point), 100.0 * half),
+        Precision::Ends => format!(
+            "{} to {}",
+            value(metric, estimate.low),
+            value(metric, estimate.high)
+        ),
+        Precision::Unknown => "unknown".to_owned(),
+    }
 }
 
 /// A ratio; beyond a hundredfold the digits say nothing.

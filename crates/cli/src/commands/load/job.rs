@@ -1,6 +1,6 @@
 //! From what was typed to a job.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Threads, Users};
+use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
 use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
 use super::llm;
@@ -10,8 +10,8 @@ use super::typed::{JobError, header, read, text_or_file};
 use super::websocket;
 use prony_contract::SequenceFile;
 use prony_load::{
-    Arrival, Body, BodyRule, Check, Expectation, Header, Job, Limits, Load, Operation, Order, Phases,
-    Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
+    Arrival, Body, BodyRule, Check, Expectation, Header, Job, JsonRule, Limits, Load, Operation, Order,
+    Phases, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
 use prony_plan::target;
 use std::path::Path;
@@ -42,7 +42,9 @@ impl Shape {
     /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
     fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
-        if target::is_web_socket(&asked.url) {
+        let is_web_socket = target::is_web_socket(&asked.url);
+        refuse_rules(args, is_web_socket)?;
+        if is_web_socket {
             return Self::of_web_socket(&asked.url, insecure, args);
         }
         websocket::refuse_elsewhere(args)?;
@@ -220,20 +222,78 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
             value: Template::literal(ACCEPTED),
         });
     }
-    let body = match &args.expect {
-        Some(text) => vec![BodyRule::Exact(text_or_file(text, places)?)],
-        None => Vec::new(),
-    };
     Ok(Operation {
         name: format!("{} {}", asked.method, asked.path),
         request,
         expect: Expectation {
-            body,
-            decode: args.decode,
             events,
-            ..Expectation::default()
+            ..expectation(args, places)?
         },
     })
+}
+
+/// What one reply must be.
+fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, JobError> {
+    let mut body = Vec::new();
+    if let Some(text) = &args.expect {
+        body.push(BodyRule::Exact(text_or_file(text, places)?));
+    }
+    body.extend(args.expect_body.clone().map(BodyRule::Matches));
+    let mut json = Vec::new();
+    for text in &args.expect_json {
+        let wrong = |reason: String| JobError::JsonRule {
+            rule: text.clone(),
+            reason,
+        };
+        let rule =
+            JsonRule::read(text, |value| places.template(value)).map_err(|error| wrong(error.to_string()))?;
+        let alone = Expectation {
+            json: vec![rule.clone()],
+            ..Expectation::default()
+        };
+        alone.compile().map_err(|error| wrong(error.to_string()))?;
+        json.push(rule);
+    }
+    let expectation = Expectation {
+        status: args
+            .expect_status
+            .clone()
+            .map(|Statuses(list)| list)
+            .unwrap_or_default(),
+        body,
+        json,
+        decode: args.decode,
+        ..Expectation::default()
+    };
+    let switch = "--expect-body";
+    expectation
+        .compile()
+        .map_err(|reason| JobError::Pattern { switch, reason })?;
+    Ok(expectation)
+}
+
+/// Refuses the rules for one reply of HTTP where there is none, and names what to use.
+fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError> {
+    let given = [
+        ("--expect-json", !args.expect_json.is_empty()),
+        ("--expect-body", args.expect_body.is_some()),
+        ("--expect-status", args.expect_status.is_some()),
+    ];
+    let Some((switch, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let instead = if is_web_socket {
+        "a message of a WebSocket must come back equal, so leave it out"
+    } else if args.grpc {
+        "for gRPC give --expect with the message as JSON"
+    } else if args.llm.llm {
+        "the answers of a language model are judged by their protocol, and by --objective"
+    } else if args.stream.expected().is_some() {
+        "for a stream give --expect-event RULE"
+    } else {
+        return Ok(());
+    };
+    Err(JobError::OneReply { switch, instead })
 }
 
 /// The job that was typed.
@@ -260,6 +320,13 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
 /// The job whose users send the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
+    let has_rules = !args.request.expect_json.is_empty() || args.request.expect_body.is_some();
+    if has_rules || args.request.expect_status.is_some() {
+        return Err(JobError::OneReply {
+            switch: "--expect-json, --expect-body or --expect-status",
+            instead: "each step of a --sequence has an `expect` of its own: write `json_rules`, `matches` or `status` there",
+        });
+    }
     let shape = Shape::new(&url, &args.request)?;
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
         return Err(JobError::SequencePath(url));

@@ -30,8 +30,9 @@ use crate::output::print;
 use crate::telemetry::{self, Live};
 use crate::text;
 use metrics::Metrics;
-use prony_bench::Saving;
+use prony_bench::{Saving, neighbours};
 use prony_engine::EngineError;
+use prony_host::OtherUsage;
 use prony_load::Job;
 use prony_measurement::{Command, Event, Recording};
 use std::sync::mpsc;
@@ -39,6 +40,8 @@ use std::time::Instant;
 use typed::DescriptionError;
 use view::result::LoadResult;
 
+/// What other programs may use of the machine during a load that is kept, as a share of it.
+const BUSY: f64 = 0.05;
 /// Loads of one name from which the intervals of a comparison become narrow.
 const ENOUGH: u32 = 5;
 
@@ -75,6 +78,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             }
         }
     };
+    let watched = saving
+        .as_ref()
+        .filter(|_| fleet.is_none())
+        .and_then(|_| neighbours(&job.target));
     let began = Instant::now();
     let recording = match &fleet {
         None => here(&job, &mut on_event, &commands),
@@ -84,6 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let took_s = began.elapsed().as_secs_f64();
+    let others = watched.and_then(|watched| watched.end());
     view.finish();
     if let Some(live) = &live {
         live.finish();
@@ -103,7 +111,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let exit = tell(args, &recording)?;
     if let Some(saving) = saving {
-        keep(saving, &job, &recording, took_s)?;
+        keep(saving, &job, &recording, (took_s, others))?;
     }
     Ok(exit)
 }
@@ -165,13 +173,28 @@ pub(crate) fn warn_of_others() {
 }
 
 /// Keeps a result by the name that was given, and says what to do with it.
-fn keep(saving: Saving<'_>, job: &Job, recording: &Recording, took_s: f64) -> anyhow::Result<()> {
+fn keep(
+    saving: Saving<'_>,
+    job: &Job,
+    recording: &Recording,
+    (took_s, others): (f64, Option<OtherUsage>),
+) -> anyhow::Result<()> {
     if recording.interrupted {
         eprintln!("prony: not saved: a load that was ended early is no measurement");
         return Ok(());
     }
     let name = saving.name().to_owned();
-    let count = saving.keep(job, recording.clone(), took_s)?;
+    let count = saving.keep(job, recording.clone(), took_s, others)?;
+    let share = others
+        .and_then(|others| others.share())
+        .filter(|share| *share > BUSY);
+    if let Some(share) = share {
+        eprintln!(
+            "warning: other programs used {:.0} % of the machine during this load: end them, or compare it with loads made next to \
+             the same",
+            100.0 * share
+        );
+    }
     let of = if count < ENOUGH {
         format!("{count} of {ENOUGH} repetitions")
     } else {

@@ -27,6 +27,18 @@ pub(crate) enum JobError {
     GrpcPath(String),
     #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
     ExpectedStream,
+    #[error("{switch} judges one reply of HTTP: {instead}")]
+    OneReply {
+        switch: &'static str,
+        instead: &'static str,
+    },
+    #[error("--expect-json {rule}: {reason}")]
+    JsonRule { rule: String, reason: String },
+    #[error("{switch}: {reason}")]
+    Pattern {
+        switch: &'static str,
+        reason: prony_load::ExpectationError,
+    },
     #[error("{switch} is about a stream of messages, and `{method}` {does} one message: leave it out")]
     OneMessage {
         method: String,
@@ -63,7 +75,7 @@ pub(crate) enum JobError {
     Models(String),
     #[error("--prompts {path}: {source}")]
     Prompts { path: String, source: PromptsError },
-    #[error("--objective: ttft, itl and good are of language models: ask one, --llm")]
+    #[error("--objective: ttft, tpot, e2el and good are of language models: ask one, --llm")]
     NoLanguageModel,
     #[error("{switch} is about TLS, and `{url}` speaks none: write it as https://…")]
     NoTls { switch: &'static str, url: String },

@@ -170,13 +170,14 @@ fn conclude(
         eprintln!("\n{sentence}");
     }
     eprintln!("\nreport: {}", page.display());
+    // What was not tried cannot pass.
+    if *end == RunEnd::Interrupted {
+        return Ok(Exit::Interrupted);
+    }
     let trials = store.trials(&record.id)?;
     let verdict = args.strict.then(|| strictly(&trials, catalogue));
     if let Some(verdict) = &verdict {
         tell(verdict);
-    }
-    if *end == RunEnd::Interrupted {
-        return Ok(Exit::Interrupted);
     }
     if matches!(end, RunEnd::HostLost(_)) {
         return Ok(Exit::ObjectiveFailed);
@@ -196,7 +197,7 @@ fn conclude(
     })
 }
 
-/// The verdict of `--strict`, of a run that was ended early on the trials that there were.
+/// The verdict of `--strict`.
 fn tell(verdict: &Verdict) {
     for line in verdict.unavailable.iter().chain(&verdict.faults) {
         eprintln!("{line}");

@@ -2,7 +2,7 @@
 
 use super::standings::Standings;
 use crate::reporting;
-use crate::shown::{duration, sparkline};
+use crate::shown::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_bench::{AllBuilt, Shows};
 use prony_measurement::{Fault, Interval, Phase, TrialRecord};
@@ -177,7 +177,7 @@ impl View {
                 let recording = &measurement.recording;
                 let p99 = recording
                     .response_time_ns
-                    .map_or_else(|| "-".to_owned(), |time| duration(time.p99));
+                    .map_or_else(|| "-".to_owned(), |times| quantile(times.p99));
                 let errors = recording.outcomes.errors();
                 let errors = if errors > 0 {
                     format!(", {errors} errors")

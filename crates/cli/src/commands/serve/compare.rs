@@ -61,6 +61,8 @@ impl Side {
             suite: &self.run.suite,
             environment: &self.run.environment,
             generators: Some(generators(&self.trials)),
+            settings: reporting::settings(&self.run),
+            others: reporting::share_of_others(&self.run, &self.trials),
         }
     }
 

@@ -27,8 +27,19 @@ pub(in crate::protocol) fn end(bytes: &[u8], from: usize) -> Option<usize> {
     memmem::find(&bytes[from..], END).map(|at| from + at + END.len())
 }
 
-/// Whether bytes can be the begin of a head at all, so that a peer that speaks something else is not waited for.
-pub(in crate::protocol) fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
+/// Whether bytes without an end mark can become a head at all. A peer that speaks something else, or ends its lines with a
+/// bare LF, is not waited for. The bytes before `from` were looked at before.
+pub(in crate::protocol) fn plausible(bytes: &[u8], from: usize) -> Result<(), &'static str> {
+    plausible_start(bytes)?;
+    for at in memchr::memchr_iter(b'\n', &bytes[from..]).map(|at| from + at) {
+        if at == 0 || bytes[at - 1] != b'\r' {
+            return Err("a line of the head ends with a bare LF instead of CR LF");
+        }
+    }
+    Ok(())
+}
+
+fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
     let start = b"HTTP/1.";
     let common = bytes.len().min(start.len());
     if bytes[..common] == start[..common] {
@@ -36,6 +47,26 @@ pub(in crate::protocol) fn plausible_start(bytes: &[u8]) -> Result<(), &'static 
     } else {
         Err("the reply does not begin with HTTP/1.")
     }
+}
+
+/// The head with each folded line in one piece, where it has any: white space around the fold becomes one space (RFC 9112,
+/// section 5.2). White space before the first field folds nothing and is left for [`parse`] to refuse.
+pub(in crate::protocol) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let folds = |at: &usize| bytes.get(at + 1).is_some_and(is_space);
+    let mut line_ends = memchr::memchr_iter(b'\n', bytes).skip(1).filter(folds).peekable();
+    line_ends.peek()?;
+    let mut head = Vec::with_capacity(bytes.len());
+    let mut copied = 0;
+    for at in line_ends {
+        head.extend_from_slice(&bytes[copied..at]);
+        head.pop_if(|byte| *byte == b'\r');
+        while head.pop_if(|byte| is_space(byte)).is_some() {}
+        head.push(b' ');
+        copied = at + 1 + bytes[at + 1..].iter().take_while(|byte| is_space(byte)).count();
+    }
+    head.extend_from_slice(&bytes[copied..]);
+    Some(head)
 }
 
 /// Parses a whole head, its end mark included. Gives each field to `field`.
@@ -134,9 +165,12 @@ impl Fields {
                 }
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                let length = decimal(value).ok_or("Content-Length is no number")?;
-                if self.length.replace(length).is_some() {
-                    return Err("two Content-Length fields");
+                // The same length more than once, in one field or in several, is one length (RFC 9112, section 6.3).
+                for length in value.split(|&byte| byte == b',') {
+                    let length = decimal(length.trim_ascii()).ok_or("Content-Length is no number")?;
+                    if self.length.replace(length).is_some_and(|known| known != length) {
+                        return Err("two different values of Content-Length");
+                    }
                 }
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {

@@ -10,6 +10,7 @@ use super::{Call, End, Failure, Head, HeaderList, PrepareError, Protocol, Protoc
 use chunked::Chunks;
 use head::{Heads, Length, ParsedHead};
 use prony_load::{Request, Target};
+use prony_measurement::Outcome;
 use std::collections::VecDeque;
 
 pub use prepare::Prepared;
@@ -82,7 +83,7 @@ impl Http1 {
         let held = bytes.len().min(MAX_HEAD + 1 - searched.min(MAX_HEAD));
         self.partial.extend_from_slice(&bytes[..held]);
         let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
-            return self.keep_partial(&[]);
+            return self.check_partial(searched);
         };
         // Taken out and put back, so that its memory is kept.
         let mut whole = std::mem::take(&mut self.partial);
@@ -94,10 +95,15 @@ impl Http1 {
 
     fn keep_partial(&mut self, bytes: &[u8]) -> Result<Option<&'static [u8]>, &'static str> {
         self.partial.extend_from_slice(bytes);
+        self.check_partial(0)
+    }
+
+    /// Refuses a head that is still to be completed and can no more be a right one. `from`: what was not looked at yet.
+    fn check_partial(&self, from: usize) -> Result<Option<&'static [u8]>, &'static str> {
         if self.partial.len() > MAX_HEAD {
             return Err("the head is longer than 64 KiB");
         }
-        head::plausible_start(&self.partial)?;
+        head::plausible(&self.partial, from)?;
         Ok(None)
     }
 
@@ -108,8 +114,9 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<(), &'static str> {
         let wants_headers = self.under_way[0].wants_headers;
+        let unfolded = head::unfolded(bytes);
         let mut headers = HeaderList::new();
-        let head = head::parse(bytes, |name, value| {
+        let head = head::parse(unfolded.as_deref().unwrap_or(bytes), |name, value| {
             if wants_headers {
                 headers.push((name, value));
             }
@@ -126,7 +133,13 @@ impl Http1 {
 
     fn take_head<S: ReplySink>(&mut self, head: ParsedHead, headers: &[(&[u8], &[u8])], sink: &mut S) {
         let entry = self.under_way[0];
-        self.closing |= head.closes;
+        if head.closes {
+            self.closing = true;
+            // The server must not process what was pipelined behind this request (RFC 9112, section 9.6).
+            for behind in self.under_way.drain(1..) {
+                sink.failed(behind.token, Failure::Unprocessed);
+            }
+        }
         sink.head(
             entry.token,
             Head {
@@ -173,6 +186,15 @@ impl Http1 {
         }
     }
 
+    /// Whether an idle connection is told that it is closed because no request came (RFC 9110, section 15.5.9).
+    fn is_request_timeout(&self, bytes: &[u8]) -> bool {
+        let is_idle = self.under_way.is_empty() && !self.spent;
+        is_idle
+            && [b"HTTP/1.1 408", b"HTTP/1.0 408"]
+                .iter()
+                .any(|start| bytes.starts_with(*start))
+    }
+
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {
         let last = self.under_way.len() == 1 || self.closing;
         if last && !left_over.is_empty() {
@@ -196,7 +218,11 @@ impl Http1 {
     ) -> Result<(), &'static str> {
         while !bytes.is_empty() {
             if self.under_way.is_empty() || self.spent {
-                return Err("bytes came that nobody asked for");
+                if self.is_request_timeout(bytes) {
+                    (self.closing, self.spent) = (true, true);
+                    return Ok(());
+                }
+                return Err("bytes came without a request");
             }
             if matches!(self.reading, Reading::Head) {
                 match self.read_head(shared, bytes, sink)? {
@@ -222,6 +248,9 @@ impl Protocol for Http1 {
     type Shared = Shared;
 
     const GREETING: &'static str = "it said anything";
+    const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
+    const MAY_RETRY: bool = true;
+    const BEHIND_A_TIMEOUT: Outcome = Outcome::Timeout;
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target)
@@ -281,9 +310,14 @@ impl Protocol for Http1 {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, sink: &mut S) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, is_clean: bool, sink: &mut S) {
         if matches!(self.reading, Reading::UntilClose) {
-            self.complete(&[], sink).expect("invariant: nothing is left over");
+            if is_clean {
+                self.complete(&[], sink).expect("invariant: nothing is left over");
+            } else if let Some(entry) = self.under_way.pop_front() {
+                let reason = "the TLS connection ended without close_notify, so the body may be cut";
+                sink.failed(entry.token, Failure::Malformed(reason));
+            }
         }
         self.closing = true;
         self.spent = true;
@@ -292,6 +326,10 @@ impl Protocol for Http1 {
     fn cancel(&mut self, _: Token, _: &mut Vec<u8>) -> bool {
         self.closing = true;
         false
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing
     }
 
     fn is_spent(&self) -> bool {

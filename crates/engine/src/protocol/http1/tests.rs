@@ -90,7 +90,7 @@ fn replies<'a>(methods: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>, wan
             return log;
         }
     }
-    connection.end_of_stream(&mut shared, &mut log);
+    connection.end_of_stream(&mut shared, true, &mut log);
     log.lines
         .push(format!("under way {}", connection.under_way.len()));
     log
@@ -115,6 +115,15 @@ fn lengths_are_found() {
             "",
         ),
         ("HTTP/1.1 200 OK\r\n\r\nuntil the end", "until the end"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
+            "hi",
+        ),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nhi", "hi"),
+        (
+            "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length:\r\n\t 2\r\n\r\nhi",
+            "hi",
+        ),
         ("HTTP/1.0 200 OK\r\n\r\nold", "old"),
         (
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
@@ -152,13 +161,13 @@ fn malformed_replies_are_told_and_end_the_connection() {
     let cases = [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-            "two Content-Length",
+            "two different values of Content-Length",
         ),
         (
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
-            "two Content-Length",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx",
+            "two different values of Content-Length",
         ),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\nx", "no number"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n\r\nx", "no number"),
         ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", "no number"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
@@ -190,8 +199,11 @@ fn malformed_replies_are_told_and_end_the_connection() {
         ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxy", "more bytes"),
         ("HTTP/1.1 200 OK\nContent-Length: 1\n\r\n\r\nx", "CR LF"),
+        ("HTTP/1.1 200 OK\nContent-Length: 1\n\nx", "bare LF"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\n", "bare LF"),
         ("HTTP/1.1 200 OK\r\nContent-Length : 1\r\n\r\nx", "no token"),
         ("HTTP/1.1 200 OK\r\n folded\r\n\r\n", "colon"),
+        ("HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "no token"),
         ("HTTP/1.1 2000 OK\r\n\r\n", "status line"),
         ("HTTP/1.1 099 No\r\n\r\n", "status line"),
         ("HTTP/1.1 101 Switching\r\n\r\n", "switches"),
@@ -232,12 +244,84 @@ fn a_truncated_reply_leaves_its_request_under_way() {
 }
 
 #[test]
-fn after_an_announced_close_nothing_more_is_taken() {
+fn what_was_pipelined_behind_an_announced_close_was_not_processed() {
     let reply = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
-    let log = replies(&["GET", "GET"], [reply.as_bytes()], false);
-    assert_eq!(log.lines, ["0 head 200 []", "0 body x", "under way 1"]);
+    let left_out = ["1 failed Unprocessed", "2 failed Unprocessed", "0 head 200 []"];
+    let log = replies(&["GET", "POST", "GET"], [reply.as_bytes()], false);
+    assert_eq!(log.lines[..3], left_out);
+    assert_eq!(log.lines[3..], ["0 body x", "under way 0"]);
+    // They are known as soon as the head is there.
+    let log = replies(
+        &["GET", "POST", "GET"],
+        [&reply.as_bytes()[..reply.len() - 1]],
+        false,
+    );
+    assert_eq!(log.lines[..3], left_out);
+    assert_eq!(log.lines[3..], ["under way 1"]);
     let twice = format!("{reply}{reply}");
-    assert!(replies(&["GET", "GET"], [twice.as_bytes()], false).lines[1].contains("more bytes"));
+    let log = replies(&["GET", "GET"], [twice.as_bytes()], false);
+    assert!(log.lines[2].contains("more bytes"), "{:?}", log.lines);
+}
+
+#[test]
+fn a_fold_is_one_space() {
+    let unfolded =
+        |text: &str| head::unfolded(text.as_bytes()).map(|head| String::from_utf8(head).expect("text"));
+    let begin = "HTTP/1.1 200 OK\r\n";
+    for (folded, whole) in [
+        ("A: b\r\n c\r\nD: e\r\n\r\n", "A: b c\r\nD: e\r\n\r\n"),
+        ("A: b \t\r\n\t  c\r\n d\r\n\r\n", "A: b c d\r\n\r\n"),
+        ("A:\r\n b\r\n\r\n", "A: b\r\n\r\n"),
+    ] {
+        assert_eq!(
+            unfolded(&format!("{begin}{folded}")),
+            Some(format!("{begin}{whole}"))
+        );
+    }
+    assert_eq!(unfolded(&format!("{begin}A: b\r\nC: d\r\n\r\n")), None);
+}
+
+/// As servers do that close a connection on which nothing came for long.
+#[test]
+fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
+    let told = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let mut shared = Http1::shared();
+    let mut idle = Http1::new(&mut shared, 1);
+    let mut log = Log::default();
+    let received = idle.receive(&mut shared, told, &mut Vec::new(), &mut log);
+    assert_eq!((received, idle.is_spent(), log.lines.len()), (Ok(()), true, 0));
+    let mut idle = Http1::new(&mut shared, 1);
+    let other = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    assert!(
+        idle.receive(&mut shared, other, &mut Vec::new(), &mut log)
+            .is_err()
+    );
+    // In answer to a request it is a reply.
+    assert_eq!(
+        whole(std::str::from_utf8(told).expect("text"))[0],
+        "0 head 408 []"
+    );
+}
+
+#[test]
+fn a_body_until_the_end_is_cut_where_the_end_is_not_the_peer_s() {
+    let mut shared = Http1::shared();
+    let mut connection = Http1::new(&mut shared, 1);
+    let none = Parameters::new(&[], 0);
+    let call = Call {
+        token: Token(0),
+        prepared: &Http1::prepare(&request("GET"), &target()).expect("a plain request"),
+        values: none.values(0),
+        wants_headers: false,
+        is_last: false,
+    };
+    let (mut log, mut out) = (Log::default(), Vec::new());
+    connection.start(&mut shared, &call, &mut out);
+    let half = b"HTTP/1.1 200 OK\r\n\r\nhalf of the bo";
+    assert_eq!(connection.receive(&mut shared, half, &mut out, &mut log), Ok(()));
+    connection.end_of_stream(&mut shared, false, &mut log);
+    assert!(log.lines[1].contains("close_notify"), "{:?}", log.lines);
+    assert!(connection.is_spent());
 }
 
 #[test]

@@ -86,6 +86,8 @@ impl<M: Semantics> Protocol for Connection<M> {
     type Shared = Shared;
 
     const GREETING: &'static str = "it said a word of HTTP/2";
+    const GONE_AT_ONCE: &'static str = "the server ended the connection (GOAWAY) before any request";
+    const MULTIPLEXES: bool = true;
     const TELLS_MESSAGES: bool = M::DIALECT.grpc;
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
@@ -131,7 +133,8 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     fn is_ready(&self) -> bool {
-        self.is_ready
+        // A service that allows no stream at first says later that it does.
+        self.is_ready && self.peer.max_streams > 0
     }
 
     fn stream_limit(&self) -> Option<u32> {
@@ -168,7 +171,7 @@ impl<M: Semantics> Protocol for Connection<M> {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: &mut S) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: bool, _: &mut S) {
         self.is_closing = true;
     }
 
@@ -179,6 +182,10 @@ impl<M: Semantics> Protocol for Connection<M> {
             self.close(slot);
         }
         true
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing
     }
 
     fn is_spent(&self) -> bool {

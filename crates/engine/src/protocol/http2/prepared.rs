@@ -5,12 +5,11 @@ use crate::parameters::Values;
 use crate::protocol::rules::{self, Reserved};
 use crate::protocol::{PrepareError, expects_content};
 use prony_load::grpc::{PREFIX, frame};
-use prony_load::{Body, Part, Request, Target, Template};
+use prony_load::{Body, Header, Part, Request, Target, Template};
 
 /// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
 const RESERVED: Reserved = Reserved {
     names: &[
-        "host",
         "connection",
         "content-length",
         "keep-alive",
@@ -62,11 +61,18 @@ impl Prepared {
     pub fn new(request: &Request, target: &Target, dialect: Dialect) -> Result<Self, PrepareError> {
         let method = request.method.as_str();
         rules::check(request, &[RESERVED])?;
+        // HTTP/2 has `:authority` in its place (RFC 9113, section 8.3.1).
+        let is_host = |header: &&Header| header.name.eq_ignore_ascii_case("host");
+        let host = request.headers.iter().find(is_host);
+        let authority = host.map_or_else(
+            || Template::literal(target.authority.as_str()),
+            |header| header.value.clone(),
+        );
         let scheme = if target.tls.is_some() { "https" } else { "http" };
         let mut fields: Vec<(String, Template)> = vec![
             (":method".into(), Template::literal(method)),
             (":scheme".into(), Template::literal(scheme)),
-            (":authority".into(), Template::literal(target.authority.as_str())),
+            (":authority".into(), authority),
             (":path".into(), request.path.clone()),
         ];
         for (name, value) in dialect.headers {
@@ -80,7 +86,7 @@ impl Prepared {
         if matches!(body, PreparedBody::None) && expects_content(method) {
             fields.push(("content-length".into(), Template::literal("0")));
         }
-        for header in &request.headers {
+        for header in request.headers.iter().filter(|header| !is_host(header)) {
             let name = header.name.to_ascii_lowercase();
             if dialect.headers.iter().any(|(own, _)| *own == name) {
                 return Err(PrepareError::Header {

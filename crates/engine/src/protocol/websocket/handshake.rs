@@ -74,7 +74,7 @@ impl Handshake {
                 if self.partial.len() > MAX_HEAD {
                     return Err("the head of the handshake is longer than 64 KiB");
                 }
-                head::plausible_start(&self.partial)?;
+                head::plausible(&self.partial, searched)?;
                 return Ok(false);
             };
             *bytes = &bytes[length - searched..];
@@ -89,7 +89,10 @@ impl Handshake {
     /// Whether this head switches; an interim one (1xx) does not.
     fn judge(&self, head: &[u8]) -> Result<bool, &'static str> {
         let mut said = Said::default();
-        let parsed = head::parse(head, |name, value| said.note(name, value))?;
+        let unfolded = head::unfolded(head);
+        let parsed = head::parse(unfolded.as_deref().unwrap_or(head), |name, value| {
+            said.note(name, value);
+        })?;
         match parsed.status {
             101 => {}
             100..=199 => return Ok(false),

@@ -10,12 +10,13 @@ mod handshake;
 mod prepare;
 mod reader;
 mod room;
+mod shared;
 mod utf8;
 
 pub use prepare::Prepared;
+pub use shared::Shared;
 
 use super::{Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token};
-use crate::parameters::mix;
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
 use prony_load::events::LONGEST_EVENT;
@@ -26,38 +27,6 @@ use std::collections::VecDeque;
 
 /// What the HTTP status of each message is: that of the handshake.
 const SWITCHED: u16 = 101;
-
-/// What the WebSocket connections of one worker share.
-#[derive(Debug)]
-pub struct Shared {
-    /// The longest message that may come, bytes.
-    longest: u64,
-    /// State of the generator of keys.
-    random: u64,
-    /// Where connections are members of rooms.
-    rooms: Option<Rooms>,
-}
-
-impl Shared {
-    fn new(longest: u64) -> Self {
-        Self {
-            longest,
-            random: rand::random(),
-            rooms: None,
-        }
-    }
-
-    /// 64 random bits. Masks keep proxies from taking what a script in a browser has written for HTTP; a load has none of
-    /// that to hide, so a fast generator with a random begin does.
-    const fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.random)
-    }
-
-    const fn key(&mut self) -> [u8; 4] {
-        (self.random() as u32).to_ne_bytes()
-    }
-}
 
 /// How the peer broke the protocol, and the close code that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +43,14 @@ pub struct WebSocket {
     under_way: VecDeque<UnderWay>,
     depth: u32,
     reader: Reader,
+    /// How many messages the service sends by itself before the first request; `None`: that is still to be seen.
+    greetings: Option<u32>,
+    /// Messages that came before the first request.
+    greeted: u32,
+    /// Whether the message that is coming is one of those.
+    is_greeting: bool,
+    /// Whether a request was sent.
+    was_asked: bool,
     /// Whether the message that is coming is of the other kind than the one that was sent.
     is_other_kind: bool,
     /// No message is sent any more.
@@ -137,6 +114,13 @@ impl WebSocket {
                 }
             }
             match seen {
+                // A service may speak first; once it was asked something it answers.
+                Seen::Begin(_) if !self.was_asked => self.is_greeting = true,
+                Seen::Piece(_) if self.is_greeting => {}
+                Seen::End if self.is_greeting => {
+                    self.is_greeting = false;
+                    self.greeted = self.greeted.saturating_add(1);
+                }
                 Seen::Begin(kind) => self.begin(kind, sink)?,
                 Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
                 Seen::End => self.complete(shared, out, sink),
@@ -198,6 +182,7 @@ impl WebSocket {
         self.closing = true;
         self.spent = true;
         if self.reader.is_within_message()
+            && !self.is_greeting
             && let Some(entry) = self.under_way.pop_front()
         {
             let reason = "the service closed the connection in the middle of a message";
@@ -212,6 +197,7 @@ impl Protocol for WebSocket {
     type Shared = Shared;
 
     const GREETING: &'static str = "it answered the handshake of WebSocket";
+    const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target)
@@ -229,12 +215,16 @@ impl Protocol for WebSocket {
         Shared::new(limits.longest_message.unwrap_or(LONGEST_EVENT))
     }
 
-    fn new(_: &mut Shared, depth: u32) -> Self {
+    fn new(shared: &mut Shared, depth: u32) -> Self {
         Self {
             handshake: None,
             under_way: VecDeque::with_capacity(depth as usize),
             depth,
             reader: Reader::new(),
+            greetings: shared.greetings,
+            greeted: 0,
+            is_greeting: false,
+            was_asked: false,
             is_other_kind: false,
             // Until the handshake is there.
             closing: true,
@@ -275,6 +265,15 @@ impl Protocol for WebSocket {
         !self.closing && self.member.as_ref().is_none_or(|member| member.is_in)
     }
 
+    fn is_listening(&self) -> bool {
+        self.member.is_none() && self.greetings.is_none_or(|greetings| self.greeted < greetings)
+    }
+
+    fn stop_listening(&mut self, shared: &mut Shared) {
+        shared.greetings.get_or_insert(self.greeted);
+        self.greetings = Some(0);
+    }
+
     #[inline]
     fn places(&self) -> u32 {
         if self.closing || self.last_sent {
@@ -297,6 +296,7 @@ impl Protocol for WebSocket {
             return;
         }
         call.prepared.write(call.values, shared.key(), out);
+        self.was_asked = true;
         self.last_sent |= call.is_last;
         self.under_way.push_back(UnderWay {
             token: call.token,
@@ -339,7 +339,7 @@ impl Protocol for WebSocket {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: &mut S) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: bool, _: &mut S) {
         self.closing = true;
         self.spent = true;
     }

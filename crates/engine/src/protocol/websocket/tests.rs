@@ -509,6 +509,26 @@ fn a_message_that_nobody_asked_for_ends_the_connection() {
 }
 
 #[test]
+fn what_the_service_says_first_answers_nothing() {
+    let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+    let reply = [
+        bench.switching(""),
+        frame(TEXT, b"hello"),
+        frame(BINARY, b"there"),
+    ]
+    .concat();
+    assert_eq!(bench.receive(&reply[..reply.len() - 1]), Ok(()));
+    assert!(bench.connection.is_ready() && bench.connection.is_listening());
+    // The end of it comes when the first message is under way already.
+    bench.connection.stop_listening(&mut bench.shared);
+    assert!(!bench.connection.is_listening());
+    bench.start(0, &request("TEXT", b"a"), false);
+    assert_eq!(bench.receive(&reply[reply.len() - 1..]), Ok(()));
+    assert_eq!(bench.receive(&frame(TEXT, b"a")), Ok(()));
+    assert_eq!(bench.log.lines, ["0 begins", "0 is a"]);
+}
+
+#[test]
 fn the_last_message_is_followed_by_a_close() {
     let mut bench = Bench::with(&[request("TEXT", b"a")], &Limits::default());
     bench.start(1, &request("TEXT", b"b"), true);

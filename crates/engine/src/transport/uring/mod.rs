@@ -18,11 +18,11 @@ use super::dial::{Dial, Network, Route};
 use super::socket;
 use super::{Event, Transport};
 use buffers::{Buffers, GROUP};
-use io_uring::types::{CancelBuilder, Fixed, Timespec};
+use io_uring::types::{CancelBuilder, Fd, Fixed, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 use outbox::{NOWHERE, Outbox};
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 use wire::{Completion, GENERATIONS, Kind, Wire, name, read_name};
 
 /// Requests that one system call hands over.
@@ -41,6 +41,10 @@ pub(crate) struct Uring {
     dial: Dial,
     wires: Vec<Wire>,
     outbox: Outbox,
+    /// Parcels that one call hands over, so that the time of each of them is known.
+    at_once: usize,
+    /// How long one of them took in the last call that handed over so many, ns.
+    parcel_ns: u64,
     /// Connections whose socket is not yet what the kernel's table of files says.
     changed: Vec<u32>,
     /// The completions of the last wait that were not looked at yet.
@@ -48,6 +52,8 @@ pub(crate) struct Uring {
     next: usize,
     /// The buffer that the last event lent out.
     lent: Option<u16>,
+    /// What other threads wake this one with.
+    bell: Option<RawFd>,
     /// Requests that the kernel has not completed.
     outstanding: u64,
 }
@@ -68,10 +74,26 @@ impl Uring {
         self.push_counted(&entry)
     }
 
+    fn watch_bell(&mut self) -> io::Result<()> {
+        let Some(bell) = self.bell else { return Ok(()) };
+        let entry = opcode::PollAdd::new(Fd(bell), libc::POLLIN as u32)
+            .multi(true)
+            .build()
+            .user_data(name(Kind::Bell, 0, 0));
+        self.push_counted(&entry)
+    }
+
     /// What a completion means, where it means something to the worker.
     fn understand(&mut self, completion: Completion) -> Option<Understood> {
         let (kind, generation, number) = read_name(completion.name);
         self.outstanding -= u64::from(!cqueue::more(completion.flags));
+        if kind == Kind::Bell {
+            if !cqueue::more(completion.flags) && completion.result >= 0 {
+                // A ring that takes nothing any more says so at the next wait.
+                let _ = self.watch_bell();
+            }
+            return None;
+        }
         let wire = &mut self.wires[number as usize];
         let error = || io::Error::from_raw_os_error(-completion.result);
         if wire.generation != generation || wire.socket.is_none() {
@@ -90,7 +112,7 @@ impl Uring {
                 Ok(()) => Some(Understood::Connected(number)),
                 Err(error) => Some(Understood::ConnectFailed(number, error)),
             },
-            Kind::Send => None,
+            Kind::Send | Kind::Bell => None,
             Kind::Rest => {
                 // Its memory is not kept: few sockets are ever full, and what they leave may be large.
                 wire.rest = Vec::new();
@@ -187,12 +209,20 @@ impl Transport for Uring {
             dial: Dial::new(route)?,
             wires: (0..connections).map(|_| Wire::new()).collect(),
             outbox: Outbox::default(),
+            at_once: submit::FIRST_AT_ONCE,
+            parcel_ns: 0,
             changed: Vec::new(),
             ready: Vec::with_capacity(COMPLETIONS as usize),
             next: 0,
             lent: None,
+            bell: None,
             outstanding: 0,
         })
+    }
+
+    fn listen(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        self.bell = Some(bell.as_raw_fd());
+        self.watch_bell()
     }
 
     fn connect(&mut self, number: u32) -> io::Result<()> {
@@ -284,6 +314,10 @@ impl Transport for Uring {
         }
         self.outbox.clear();
         Ok(())
+    }
+
+    fn left_at(&self, number: u32) -> u64 {
+        self.wires[number as usize].left
     }
 
     fn next_event(&mut self) -> Option<Event<'_>> {

@@ -1,13 +1,31 @@
 //! Everything that goes to the kernel with a wait, and what comes back.
 
-use super::Uring;
 use super::outbox::NOWHERE;
 use super::wire::{Completion, Kind, name, read_name};
+use super::{QUEUE, Uring};
+use crate::clock::now_ns;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, opcode};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
+
+/// Parcels that one call hands over at first.
+pub(super) const FIRST_AT_ONCE: usize = 8;
+/// How long a call should take that hands parcels over: the time of each is that of its middle, ns.
+const CALL: Range<u64> = 60_000..160_000;
+
+/// How many parcels the next call hands over, after one that took so long.
+fn next_at_once(at_once: usize, took: u64) -> usize {
+    if took > CALL.end {
+        (at_once / 2).max(1)
+    } else if took < CALL.start {
+        (at_once * 2).min(QUEUE as usize)
+    } else {
+        at_once
+    }
+}
 
 impl Uring {
     fn push(&mut self, entry: &Entry) -> io::Result<()> {
@@ -58,24 +76,55 @@ impl Uring {
         Ok(())
     }
 
-    /// Hands the whole outbox over.
+    /// Hands the whole outbox over. The kernel sends one parcel after the other, which takes milliseconds for hundreds of them: so
+    /// a few go with each call, and the clock is read around it. The last ones go with the wait.
     pub(super) fn push_parcels(&mut self) -> io::Result<()> {
+        if self.outbox.len() == 0 {
+            return Ok(());
+        }
+        // What else is batched, as new connections, takes time as well.
+        if !self.ring.submission().is_empty() {
+            self.ring.submit()?;
+        }
+        let (mut begin, mut first, mut pushed) = (now_ns(), 0, 0);
         for place in 0..self.outbox.len() {
             let parcel = self.outbox.parcel(place);
             let bytes = self.outbox.bytes(parcel);
             if bytes.is_empty() {
                 continue;
             }
+            let (address, length) = (bytes.as_ptr(), bytes.len() as u32);
+            if pushed == self.at_once {
+                self.ring.submit()?;
+                let took = now_ns() - begin;
+                self.note_left(first..place, begin + took / 2);
+                self.at_once = next_at_once(self.at_once, took);
+                self.parcel_ns = took / pushed as u64;
+                (begin, first, pushed) = (begin + took, place, 0);
+            }
             let wire = &self.wires[parcel.connection as usize];
             // What the socket takes, it takes at once; only a part or nothing of it is told.
-            let entry = opcode::Send::new(Fixed(parcel.connection), bytes.as_ptr(), bytes.len() as u32)
+            let entry = opcode::Send::new(Fixed(parcel.connection), address, length)
                 .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL)
                 .build()
                 .flags(Flags::SKIP_SUCCESS)
                 .user_data(name(Kind::Send, wire.generation, parcel.connection));
             self.push(&entry)?;
+            pushed += 1;
         }
+        self.note_left(
+            first..self.outbox.len(),
+            begin + self.parcel_ns * pushed as u64 / 2,
+        );
         Ok(())
+    }
+
+    /// Notes that parcels have left, or leave, in the middle of the call that hands them over.
+    fn note_left(&mut self, places: Range<usize>, when: u64) {
+        for place in places {
+            let number = self.outbox.parcel(place).connection;
+            self.wires[number as usize].left = when;
+        }
     }
 
     /// Submits what is batched, and waits for a completion.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::clock::now_ns;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -191,4 +192,49 @@ fn more_replies_than_buffers_all_come() {
     for writer in writers {
         drop(writer.join().expect("no panic"));
     }
+}
+
+/// How far the stamp of each connection is off: half the time to the next one, or to the end of the wait.
+fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
+    let mut stamps: Vec<u64> = (0..count).map(|number| uring.left_at(number)).collect();
+    assert!(
+        stamps.is_sorted(),
+        "they leave in the order in which they were handed over"
+    );
+    stamps.push(over);
+    let later = |&stamp: &u64| {
+        stamps
+            .iter()
+            .copied()
+            .find(|&other| other > stamp)
+            .unwrap_or(over)
+    };
+    stamps[..count as usize]
+        .iter()
+        .map(|stamp| (later(stamp) - stamp) / 2)
+        .collect()
+}
+
+/// Hundreds of sends take the kernel milliseconds: one time for all of them would be none.
+#[test]
+fn in_a_large_batch_each_send_has_its_own_time() {
+    let count = 512;
+    let (mut uring, _peers) = connected(count);
+    let mut all = Vec::new();
+    for _ in 0..5 {
+        let begin = now_ns();
+        for number in 0..count {
+            uring.send(number, &[b'x'; 100]);
+        }
+        uring.wait(0).expect("a wait");
+        all.extend(errors(&uring, count, now_ns()));
+        assert!((0..count).all(|number| uring.left_at(number) >= begin));
+    }
+    // What stood still in between was the machine.
+    let exact = all.iter().filter(|&&error| error <= 100_000).count();
+    assert!(
+        exact * 10 >= all.len() * 8,
+        "{exact} of {} within 100 µs",
+        all.len()
+    );
 }

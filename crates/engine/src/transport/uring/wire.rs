@@ -12,6 +12,8 @@ pub(super) struct Wire {
     pub(super) connects: Option<(*const libc::sockaddr, libc::socklen_t)>,
     /// Where its bytes stand in the outbox.
     pub(super) parcel: u32,
+    /// When the last of its bytes left.
+    pub(super) left: u64,
     /// What a full socket left over: the kernel is sending it. Boxed by `Vec`, so that it stays where it is.
     pub(super) rest: Vec<u8>,
     /// What is to be sent after that.
@@ -36,6 +38,8 @@ pub(super) enum Kind {
     Send = 2,
     /// What a socket left over.
     Rest = 3,
+    /// What other threads wake this one with. Each write to it completes, so that it need not be read.
+    Bell = 4,
 }
 
 pub(super) const GENERATIONS: u32 = 1 << 24;
@@ -50,7 +54,8 @@ pub(super) const fn read_name(name: u64) -> (Kind, u32, u32) {
         0 => Kind::Connect,
         1 => Kind::Receive,
         2 => Kind::Send,
-        _ => Kind::Rest,
+        3 => Kind::Rest,
+        _ => Kind::Bell,
     };
     (kind, (name >> 32) as u32 % GENERATIONS, name as u32)
 }
@@ -62,6 +67,7 @@ impl Wire {
             generation: 0,
             connects: None,
             parcel: NOWHERE,
+            left: 0,
             rest: Vec::new(),
             unsent: Vec::new(),
             retired: Vec::new(),

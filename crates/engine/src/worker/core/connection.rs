@@ -14,6 +14,12 @@ pub(super) struct Connection<P, L> {
     pub(super) used: bool,
     /// Whether a reply came on it since it was established.
     pub(super) answered: bool,
+    /// Whether it had answered and was idle when the first of the requests that are under way was sent, and no byte came since.
+    pub(super) silent_since_idle: bool,
+    /// The connection whose place it takes, as long as requests are under way there.
+    pub(super) replaces: Option<u32>,
+    /// The connection that takes its place.
+    pub(super) replaced_by: Option<u32>,
     /// Requests that may still start on it; at 0 we close it when the last reply is there.
     pub(super) may_start: u32,
 }
@@ -38,6 +44,8 @@ pub(super) enum State {
     /// The protocol waits for what the peer says first.
     Greeting,
     Open,
+    /// The peer takes no further request, and those under way are still answered; another connection takes its place.
+    Draining,
 }
 
 /// Longest pause between attempts to connect, ns.
@@ -53,6 +61,9 @@ impl<P, L> Connection<P, L> {
             failures: 0,
             used: false,
             answered: false,
+            silent_since_idle: false,
+            replaces: None,
+            replaced_by: None,
             may_start: 0,
         }
     }

@@ -1,23 +1,19 @@
 //! The life of a connection: waiting for its turn, connecting, shaking hands, speaking, closed, and again.
 
 use super::connection::{Speaking, State};
+use super::ending::Reason;
 use super::traffic::sink;
 use super::{Action, Core};
 use crate::clock::now_ns;
 use crate::layer::Layer;
 use crate::protocol::{Protocol, SeatOf, Token};
 use crate::transport::is_own_shortage;
-use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
 use prony_measurement::Outcome;
 use std::io;
 
-/// How long a connection that gave no reply rests before it is made again: a server that accepts and closes is not asked
-/// again and again without pause, ns.
-const REST: u64 = 1_000_000;
-
 impl<P: Protocol, L: Layer> Core<P, L> {
-    const fn timer(&self, number: u32) -> u32 {
+    pub(super) const fn timer(&self, number: u32) -> u32 {
         self.ledger.slots.len() as u32 + number
     }
 
@@ -53,12 +49,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.since = now;
         let mut layer = match L::new(&self.layer_config) {
             Ok(layer) => layer,
-            Err(error) => {
-                return self.connect_failed(number, Outcome::Refused, &io::Error::other(error), now);
-            }
+            Err(error) => return self.refused(number, error, now),
         };
         if let Err(error) = layer.open(&mut self.output.wire) {
-            return self.connect_failed(number, Outcome::Refused, &io::Error::other(error), now);
+            return self.refused(number, error, now);
         }
         let protocol = P::new(&mut self.shared, self.settings.depth);
         let established = layer.is_established();
@@ -116,6 +110,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.may_start = self.settings.requests_per_connection;
         self.connecting -= 1;
         self.open += 1;
+        let pausing = self.ledger.slots.asleep_on(number);
+        self.ledger.recorder.connection_opened(pausing, now);
+        if let Some(shared) = self.policy.shared() {
+            shared.opened();
+        }
         self.totals.most_open = self.totals.most_open.max(self.open);
         self.note_stream_limit(number);
         self.make_use_of(number, now);
@@ -132,105 +131,34 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// The kernel made no connection: the service would not, or this machine has nothing left to make it with.
     pub(in crate::worker) fn could_not_connect(&mut self, number: u32, error: &io::Error, now: u64) {
-        if is_own_shortage(error) {
+        let outcome = if is_own_shortage(error) {
             self.totals.own_shortages += 1;
             self.totals.own_shortage.get_or_insert_with(|| error.to_string());
-            self.connect_failed(number, Outcome::NotSent, error, now);
+            Outcome::NotSent
         } else {
-            self.connect_failed(number, Outcome::Refused, error, now);
-        }
+            Outcome::Refused
+        };
+        self.end(number, Reason::NotMade(outcome, error), now);
     }
 
-    /// An attempt to connect came to nothing.
-    pub(super) fn connect_failed(&mut self, number: u32, outcome: Outcome, error: &io::Error, now: u64) {
-        self.totals.connect_error.get_or_insert_with(|| error.to_string());
-        self.totals.connects_failed += 1;
-        self.output.actions.push(Action::Close(number));
-        self.connecting -= 1;
-        let connection = &mut self.connections[number as usize];
-        if let Some(mut speaking) = connection.speaking.take() {
-            let mut sink = sink!(self, now);
-            speaking.protocol.gone(&mut self.shared, &mut sink);
-        }
-        let connection = &mut self.connections[number as usize];
-        let rest = connection.rest();
-        if self.policy.is_users() {
-            connection.state = State::Closed;
-            self.timers.clear(self.timer(number));
-        } else {
-            connection.state = State::Resting;
-            self.timers.set(self.timer(number), now + rest);
-        }
-        if self.phase.is_none() {
-            return;
-        }
-        let (at, recorder) = (self.moment(now), &mut self.ledger.recorder);
-        let mut unsent = |operation, intended| recorder.unsent(operation, intended, outcome);
-        self.policy
-            .connection_failed(number, (self.open, at), &mut self.source, &mut unsent);
+    /// The service, or what stands before it, would not speak.
+    pub(super) fn refused(
+        &mut self,
+        number: u32,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+        now: u64,
+    ) {
+        let error = io::Error::other(error);
+        self.end(number, Reason::NotMade(Outcome::Refused, &error), now);
     }
 
-    /// Ends a connection. What was under way on it gets this outcome.
-    pub(in crate::worker) fn close(&mut self, number: u32, outcome: Outcome, now: u64) {
-        self.output.actions.push(Action::Close(number));
-        let connection = &mut self.connections[number as usize];
-        match connection.state {
-            State::Open => self.open -= 1,
-            State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
-            State::Closed | State::Queued | State::Resting => return,
-        }
-        let speaking = connection.speaking.take();
-        connection.state = State::Closed;
-        self.timers.clear(self.timer(number));
-        if let Some(mut speaking) = speaking {
-            let mut sink = sink!(self, now);
-            speaking.protocol.gone(&mut self.shared, &mut sink);
-        }
-        for place in self.ledger.slots.of(number) {
-            if self.ledger.slots.get(place).active {
-                self.ledger.end(place, outcome, false, now);
-            }
-        }
-        self.settle(now);
-    }
-
-    /// Ends a connection that was open. Another one comes, where the load needs it.
-    pub(super) fn lose(&mut self, number: u32, outcome: Outcome, now: u64) {
-        self.close(number, outcome, now);
-        let at = self.moment(now);
-        if self.policy.connection_lost(number, at) || !self.left_over.is_empty() {
-            self.reconnect(number, now);
-        } else {
-            self.wake(number);
-        }
-    }
-
-    /// Tells the peer of an open connection that it is needed no more.
-    pub(super) fn say_goodbye(&mut self, number: u32, now: u64) {
+    /// Tells the peer of an open connection that it is needed no more, as far as that goes.
+    pub(super) fn say_goodbye(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {
             let out = self.output.of_protocol(!L::IDENTITY);
             speaking.protocol.goodbye(&mut self.shared, out);
-            self.flush(number, now);
-        }
-    }
-
-    /// The user on a connection is done.
-    pub(super) fn leave(&mut self, number: u32, now: u64) {
-        self.say_goodbye(number, now);
-        self.close(number, Outcome::Reset, now);
-        if let Policy::Users(users) = &mut self.policy {
-            users.leave(number);
-        }
-    }
-
-    fn reconnect(&mut self, number: u32, now: u64) {
-        let connection = &mut self.connections[number as usize];
-        if connection.answered || self.policy.is_users() {
-            self.want_connection(number);
-        } else {
-            connection.state = State::Resting;
-            self.timers.set(self.timer(number), now + REST);
+            let _ = self.seal_and_send(number);
         }
     }
 
@@ -246,21 +174,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     _ => format!("before {}", P::GREETING),
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
-                let ended = io::Error::other(format!("the server closed the connection{how} {during}"));
-                return self.connect_failed(number, Outcome::Refused, &ended, now);
+                let ended = format!("the server closed the connection{how} {during}");
+                return self.refused(number, ended, now);
             }
-            State::Open => {}
+            State::Open | State::Draining => {}
             _ => return,
         }
         if error.is_none() {
             self.deliver_end(number, now);
         }
-        self.lose(number, Outcome::Reset, now);
+        self.end(number, Reason::Lost, now);
     }
 
     /// Does what is due by now: connections that have rested connect, places that have paused send, and what has taken
     /// longer than the timeout ends.
     pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
+        self.expire(now);
         while let Some((timer, due)) = self.timers.pop(now) {
             let places = self.ledger.slots.len() as u32;
             if timer >= places {
@@ -273,7 +202,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             } else if slot.active && self.settings.streams {
                 self.keep_stream(timer, now);
             } else if slot.active {
-                let until = slot.sent.saturating_add(self.settings.timeout);
+                let until = slot.intended.saturating_add(self.settings.timeout);
                 if until > now {
                     self.timers.set(timer, until);
                 } else {
@@ -284,13 +213,21 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn keep_connection(&mut self, number: u32, now: u64) {
-        match self.connections[number as usize].state {
+        let connection = &mut self.connections[number as usize];
+        match (connection.state, &mut connection.speaking) {
+            (State::Greeting, Some(Speaking { protocol, .. })) if protocol.is_ready() => {
+                protocol.stop_listening(&mut self.shared);
+                return self.opened(number, now);
+            }
+            _ => {}
+        }
+        match connection.state {
             State::Resting => self.want_connection(number),
             State::Connecting | State::Shaking | State::Greeting => {
                 let error = io::Error::other("no connection within the timeout");
-                self.connect_failed(number, Outcome::Timeout, &error, now);
+                self.end(number, Reason::NotMade(Outcome::Timeout, &error), now);
             }
-            State::Closed | State::Queued | State::Open => {}
+            State::Closed | State::Queued | State::Open | State::Draining => {}
         }
     }
 
@@ -311,8 +248,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.settle(now);
             self.make_use_of(number, now);
         } else {
-            // Whoever stands behind it in the pipeline has no reply in time either.
-            self.lose(number, Outcome::Timeout, now);
+            self.end(number, Reason::TimedOut(place), now);
         }
     }
 }

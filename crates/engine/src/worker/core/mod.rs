@@ -1,21 +1,26 @@
 //! A worker without its sockets: what happened goes in, what to do comes out as [`Action`]s.
 
 mod connection;
+mod ending;
 mod life;
 mod output;
 mod places;
+mod replacement;
 mod settings;
 mod streams;
 mod taken;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
 use self::connection::{Connection, State};
+use self::ending::Reason;
 use self::settings::Settings;
 use self::taken::Taken;
 use super::lines::{Pool, Totals};
-use super::policy::{Moment, Policy};
+use super::policy::{Backlog, Moment, Policy, Share};
 use super::sample::Sample;
 use super::slots::{Due, Ledger, Slots};
 use super::source::Source;
@@ -23,9 +28,9 @@ use super::timers::Timers;
 use crate::layer::Layer;
 use crate::parameters::Parameters;
 use crate::protocol::Protocol;
-use crate::recorder::{Finished, Recorder};
+use crate::recorder::Recorder;
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Memory, Partition};
+use prony_load::{Job, Load, Memory, Partition};
 use prony_measurement::{Outcome, Phase};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,6 +57,8 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     to_connect: VecDeque<u32>,
     /// Open load: connections with a free place, the one that has rested longest first.
     idle: VecDeque<u32>,
+    /// Numbers without a connection: one is taken where a connection is replaced that still has requests under way.
+    spare: Vec<u32>,
     connecting: u32,
     pub(super) open: u32,
     /// Where the transport defers: the places whose request waits for its send.
@@ -77,7 +84,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         defers: bool,
     ) -> Self {
         let settings = Settings::new(job, partition, (defers, workload.streams));
-        let connections = partition.connections();
+        let own = partition.connections();
+        let is_replaced = settings.members.is_none() && !matches!(job.load, Load::Users { .. });
+        let connections = own + Self::spare_numbers(own, settings.depth, is_replaced);
         let slots = Slots::new(connections, settings.depth);
         let taken = Taken::new(if workload.takes { slots.len() } else { 0 });
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
@@ -98,6 +107,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             phase: None,
             to_connect: VecDeque::with_capacity(connections as usize),
             idle: VecDeque::with_capacity(connections as usize),
+            spare: (own..connections).rev().collect(),
             connecting: 0,
             open: 0,
             started: Vec::new(),
@@ -107,7 +117,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             output: Output::new(),
             plain: Vec::new(),
         };
-        (0..connections)
+        (0..own)
             .filter(|&number| core.is_there_at_begin(number))
             .collect::<Vec<u32>>()
             .into_iter()
@@ -116,6 +126,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn is_there_at_begin(&self, number: u32) -> bool {
+        if number >= self.settings.partition.connections() {
+            return false;
+        }
         match &self.policy {
             Policy::Closed(closed) => closed.comes_after(self.settings.partition, number).is_none(),
             Policy::Open(_) => true,
@@ -132,7 +145,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 .all(|(number, one)| one.was_tried() || !self.is_there_at_begin(number))
     }
 
-    /// Connections, open or not.
+    /// Numbers of connections, spare ones too.
     pub(super) const fn connections(&self) -> u32 {
         self.connections.len() as u32
     }
@@ -154,6 +167,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
+    /// Shares what waits for a place with other threads.
+    pub(super) fn share(&mut self, backlog: &Arc<Backlog>, thread: u32) {
+        if let Policy::Open(open) = &mut self.policy {
+            open.pacer.wait_without_limit();
+            open.shared = Some(Share::new(Arc::clone(backlog), thread));
+        }
+    }
+
     /// Logs what is recorded from now on.
     pub(super) fn log_to(&mut self, log: Option<crate::log::Logbook>) {
         self.ledger.recorder.log_to(log);
@@ -170,12 +191,17 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// A phase begins at `begin`; its load ends at `until`. Where `pool` is given, its arrivals are taken from there.
     pub(super) fn begin_phase(&mut self, phase: Phase, (begin, until): (u64, u64), pool: Option<&Arc<Pool>>) {
+        // What became due or ended before is none of the new phase.
+        self.ledger.recorder.begin(begin);
         self.take_arrivals(begin.saturating_sub(1));
+        self.expire(begin);
         if self.phase.is_none() {
             self.let_connections_come(begin);
         }
         self.phase = Some(phase);
-        self.ledger.recorder.begin(begin);
+        if let Some(shared) = self.policy.shared() {
+            shared.enter(phase, begin);
+        }
         self.ledger.recorder.log_in(phase);
         self.ledger.last_end = begin;
         self.totals.sample.clear();
@@ -198,7 +224,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let Policy::Closed(closed) = &self.policy else {
             return;
         };
-        for number in 0..self.connections.len() as u32 {
+        for number in 0..self.settings.partition.connections() {
             if let Some(after) = closed.comes_after(self.settings.partition, number) {
                 self.connections[number as usize].state = State::Resting;
                 let timer = self.ledger.slots.len() as u32 + number;
@@ -214,26 +240,33 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         (0..self.connections.len() as u32).for_each(|number| self.note_stream_limit(number));
         self.take_arrivals(end);
+        self.expire(now);
         self.phase = Some(Phase::Drain);
-        self.ledger.recorder.close_window();
+        if let Some(shared) = self.policy.shared() {
+            shared.enter(Phase::Drain, end);
+        }
+        self.ledger.recorder.close_window(now);
         if self.policy.is_closed() {
             // What was not sent yet is not due any more.
             self.left_over.retain(|due| due.again.is_some());
         }
         self.send_waiting(now);
-        self.let_users_in();
+        self.let_users_in(now);
     }
 
-    /// What was started since the last time leaves now.
-    pub(super) fn stamp(&mut self, now: u64) {
+    /// What was started since the last time has left, on each connection at its own time.
+    pub(super) fn stamp(&mut self, left_at: impl Fn(u32) -> u64) {
         let is_closed = self.policy.is_closed();
         for place in self.started.drain(..) {
+            let left = left_at(self.ledger.slots.connection_of(place));
             let slot = self.ledger.slots.get(place);
-            slot.sent = now;
-            if is_closed {
-                slot.intended = now;
+            // A connection that has ended meanwhile has sent nothing.
+            slot.sent = slot.sent.max(left);
+            // What is sent again counts from the first time.
+            if is_closed && slot.refusals == 0 && !slot.retried {
+                slot.intended = slot.sent;
                 if slot.step == 0 {
-                    slot.sequence_begin = now;
+                    slot.sequence_begin = slot.sent;
                 }
             }
         }
@@ -241,84 +274,42 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Takes note of what is due by `now`.
     pub(super) fn take_arrivals(&mut self, now: u64) {
-        let Some(pacer) = self.policy.pacer() else { return };
-        let (recorder, source) = (&mut self.ledger.recorder, &mut self.source);
-        pacer.advance(now, |intended, waits| {
-            recorder.arrived(intended);
+        while let Some(pacer) = self.policy.pacer()
+            && let Some((intended, waits)) = pacer.advance(now)
+        {
+            self.ledger.recorder.arrived(intended);
             if !waits {
-                source
-                    .lost()
-                    .for_each(|operation| recorder.unsent(operation, intended, Outcome::NotSent));
+                let due = self.source.arrival(intended, 0);
+                self.lost(due, Outcome::NotSent, now);
             }
-        });
+        }
     }
 
     /// Lets in the users who have arrived.
-    pub(super) fn let_users_in(&mut self) {
-        loop {
-            let Policy::Users(users) = &mut self.policy else {
-                return;
-            };
+    pub(super) fn let_users_in(&mut self, now: u64) {
+        while let Policy::Users(users) = &mut self.policy {
             let requests = users.requests();
-            let Some((arrived, connection)) = users.let_in() else {
-                return;
-            };
-            if let Some(number) = connection {
-                self.want_connection(number);
-                continue;
-            }
-            let mut left = requests;
-            while left > 0 {
-                for operation in self.source.lost().take(left as usize) {
-                    self.ledger.recorder.unsent(operation, arrived, Outcome::NotSent);
-                    left -= 1;
-                }
+            match users.let_in() {
+                None => return,
+                Some((_, Some(number))) => self.want_connection(number),
+                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::NotSent, now),
             }
         }
     }
 
     /// Ends everything: what has no reply yet gets none.
     pub(super) fn abandon(&mut self, now: u64) {
+        self.ledger.recorder.end_drain();
         if let Policy::Users(users) = &mut self.policy {
-            let recorder = &mut self.ledger.recorder;
-            let mut unsent = |operation, due| recorder.unsent(operation, due, Outcome::NotSent);
             for number in users.newcomers() {
-                users.connection_failed(number, &mut self.source, &mut unsent);
+                self.user_refused(number, Outcome::NotSent, now);
             }
         }
         self.cut_streams(now);
         for number in 0..self.connections.len() as u32 {
-            self.say_goodbye(number, now);
-            self.close(number, Outcome::Timeout, now);
+            self.end(number, Reason::Over, now);
         }
-        while let Some(due) = self.left_over.pop_front() {
-            self.drop_unprocessed(due, now);
-        }
-        let Some(pacer) = self.policy.pacer() else { return };
-        while let Some((intended, _)) = pacer.take() {
-            let recorder = &mut self.ledger.recorder;
-            self.source
-                .lost()
-                .for_each(|operation| recorder.unsent(operation, intended, Outcome::NotSent));
-        }
-    }
-
-    /// A request that was to be sent again and cannot be any more.
-    fn drop_unprocessed(&mut self, due: Due, now: u64) {
-        let Some(again) = due.again else { return };
-        let request = Finished {
-            epoch: again.epoch,
-            operation: due.operation,
-            intended: due.intended,
-            ready: due.intended,
-            sent: due.intended,
-            first_byte: 0,
-            end: now,
-            outcome: Outcome::Reset,
-            status: 0,
-            bytes: 0,
-        };
-        self.ledger.recorder.finished(&request, false);
+        self.lose_waiting(Outcome::NotSent, now);
     }
 
     /// Whether nothing is due or under way.
@@ -327,11 +318,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Where requests are counted: when the last one ended, once all have.
-    pub(super) fn exhausted(&self) -> Option<u64> {
+    pub(super) fn exhausted(&mut self) -> Option<u64> {
         let is_dry = match &self.policy {
             Policy::Closed(_) => self.source.is_dry() && self.going_on == 0,
             Policy::Open(_) | Policy::Users(_) => self.policy.next_due() == u64::MAX,
         };
+        // What another thread still has may come here.
+        let is_dry = is_dry && self.policy.shared().is_none_or(Share::all_dry);
         (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
     }
 }

@@ -4,7 +4,7 @@ use super::Core;
 use super::connection::State;
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::worker::slots::{Again, Due, insert_by_age};
+use crate::worker::slots::{Again, Due, Resend, insert_by_age};
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Decides what becomes of the places whose requests have ended: each sends its next request, pauses, or is free.
@@ -14,8 +14,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             if self.settings.members.is_some() && !self.woken.contains(&number) {
                 self.woken.push(number);
             }
-            if self.ledger.slots.get(place).send_again {
-                let due = self.unprocessed(place);
+            if let Some(why) = self.ledger.slots.get(place).resend.take() {
+                self.totals.sent_again += u64::from(why == Resend::Unprocessed);
+                let due = self.resent(place);
                 if let Some(due) = self.policy.request_again(number, due) {
                     self.taken.leave(place, due.number);
                     insert_by_age(&mut self.left_over, due);
@@ -27,8 +28,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let (until, follow) = self.policy.request_ended(number, follow, now);
             if until > now {
                 let slot = self.ledger.slots.get(place);
-                slot.asleep = true;
                 slot.goes_on = follow.is_some();
+                self.ledger.slots.lay_down(place);
+                if self.connections[number as usize].state == State::Open {
+                    self.ledger.recorder.pauses.rise(now);
+                }
                 self.going_on += u32::from(follow.is_some());
                 self.timers.set(place, until);
             } else if let Some(due) = follow {
@@ -54,29 +58,36 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The pause of a place is over, which was noticed so much later.
     pub(super) fn awake(&mut self, place: u32, late: u64, now: u64) {
         let number = self.ledger.slots.connection_of(place);
-        let slot = self.ledger.slots.get(place);
-        slot.asleep = false;
-        let goes_on = std::mem::take(&mut slot.goes_on);
+        self.ledger.slots.wake(place);
+        if self.connections[number as usize].state == State::Open {
+            self.ledger.recorder.pauses.fall(now);
+        }
+        let goes_on = std::mem::take(&mut self.ledger.slots.get(place).goes_on);
         self.going_on -= u32::from(goes_on);
         match goes_on.then(|| self.follow(place, now)).flatten() {
             Some(due) => {
                 self.go_on(place, due, now);
                 self.flush(number, now);
+                if let Some(newer) = self.connections[number as usize].replaced_by {
+                    self.make_use_of(newer, now);
+                }
             }
             None if self.connections[number as usize].state == State::Open => {
                 self.fill(place, late, now);
                 self.flush(number, now);
             }
-            None => self.ledger.slots.give_back(place),
+            None => {
+                self.ledger.slots.give_back(place);
+                self.make_use_of(number, now);
+            }
         }
     }
 
     /// Ends the pauses of a connection that is gone for good.
     pub(super) fn wake(&mut self, number: u32) {
         for place in self.ledger.slots.of(number) {
-            let slot = self.ledger.slots.get(place);
-            if std::mem::take(&mut slot.asleep) {
-                let goes_on = std::mem::take(&mut slot.goes_on);
+            if self.ledger.slots.wake(place) {
+                let goes_on = std::mem::take(&mut self.ledger.slots.get(place).goes_on);
                 self.going_on -= u32::from(goes_on);
                 self.timers.clear(place);
                 self.ledger.slots.give_back(place);
@@ -84,11 +95,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The request in a place that the peer left unprocessed.
-    fn unprocessed(&mut self, place: u32) -> Due {
+    /// The request in a place that is to be sent again.
+    fn resent(&mut self, place: u32) -> Due {
         let slot = self.ledger.slots.get(place);
-        slot.send_again = false;
-        self.totals.sent_again += 1;
         Due {
             operation: slot.operation,
             step: slot.step,
@@ -100,6 +109,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             again: Some(Again {
                 epoch: slot.epoch,
                 refusals: slot.refusals,
+                retried: slot.retried,
             }),
         }
     }

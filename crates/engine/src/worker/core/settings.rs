@@ -27,6 +27,8 @@ pub(super) struct Settings {
     pub(super) defers: bool,
     /// Whether replies are streams of events.
     pub(super) streams: bool,
+    /// Whether a request that an idle connection lost is sent once more.
+    pub(super) retries: bool,
     /// Members of a room, where connections are divided into rooms.
     pub(super) members: Option<u32>,
 }
@@ -48,6 +50,7 @@ impl Settings {
             check_below: (job.check.share.clamp(0.0, 1.0) * u64::MAX as f64) as u64,
             defers,
             streams,
+            retries: !job.limits.no_retry,
             members: job.load.members(),
         }
     }

@@ -1,6 +1,7 @@
 //! Streams of events that are given up: by their bound, because they are wrong, or because the load is over.
 
 use super::Core;
+use super::ending::Reason;
 use super::traffic::sink;
 use crate::layer::Layer;
 use crate::protocol::{Protocol, Token};
@@ -8,7 +9,6 @@ use crate::recorder::Ending;
 use crate::worker::sink::Sink;
 use prony_load::CompiledExpectation;
 use prony_load::events::CompiledEvents;
-use prony_measurement::Outcome;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Gives up the streams that have just come to their bound, or are wrong. Gives whether their connection goes on.
@@ -36,10 +36,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         goes_on
     }
 
-    /// How long after its request a reply is looked at first that may be a stream, ns.
-    pub(super) fn first_look(expectation: &CompiledExpectation, timeout: u64) -> u64 {
+    /// When a reply is looked at first that may be a stream.
+    pub(super) fn first_look(expectation: &CompiledExpectation, sent: u64, times_out: u64) -> u64 {
         let for_ns = expectation.events().and_then(CompiledEvents::for_ns);
-        for_ns.unwrap_or(u64::MAX).min(timeout)
+        sent.saturating_add(for_ns.unwrap_or(u64::MAX)).min(times_out)
     }
 
     /// The timer of a request of a load with streams: it ends by its bound, or because nothing came for too long; else the
@@ -51,8 +51,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let events = operation.expectation.events().filter(|_| streams_well);
         // What has a bound may go on until there, as long as it is not silent.
         let heard = match events {
-            Some(events) if events.is_bounded() => slot.live.as_ref().map_or(slot.sent, |live| live.heard),
-            _ => slot.sent,
+            Some(events) if events.is_bounded() => {
+                slot.live.as_ref().map_or(slot.intended, |live| live.heard)
+            }
+            _ => slot.intended,
         };
         let silent = heard.saturating_add(self.settings.timeout);
         let bound = events
@@ -66,7 +68,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.make_use_of(number, now);
             } else {
                 self.flush(number, now);
-                self.lose(number, Outcome::Reset, now);
+                self.end(number, Reason::Lost, now);
             }
         } else if silent <= now {
             self.time_out(place, now);

@@ -26,6 +26,13 @@ impl Taken {
         }
     }
 
+    /// The sequences in two places change places.
+    pub(super) fn swap(&mut self, one: u32, other: u32) {
+        if !self.bags.is_empty() {
+            self.bags.swap(one as usize, other as usize);
+        }
+    }
+
     /// Puts by what the sequence in a place has taken, until another place goes on with it.
     pub(super) fn leave(&mut self, place: u32, number: u64) {
         if let Some(bag) = self.bags.get_mut(place as usize) {

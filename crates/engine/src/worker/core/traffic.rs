@@ -1,10 +1,11 @@
 //! Requests go out, bytes come in.
 
 use super::Core;
-use super::connection::State;
+use super::connection::{Speaking, State};
+use super::ending::Reason;
 use crate::layer::{Layer, LayerError};
 use crate::parameters::mix;
-use crate::protocol::{Call, Protocol, Token};
+use crate::protocol::{Call, Protocol, ProtocolError, Token};
 use crate::worker::policy::{Next, Policy};
 use crate::worker::sink::Sink;
 use crate::worker::slots::{Again, BodyCheck, Due};
@@ -20,12 +21,16 @@ macro_rules! sink {
             sample: &mut $core.totals.sample,
             memories: &mut $core.memories,
             bags: &mut $core.taken.bags,
+            budget: &$core.workload.kept,
             seen: $now,
         }
     };
 }
 
 pub(super) use sink;
+
+/// How long a new connection is listened on for what the peer may say by itself, ns.
+const LISTENING: u64 = 50_000_000;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Serialises a request into the connection's output.
@@ -36,12 +41,17 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if due.opens {
             self.ledger.recorder.started();
         }
-        let (epoch, refusals) = match due.again {
-            None => (self.ledger.recorder.sent(due.operation, due.intended), 0),
-            Some(Again { epoch, refusals }) => (epoch, refusals),
-        };
+        let again = due.again.unwrap_or_else(|| Again {
+            epoch: self.ledger.recorder.sent(due.operation, due.intended),
+            refusals: 0,
+            retried: false,
+        });
+        if self.ledger.slots.active_on(connection) == 0 {
+            let connection = &mut self.connections[connection as usize];
+            connection.silent_since_idle = connection.answered;
+        }
         let slot = self.ledger.slots.get(place);
-        (slot.epoch, slot.refusals) = (epoch, refusals);
+        (slot.epoch, slot.refusals, slot.retried) = (again.epoch, again.refusals, again.retried);
         (slot.messages, slot.bytes) = (0, 0);
         slot.intended = due.intended;
         slot.sent = now;
@@ -59,19 +69,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             || (judged && operation.expectation.checks_headers());
         slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
         if let Some(kept) = &mut slot.kept {
-            kept.clear();
+            kept.clear(&self.workload.kept);
         }
         let wants_headers = slot.wants_headers;
         self.ledger.slots.activate(place);
-        if settings.defers && due.again.is_none() {
+        if settings.defers {
             self.started.push(place);
         }
-        if !self.timers.is_set(place) {
-            self.timers.set(place, now.saturating_add(settings.timeout));
-        }
+        let times_out = due.intended.saturating_add(settings.timeout);
+        // A timer that is set is that of an earlier request in this place, which comes first unless it was due later.
         if settings.streams {
-            let first = Self::first_look(&operation.expectation, settings.timeout);
-            self.timers.set(place, now.saturating_add(first));
+            let first = Self::first_look(&operation.expectation, now, times_out);
+            self.timers.set(place, first);
+        } else if !self.timers.is_set(place) || due.again.is_some() {
+            self.timers.set(place, times_out);
         }
         let connection = &mut self.connections[connection as usize];
         connection.may_start = if operation.closes {
@@ -101,11 +112,19 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Sends what the protocol has written for a connection.
     pub(super) fn flush(&mut self, number: u32, now: u64) {
+        if let Err(error) = self.seal_and_send(number) {
+            self.layer_failed(number, error, now);
+        }
+    }
+
+    /// The same for what is said last: the connection ends anyway, whether it still takes that or not.
+    pub(super) fn seal_and_send(&mut self, number: u32) -> Result<(), LayerError> {
         if L::IDENTITY {
-            return self.send_out(number);
+            self.send_out(number);
+            return Ok(());
         }
         if self.output.unsealed.is_empty() {
-            return;
+            return Ok(());
         }
         let sealed = match &mut self.connections[number as usize].speaking {
             Some(speaking) => speaking.layer.seal(&self.output.unsealed, &mut self.output.wire),
@@ -113,9 +132,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         };
         self.output.unsealed.clear();
         self.send_out(number);
-        if let Err(error) = sealed {
-            self.layer_failed(number, error, now);
-        }
+        sealed
     }
 
     /// Sends what was written for the wire since the last time.
@@ -159,11 +176,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn layer_failed(&mut self, number: u32, error: LayerError, now: u64) {
-        if self.connections[number as usize].state == State::Open {
-            self.lose(number, Outcome::Reset, now);
+        if matches!(
+            self.connections[number as usize].state,
+            State::Open | State::Draining
+        ) {
+            self.end(number, Reason::Lost, now);
         } else {
-            let error = std::io::Error::other(error);
-            self.connect_failed(number, Outcome::Refused, &error, now);
+            self.refused(number, error, now);
         }
     }
 
@@ -173,38 +192,65 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let Some(speaking) = connection.speaking.as_mut() else {
             return;
         };
+        connection.silent_since_idle = false;
+        let was_ready = speaking.protocol.is_ready();
         let mut sink = sink!(self, now);
         let out = self.output.of_protocol(!L::IDENTITY);
         let result = speaking.protocol.receive(&mut self.shared, bytes, out, &mut sink);
         if connection.state == State::Greeting {
-            return match result {
-                Ok(()) if speaking.protocol.is_ready() => self.opened(number, now),
-                Ok(()) => self.flush(number, now),
-                Err(error) => {
-                    self.flush(number, now);
-                    self.connect_failed(number, Outcome::Refused, &std::io::Error::other(error), now);
-                }
-            };
+            return self.take_greeting(number, (was_ready, result), now);
         }
-        let is_spent = speaking.protocol.is_spent();
+        let (is_closing, is_spent) = (speaking.protocol.is_closing(), speaking.protocol.is_spent());
         connection.answered |= !self.ledger.ended.is_empty();
         if !self.ledger.stopped.is_empty() && !self.stop_streams(now) {
-            self.settle(now);
-            self.flush(number, now);
-            return self.lose(number, Outcome::Reset, now);
+            return self.end_with_its_replies(number, now);
         }
-        let connection = &mut self.connections[number as usize];
+        let connection = &self.connections[number as usize];
         if let Err(error) = result {
             self.totals.violation.get_or_insert(error.0);
         } else if !is_spent {
             self.settle(now);
+            if is_closing {
+                self.replace(number, now);
+            }
             return self.make_use_of(number, now);
-        } else {
+        } else if connection.answered {
             self.totals.closed_by_server += u64::from(connection.may_start > 0);
         }
+        self.end_with_its_replies(number, now);
+    }
+
+    /// The peer has said something before any request.
+    fn take_greeting(
+        &mut self,
+        number: u32,
+        (was_ready, result): (bool, Result<(), ProtocolError>),
+        now: u64,
+    ) {
+        let Some(Speaking { protocol, .. }) = &self.connections[number as usize].speaking else {
+            return;
+        };
+        let error = match result {
+            Ok(()) if protocol.is_spent() => P::GONE_AT_ONCE,
+            Ok(()) if protocol.is_ready() && !protocol.is_listening() => return self.opened(number, now),
+            Ok(()) => {
+                if protocol.is_ready() && !was_ready {
+                    self.timers.set(self.timer(number), now + LISTENING);
+                }
+                return self.flush(number, now);
+            }
+            Err(error) => error.0,
+        };
+        // What the peer is told of it; it may take nothing any more, and that is not why the connection ends.
+        let _ = self.seal_and_send(number);
+        self.refused(number, error, now);
+    }
+
+    /// Ends a connection on which nothing more comes, once what has come is dealt with.
+    fn end_with_its_replies(&mut self, number: u32, now: u64) {
         self.settle(now);
-        self.flush(number, now);
-        self.lose(number, Outcome::Reset, now);
+        let _ = self.seal_and_send(number);
+        self.end(number, Reason::Lost, now);
     }
 
     /// The peer closed its side: a reply may end with it.
@@ -214,7 +260,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         };
         let mut sink = sink!(self, now);
-        speaking.protocol.end_of_stream(&mut self.shared, &mut sink);
+        let is_clean = speaking.layer.is_closed_by_peer();
+        speaking
+            .protocol
+            .end_of_stream(&mut self.shared, is_clean, &mut sink);
         if !self.ledger.ended.is_empty() {
             connection.answered = true;
             self.totals.closed_by_server += u64::from(connection.may_start > 0);
@@ -235,6 +284,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.policy.place_free(number, late, at, &mut self.source)
         };
         match next {
+            Next::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
+                self.ledger.slots.give_back(place);
+                self.user_too_late(number, due, now);
+            }
             Next::Send(due) => {
                 self.start(number, place, due, now);
                 return true;
@@ -242,7 +295,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             Next::Idle => self.ledger.slots.give_back(place),
             Next::Leave => {
                 self.ledger.slots.give_back(place);
-                self.leave(number, now);
+                self.end(number, Reason::Left, now);
             }
         }
         false
@@ -265,8 +318,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.send_waiting(now);
         let connection = &self.connections[number as usize];
         let is_used_up = connection.state == State::Open && connection.may_start == 0;
+        let replaced_by = connection.replaced_by;
         if is_used_up && self.ledger.slots.active_on(number) == 0 {
-            self.lose(number, Outcome::Reset, now);
+            self.end(number, Reason::Lost, now);
+        }
+        if let Some(newer) = replaced_by {
+            self.make_use_of(newer, now);
         }
     }
 
@@ -274,7 +331,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let connection = &self.connections[number as usize];
         match &connection.speaking {
             Some(speaking) if connection.state == State::Open => {
-                speaking.protocol.places().min(connection.may_start)
+                let places = speaking.protocol.places().min(connection.may_start);
+                match connection.replaces {
+                    None => places,
+                    Some(older) => places.min(self.room_beside(number, older)),
+                }
             }
             _ => 0,
         }
@@ -293,9 +354,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Open load: sends what waits on the connections that have a place, the one that has rested longest first.
     pub(in crate::worker) fn send_waiting(&mut self, now: u64) {
         let Policy::Open(_) = self.policy else { return };
+        self.expire(now);
         while self.policy.is_waiting() || !self.left_over.is_empty() {
             let Some(number) = self.idle.pop_front() else {
-                return;
+                return self.hand_on(now);
             };
             self.connections[number as usize].queued = false;
             if self.places(number) == 0 {
@@ -304,10 +366,32 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let Some(place) = self.ledger.slots.take(number) else {
                 continue;
             };
-            if self.fill(place, 0, now) {
-                self.queue_idle(number);
-                self.flush(number, now);
+            let is_sent = self.fill(place, 0, now);
+            self.queue_idle(number);
+            if !is_sent {
+                // Another thread was faster.
+                return;
+            }
+            self.flush(number, now);
+        }
+    }
+
+    /// Leaves what has no place here to the other threads.
+    fn hand_on(&mut self, now: u64) {
+        while let Policy::Open(open) = &mut self.policy
+            && let Some(left) = open.hand_on(&mut self.source)
+        {
+            if let Err(due) = left {
+                self.lost(due, Outcome::NotSent, now);
             }
         }
+    }
+
+    /// Tells the other threads whether there is a free place here. Gives whether something waits that can go there.
+    pub(in crate::worker) fn settle_down(&mut self) -> bool {
+        let has_place = !self.idle.is_empty();
+        self.policy
+            .shared()
+            .is_some_and(|shared| shared.settle_down(has_place))
     }
 }

@@ -1,10 +1,13 @@
 //! How requests arrive: what a free place does next, what a lost connection means, and when to look again. Pure: times and
 //! numbers in, decisions out.
 
+mod backlog;
 mod closed;
 mod open;
 mod users;
 
+pub(crate) use self::backlog::Backlog;
+pub(super) use self::backlog::Share;
 pub(super) use self::closed::Closed;
 pub(super) use self::open::Open;
 pub(super) use self::users::Users;
@@ -85,31 +88,19 @@ impl Policy {
         }
     }
 
-    /// An attempt to connect came to nothing while `open` other connections were there. `unsent(operation, intended)` gets
-    /// each request that had no connection to go on.
-    pub(super) fn connection_failed(
-        &mut self,
-        connection: u32,
-        (open, at): (u32, Moment),
-        source: &mut Source,
-        unsent: &mut impl FnMut(u16, u64),
-    ) {
+    /// Takes the arrival that has waited longest for a place.
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
         match self {
-            Self::Closed(_) if at.is_loading => {
-                if source.claim() {
-                    unsent(source.arrival(at.now, 0).operation, at.now);
-                }
-            }
-            Self::Closed(_) => {}
-            // As long as others are open, what waits can go there.
-            Self::Open(waiting) => {
-                while open == 0
-                    && let Some((intended, _)) = waiting.pacer.take()
-                {
-                    unsent(source.arrival(intended, 0).operation, intended);
-                }
-            }
-            Self::Users(users) => users.connection_failed(connection, source, unsent),
+            Self::Closed(_) | Self::Users(_) => None,
+            Self::Open(open) => open.take_waiting(source),
+        }
+    }
+
+    /// What waits on all threads, where several share it.
+    pub(super) const fn shared(&mut self) -> Option<&mut Share> {
+        match self {
+            Self::Open(open) => open.shared.as_mut(),
+            Self::Closed(_) | Self::Users(_) => None,
         }
     }
 
@@ -157,7 +148,7 @@ impl Policy {
     pub(super) fn is_waiting(&self) -> bool {
         match self {
             Self::Closed(_) => false,
-            Self::Open(open) => open.pacer.is_waiting(),
+            Self::Open(open) => open.is_waiting(),
             Self::Users(users) => users.any_new(),
         }
     }

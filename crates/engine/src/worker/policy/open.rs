@@ -1,27 +1,58 @@
 //! Requests are due whatever comes back; those that find no free place wait.
 
-use super::Next;
+use super::{Next, Share};
 use crate::pacer::Pacer;
+use crate::worker::slots::Due;
 use crate::worker::source::Source;
 
 /// An open load.
 pub(in crate::worker) struct Open {
-    pub(super) pacer: Pacer,
+    pub(in crate::worker) pacer: Pacer,
+    /// What waits on all threads, where there are several; then nothing waits in the pacer for long.
+    pub(in crate::worker) shared: Option<Share>,
 }
 
 impl Open {
     pub(in crate::worker) const fn new(pacer: Pacer) -> Self {
-        Self { pacer }
+        Self { pacer, shared: None }
     }
 
     pub(super) fn place_free(&mut self, source: &mut Source) -> Next {
-        match self.pacer.take() {
-            Some((intended, late)) => {
-                let mut due = source.arrival(intended, late);
-                due.opens = true;
-                Next::Send(due)
-            }
-            None => Next::Idle,
-        }
+        self.take_waiting(source).map_or(Next::Idle, Next::Send)
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.pacer.is_waiting() || self.shared.as_ref().is_some_and(Share::is_waiting)
+    }
+
+    /// Takes the arrival that has waited longest.
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
+        let shared = self.shared.as_ref().and_then(Share::take);
+        shared.or_else(|| self.take_own(source))
+    }
+
+    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<Due> {
+        let shared = self.shared.as_ref().and_then(|shared| shared.take_due_by(limit));
+        shared.or_else(|| {
+            let (intended, late) = self.pacer.take_due_by(limit)?;
+            Some(source.arrival(intended, late))
+        })
+    }
+
+    fn take_own(&mut self, source: &mut Source) -> Option<Due> {
+        let (intended, late) = self.pacer.take()?;
+        Some(Due {
+            opens: true,
+            ..source.arrival(intended, late)
+        })
+    }
+
+    /// Leaves an arrival for which this thread has no place to all threads; gives one that is lost because too many wait. `None`:
+    /// there is none, or there are no other threads.
+    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), Due>> {
+        self.shared.as_ref()?;
+        let due = self.take_own(source)?;
+        self.shared.as_ref().map(|shared| shared.put(due))
     }
 }

@@ -15,7 +15,7 @@ pub(in crate::worker) struct Users {
     free: Vec<u32>,
     /// The user who has each connection.
     all: Vec<User>,
-    /// Users who have not sent anything yet.
+    /// Users of whom a request has to go even if the load is over.
     new: u32,
 }
 
@@ -28,7 +28,7 @@ struct User {
     due: u64,
     /// How much later than that the arrival was noticed.
     late: u64,
-    /// Whether none was sent yet.
+    /// Whether one has to go even if the load is over: none was sent yet, or one is to be sent again.
     is_new: bool,
     /// What the next request is, where that is known: a step of a sequence, or what is to be sent again.
     next: Option<Due>,
@@ -109,6 +109,7 @@ impl Users {
         user.left += 1;
         user.due = due.intended;
         user.next = Some(due);
+        self.new += u32::from(!std::mem::replace(&mut user.is_new, true));
     }
 
     pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
@@ -120,17 +121,22 @@ impl Users {
         stays
     }
 
-    /// The request that never went, because there was no connection. The user leaves.
-    pub(in crate::worker) fn connection_failed(
-        &mut self,
-        connection: u32,
-        source: &mut Source,
-        unsent: &mut impl FnMut(u16, u64),
-    ) {
+    /// A user has no connection and leaves. Gives how many requests were still to come, when the next one is due, and what it
+    /// is, where that is known. A user who pauses has none due yet: then it is due now. When the load is over, no other one
+    /// comes behind one that is sent again.
+    pub(in crate::worker) fn refused(&mut self, connection: u32, at: Moment) -> (u32, u64, Option<Due>) {
         let user = self.all[connection as usize];
-        let next = user.next.unwrap_or_else(|| source.arrival(user.due, 0));
-        unsent(next.operation, user.due);
         self.leave(connection);
+        let is_last = at.is_over && user.next.is_some_and(|due| due.again.is_some());
+        let left = if is_last { 1 } else { user.left };
+        (left, user.due.min(at.now), user.next)
+    }
+
+    /// A user who has waited for too long sends nothing any more. Gives how many requests were still to come, and when the next
+    /// one is due.
+    pub(in crate::worker) fn give_up(&mut self, connection: u32, now: u64) -> (u32, u64) {
+        let user = &mut self.all[connection as usize];
+        (std::mem::take(&mut user.left), user.due.min(now))
     }
 
     /// The connections of the users who have not sent anything yet.
@@ -177,7 +183,7 @@ mod tests {
         let partition = Partition::new(0, 1, 4);
         let mut users = Users::new(Pacer::new(&arrival, 1, partition, u64::MAX), requests, think, 4);
         users.pacer.begin(0, 1_000_000_000, u64::MAX);
-        users.pacer.advance(3_000_000, |_, _| {});
+        while users.pacer.advance(3_000_000).is_some() {}
         assert_eq!(users.let_in(), Some((0, Some(0))));
         (users, Source::new(Arc::new(order), 1, partition))
     }
@@ -237,6 +243,7 @@ mod tests {
             again: Some(crate::worker::slots::Again {
                 epoch: crate::recorder::Epoch::default(),
                 refusals: 1,
+                retried: false,
             }),
             ..first
         };

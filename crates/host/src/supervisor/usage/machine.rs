@@ -102,7 +102,7 @@ fn ran(folder: &Path, ours: &Cpus) -> Option<u64> {
 }
 
 /// Length of a tick of the kernel's counters, ns.
-pub(in crate::supervisor) fn tick_ns() -> u64 {
+pub(crate) fn tick_ns() -> u64 {
     let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     1_000_000_000 / per_second.max(1) as u64
 }

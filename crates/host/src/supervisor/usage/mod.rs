@@ -7,5 +7,5 @@ mod yardstick;
 
 pub(super) use counters::Probe;
 pub(crate) use machine::Machine;
-pub(super) use machine::tick_ns;
+pub(crate) use machine::tick_ns;
 pub(super) use sampler::Sampler;

@@ -15,15 +15,18 @@ pub struct Chat {
     /// Its first token must come within less than this, ns, from when its request was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_below_ns: Option<u64>,
-    /// The mean time from one of its tokens to the next must be less than this, ns.
+    /// The mean time per token after the first must be less than this, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub itl_below_ns: Option<u64>,
+    pub tpot_below_ns: Option<u64>,
+    /// Its last token must come within less than this, ns, from when its request was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub e2el_below_ns: Option<u64>,
 }
 
 impl Chat {
     /// Whether there are good streams and others.
     pub const fn has_objective(&self) -> bool {
-        self.ttft_below_ns.is_some() || self.itl_below_ns.is_some()
+        self.ttft_below_ns.is_some() || self.tpot_below_ns.is_some() || self.e2el_below_ns.is_some()
     }
 }
 

@@ -21,12 +21,11 @@ fn closed() -> Evidence {
         completed: 64_000,
         requests: 64_000,
         throughput_per_s: 6_400.0,
-        response_time_ns: Some(latency(10_000_000, 20_000_000)),
+        valid_time_ns: Some(latency(10_000_000, 20_000_000)),
         service_time_ns: Some(latency(10_000_000, 20_000_000)),
         connections_asked: 64,
         connections_established: 64,
         in_flight: 1,
-        always_busy: true,
         busiest_thread: 0.3,
         ..Evidence::default()
     }
@@ -39,7 +38,6 @@ fn open() -> Evidence {
         started: 64_000,
         schedule_lag_ns: Some(latency(1_000, 20_000)),
         own_lag_ns_p99: Some(20_000),
-        always_busy: false,
         ..closed()
     }
 }
@@ -107,15 +105,6 @@ fn a_rate_that_is_not_held_is_told() {
 }
 
 #[test]
-fn time_that_was_not_measured_breaks_littles_law() {
-    let lost = Evidence {
-        response_time_ns: Some(latency(9_000_000, 20_000_000)),
-        ..closed()
-    };
-    assert_eq!(kinds(&lost), [WarningKind::LittlesLaw]);
-}
-
-#[test]
 fn the_rest_is_told_too() {
     let cases = [
         (
@@ -144,7 +133,7 @@ fn the_rest_is_told_too() {
         (
             WarningKind::FewSamples,
             Evidence {
-                completed: 999,
+                requests: 999,
                 ..closed()
             },
         ),
@@ -168,46 +157,35 @@ fn the_rest_is_told_too() {
     }
 }
 
-/// Survivors answer fast where others are never answered: throughput and latency still contradict each other.
+/// A few are a race now and then, and only worth a line.
 #[test]
-fn errors_do_not_silence_littles_law() {
-    let rails = Evidence {
-        duration_s: 10.0,
-        timeout_s: 10.0,
-        errors: 8,
-        unanswered: 8,
-        response_time_ns: Some(latency(5_000_000, 20_000_000)),
+fn retries_are_told_and_many_of_them_are_a_warning() {
+    let retried = |retried, requests| Evidence {
+        requests,
+        retried,
         ..closed()
     };
-    assert!(kinds(&rails).contains(&WarningKind::LittlesLaw));
-    // Eight slots that waited for as long as the load explain the rest.
-    let explained = Evidence {
-        response_time_ns: Some(latency(8_750_000, 20_000_000)),
-        ..rails
-    };
-    assert!(!kinds(&explained).contains(&WarningKind::LittlesLaw));
+    assert_eq!(kinds(&retried(0, 10_000)), []);
+    assert_eq!(kinds(&retried(10, 10_000)), [WarningKind::Note]);
+    assert_eq!(kinds(&retried(11, 10_000)), [WarningKind::Retried]);
 }
 
-/// A connection that is made again has no request in flight meanwhile: that time is known.
 #[test]
-fn reconnecting_is_no_contradiction() {
-    let closing = Evidence {
-        duration_s: 10.0,
-        closed_by_server: 1_000,
-        reconnecting_s: 64.0,
-        response_time_ns: Some(latency(9_000_000, 20_000_000)),
+fn nobody_is_told_to_ask_for_no_stream() {
+    let none = Evidence {
+        in_flight: 250,
+        stream_limit: Some(0),
+        occupancy: None,
         ..closed()
     };
-    assert_eq!(kinds(&closing), [WarningKind::ConnectionClosed]);
-    let lost = Evidence {
-        reconnecting_s: 0.0,
-        ..closing
-    };
-    let warnings = lost.warnings();
-    let little = warnings.iter().find(|one| one.kind == WarningKind::LittlesLaw);
-    let text = &little.expect("a contradiction").text;
+    let warnings = none.warnings();
+    let told = warnings
+        .iter()
+        .find(|one| one.kind == WarningKind::StreamsLimited);
+    let told = told.expect("a warning");
     assert!(
-        text.contains("explains only 58 of 64 requests in flight; reconnecting took the rest"),
-        "{text}"
+        told.text.contains("for some time") && !told.text.contains("at most 0"),
+        "{}",
+        told.text
     );
 }

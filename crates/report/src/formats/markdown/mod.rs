@@ -8,7 +8,7 @@ mod published;
 use super::columns::{Columns, unit_of};
 use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
-use crate::number::{FARTHEST, percent, plural, ratio};
+use crate::number::{FARTHEST, number, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_measurement::{CaseFailure, Level, ServiceCheck, ServiceId, Warning};
 use prony_statistics::Verdict;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the longest bar.
-const BAR: f64 = 36.0;
+const BAR: f64 = 32.0;
 /// Columns of the longest name beside a bar: with the value a line has some 80.
 const NAME: usize = 28;
 /// A ratio whose ends are this many times apart is no number to read.
@@ -166,7 +166,7 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         out += &format!(
             "{name}  {bar:<width$}  {}{}\n",
             if bound { "≥ " } else { "" },
-            unit.show(estimate.point),
+            number(estimate, unit),
             width = BAR as usize
         );
     }
@@ -200,7 +200,6 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
         let tie = match found.verdict {
             Verdict::CannotTell => ": the data cannot tell them apart",
             Verdict::Same => ": the same for all practical purposes",
-            _ if found.ratio.contains(1.0) => ": the test tells them apart, though the interval holds 1",
             _ => "",
         };
         out += &format!(

@@ -3,6 +3,7 @@
 use super::safe;
 use crate::number::digits;
 use crate::{GroupReport, Report};
+use prony_measurement::Quantile;
 
 /// A row for each service and a column for each operation, in the order of the ranking; nothing where a workload has one operation.
 pub(super) fn section(report: &Report, group: &GroupReport) -> String {
@@ -29,7 +30,13 @@ pub(super) fn section(report: &Report, group: &GroupReport) -> String {
         for name in &names {
             let operation = details.operations.iter().find(|one| one.name == *name);
             let median = operation.and_then(|one| one.response_time_ns_p50);
-            let cell = median.map_or_else(|| "–".to_owned(), |ns| digits(ns as f64 / 1e6));
+            let ms = |ns: u64| digits(ns as f64 / 1e6);
+            let cell = match median {
+                None => "–".to_owned(),
+                Some(Quantile::Exact(ns)) => ms(ns),
+                Some(Quantile::AtLeast(ns)) => format!("≥ {}", ms(ns)),
+                Some(Quantile::Unbounded) => "no bound".to_owned(),
+            };
             out += &format!(" {cell} |");
         }
         out.push('\n');

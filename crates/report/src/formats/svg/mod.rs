@@ -4,7 +4,7 @@ mod radar;
 
 use super::terminal::named;
 use super::{escaped, group_title, rate_of};
-use crate::number::{FARTHEST, Unit, half_width, percent, plus_minus};
+use crate::number::{FARTHEST, Unit, estimated, percent};
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
@@ -147,17 +147,15 @@ fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> 
             out += &format!(
                 "<path class=\"w\" fill=\"none\" stroke-width=\"1.5\" d=\"M{low:.1} {middle:.1}H{high:.1}M{low:.1} {top:.1}v8{mark}\"/>",
             );
-            let half = half_width(estimate).map_or_else(String::new, |half| format!(" {}", plus_minus(half)));
-            (high, half)
+            (high, estimated(estimate, unit))
         }
-        None => (at(bar.position), " (1 trial)".to_owned()),
+        None => (at(bar.position), format!("{} (1 trial)", unit.show(bar.position))),
     };
     let sign = if bar.bound { "≥ " } else { "" };
     out += &format!(
-        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\">{sign}{}{said}</text>\n",
+        "<text class=\"q\" x=\"{:.1}\" y=\"{:.1}\">{sign}{said}</text>\n",
         end + 9.0,
         middle + 4.5,
-        unit.show(bar.position)
     );
     out
 }

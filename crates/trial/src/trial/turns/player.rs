@@ -3,6 +3,7 @@
 use super::super::bound::companion_bound;
 use super::super::enter::{Broken, Course, Done, Entered};
 use super::super::phases::Phases;
+use super::super::window::add_contradictions;
 use super::super::{
     Bench, LOG_LINES, Lane, Seat, Trial, blamed, check_after, job, judge_ending, judge_recording,
 };
@@ -190,8 +191,8 @@ impl<'a> Player<'a> {
             cycle: slot.cycle,
             place: slot.place,
             length_s: recording.duration_s,
-            completed: recording.requests.completed,
-            valid: recording.requests.valid,
+            completed: recording.replies(),
+            valid: recording.valid_replies(),
             cpu_ns: window.service_cpu_ns(),
             other_cpu_ns: window.other_cpu_ns(),
             steal_ns: window.steal_ns(),
@@ -290,6 +291,7 @@ impl<'a> Player<'a> {
         let sum = |of: fn(&TurnWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
         measurement.service = Resources::join(&self.resources);
         measurement.companions = CompanionUse::join(&self.companions);
+        add_contradictions(measurement);
         let bound = companion_bound(measurement, &self.seat.placement);
         measurement.warnings.extend(bound);
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);

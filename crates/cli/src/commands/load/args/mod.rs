@@ -5,6 +5,7 @@ mod grpc;
 mod llm;
 mod log;
 mod reach;
+mod rules;
 mod save;
 mod schedule;
 mod streams;
@@ -14,6 +15,7 @@ mod websocket;
 pub(crate) use grpc::CallArgs;
 pub(crate) use llm::LlmArgs;
 pub(super) use reach::ReachArgs;
+pub(crate) use rules::Statuses;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(crate) use streams::{ACCEPTED, StreamArgs};
@@ -50,7 +52,7 @@ Examples:
       --message '{\"id\": \"1\"}' -c 8 --in-flight 8
   prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
   prony load ws://127.0.0.1:8080/ws/echo -c 100 --in-flight 8 --message-size 1KiB
-  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,itl<50ms'
+  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,tpot<50ms'
 
 Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
@@ -100,10 +102,10 @@ pub(crate) struct Args {
 
 /// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 46] = [
+const NOT_BESIDE_A_JOB: [&str; 49] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "staircase", "users",
     "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
-    "headers", "body", "expect", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
+    "headers", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
     "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
 ];
 
@@ -218,6 +220,16 @@ pub(crate) struct RequestArgs {
     /// The body that must come back, or @FILE; another one is a wrong reply. Of gRPC the message as JSON
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect: Option<String>,
+    /// What a JSON reply must hold: /POINTER (there, not null), !/POINTER (absent or null), /POINTER=VALUE, /POINTER!=VALUE or
+    /// /POINTER~REGEX; may be given again
+    #[arg(long, value_name = "RULE", hide_short_help = true)]
+    pub(crate) expect_json: Vec<String>,
+    /// A regular expression that must be found in the body
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    pub(crate) expect_body: Option<String>,
+    /// The statuses that are right, as in 200,404,500-599 [default: 200-299]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    pub(crate) expect_status: Option<Statuses>,
     /// Values for the place {NAME}, a line each; may be given again
     #[arg(long = "feed", value_name = "NAME=FILE", hide_short_help = true)]
     pub(crate) feeds: Vec<Feed>,

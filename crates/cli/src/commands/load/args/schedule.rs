@@ -26,6 +26,9 @@ pub(crate) struct ScheduleArgs {
     /// Make a connection for each request (`Connection: close`)
     #[arg(long, conflicts_with_all = ["requests_per_connection", "users"], hide_short_help = true)]
     pub(crate) no_keepalive: bool,
+    /// Count a request as an error that an idle connection lost, instead of sending it once more (GET, HEAD and OPTIONS)
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_retry: bool,
 }
 
 /// Longest measurement of so many requests, ns: a year.
@@ -37,6 +40,7 @@ impl ScheduleArgs {
             requests: self.requests,
             requests_per_connection: self.requests_per_connection.or(self.no_keepalive.then_some(1)),
             longest_message: None,
+            no_retry: self.no_retry,
         }
     }
 

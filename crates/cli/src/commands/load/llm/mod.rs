@@ -190,6 +190,9 @@ pub(crate) fn aim(job: &mut Job, objective: Option<&Objective>) -> Result<(), Jo
     let Some(streams) = objective.and_then(Objective::streams) else {
         return Ok(());
     };
+    if let Some(note) = objective.and_then(Objective::note) {
+        eprintln!("note: {note}");
+    }
     let mut events = job
         .workload
         .operations

@@ -679,6 +679,23 @@ fn replies_without_a_body_may_have_a_length() {
     }
 }
 
+/// HTTP/2 has no `Host`.
+#[test]
+fn the_host_of_a_request_is_its_authority() {
+    let mut named = request("GET", "/", None);
+    named.headers.push(Header {
+        name: "Host".into(),
+        value: Template::literal("else.example"),
+    });
+    let mut target = target();
+    let prepared = |request: &Request, target: &Target| {
+        format!("{:?}", Http2::prepare(request, target).expect("a good request"))
+    };
+    let by_header = prepared(&named, &target);
+    target.authority = "else.example".into();
+    assert_eq!(by_header, prepared(&request("GET", "/", None), &target));
+}
+
 #[test]
 fn requests_that_cannot_be_sent_are_refused() {
     let prepare = |request: &Request| Http2::prepare(request, &target()).map(|_| ());

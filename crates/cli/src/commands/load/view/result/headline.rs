@@ -1,8 +1,7 @@
 //! The first line: the verdict, and the figures that people look for.
 
-use super::times::quantile;
 use super::{LoadResult, Word, kind, llm};
-use crate::shown::duration;
+use crate::shown::{duration, quantile};
 use prony_bench::{number, percent_down};
 use prony_load::{Load, Profile};
 use prony_measurement::{
@@ -110,7 +109,7 @@ impl LoadResult<'_> {
             Some(Messages { llm: Some(llm), .. }) => {
                 let due = recording.due();
                 parts.extend(named("TTFT", llm.ttft_ns, due));
-                parts.extend(named("TPOT", llm.itl_ns, due));
+                parts.extend(named("TPOT", llm.tpot_ns, due));
             }
             Some(messages) if messages.streams.is_some() => {
                 let message = kind::message(recording).trim_end_matches('s');

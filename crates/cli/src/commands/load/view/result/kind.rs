@@ -176,7 +176,7 @@ pub(super) fn times(
     let rows: Vec<(&'static str, Option<ResponseTimes>)> = match &messages {
         Some(Messages { llm: Some(llm), .. }) => vec![
             ("TTFT", of(llm.ttft_ns)),
-            ("TPOT", of(llm.itl_ns)),
+            ("TPOT", of(llm.tpot_ns)),
             ("inter-chunk", of(messages.and_then(|messages| messages.gap_ns))),
             ("answer", of(messages.and_then(|messages| messages.last_ns))),
             ("send lag", lag),

@@ -1,6 +1,7 @@
 //! The rows between the description of a load and its errors: success, status, throughput, latency.
 
 use super::{LoadResult, kind, llm};
+use crate::shown::quantile;
 use crate::text::{self, row};
 use prony_bench::{number, percent_down};
 use prony_measurement::{Messages, OperationRecording, Recording, Responses, count};
@@ -160,6 +161,7 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
             vec![row("throughput", &rate, &detail, columns)]
         }
     };
+    lines.extend(offered(recording, columns));
     if kind::is_users(recording) {
         let present = format!("at most {} present", count(recording.connections.established));
         lines.insert(0, row("users", &present, "", columns));
@@ -176,6 +178,21 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
         lines.extend(rooms(&messages, columns));
     }
     lines
+}
+
+/// What was offered and what was sent, where these differ.
+fn offered(recording: &Recording, columns: usize) -> Option<String> {
+    let (offered, sent) = recording.offered_per_s.zip(recording.sent_per_s)?;
+    let (offered, sent) = (number(offered), number(sent));
+    let differs = recording.load["kind"] != "closed" && offered != sent;
+    differs.then(|| {
+        row(
+            "offered",
+            &format!("{offered}/s"),
+            &format!("{sent}/s sent"),
+            columns,
+        )
+    })
 }
 
 /// The messages of streams, and how the streams ended.
@@ -302,7 +319,7 @@ fn of_operation(operation: &OperationRecording, label: usize) -> String {
     let time = |of: fn(&prony_measurement::ResponseTimes) -> prony_measurement::Quantile| {
         times
             .as_ref()
-            .map_or_else(|| "–".to_owned(), |times| super::times::quantile(of(times)))
+            .map_or_else(|| "–".to_owned(), |times| quantile(of(times)))
     };
     let success = if due > 0 {
         percent_down(outcomes.valid as f64 / due as f64)

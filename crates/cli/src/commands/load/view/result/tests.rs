@@ -1,5 +1,5 @@
 use super::*;
-use prony_measurement::{Histogram, Outcomes};
+use prony_measurement::{Histogram, Outcomes, Responses};
 use serde_json::json;
 
 /// Widths of terminals.
@@ -48,7 +48,8 @@ fn recording(outcomes: Value, more: Value) -> Recording {
     let outcomes: Outcomes = serde_json::from_value(counted).expect("outcomes");
     let completed = outcomes.valid + outcomes.status + outcomes.wrong_reply;
     let sent = completed + outcomes.timeout + outcomes.reset;
-    let times = histogram(completed, &RESPONSE);
+    let times = histogram(outcomes.valid, &RESPONSE);
+    let response = Responses::new(times.clone(), None, &outcomes).times();
     let mut all = json!({
         "schema": 1, "target": "http://127.0.0.1:8080/api/test", "protocol": "http1",
         "load": { "kind": "closed", "connections": 64, "in_flight": 1 },
@@ -56,7 +57,7 @@ fn recording(outcomes: Value, more: Value) -> Recording {
         "requests": { "offered": outcomes.total(), "sent": sent, "completed": completed, "valid": outcomes.valid },
         "throughput_per_s": completed as f64 / 10.0, "goodput_per_s": outcomes.valid as f64 / 10.0,
         "outcomes": outcomes, "status_codes": { "200": outcomes.valid }, "bytes": { "sent": 22_544_384, "received": 79_691_776 },
-        "response_time_ns": times.summary(), "service_time_ns": times.summary(), "schedule_lag_ns": null,
+        "coverage": "every_request", "response_time_ns": response, "valid_time_ns": times.summary(), "service_time_ns": times.summary(), "schedule_lag_ns": null,
         "first_byte_ns": times.summary(),
         "connect_time_ns": latency([0.242, 0.2, 0.231, 0.25, 0.31, 0.344, 0.402, 0.402, 0.402, 0.402]),
         "connections": { "asked": 64, "established": 64, "reconnects": 0 },
@@ -137,7 +138,7 @@ fn nothing_but_404() {
 fn some_503_and_some_timeouts() {
     let recording = recording(
         json!({ "valid": 56_400, "status": 3_000, "timeout": 600 }),
-        json!({ "load": open(2_000.0), "duration_s": 30.0, "goodput_per_s": 1_880.0, "throughput_per_s": 1_980.0,
+        json!({ "load": open(2_000.0), "duration_s": 30.0, "goodput_per_s": 1_880.0, "throughput_per_s": 1_980.0, "offered_per_s": 2_000.0, "sent_per_s": 1_998.7,
                 "status_codes": { "200": 56_400, "503": 3_000 },
                 "warnings": [warning("errors", "3,600 of 60,000 requests (6.00 %) had no valid reply.", "See status and errors.")] }),
     );
@@ -219,10 +220,10 @@ fn answers() -> Value {
         "streams": { "completed": 240, "at_bound": 0, "ended_early": 0, "cut": 0 },
         "llm": {
             "ttft_ns": latency([200.0, 100.0, 190.0, 220.0, 260.0, 288.0, 400.0, 510.0, 520.0, 530.0]),
-            "itl_ns": latency([38.0, 30.0, 38.0, 38.5, 38.8, 39.0, 45.0, 46.0, 47.0, 48.0]),
+            "tpot_ns": latency([38.0, 30.0, 38.0, 38.5, 38.8, 39.0, 45.0, 46.0, 47.0, 48.0]),
             "events_per_s_of_stream": rate,
             "usage": { "answers": 240, "prompt_tokens": 12_000, "completion_tokens": 48_000, "per_s": 800.0, "per_s_of_stream": rate },
-            "good": { "answers": 239, "due": 240, "per_s": 3.98, "late": 1, "slow": 0 },
+            "good": { "answers": 239, "due": 240, "per_s": 3.98, "late": 1, "slow": 0, "long": 0 },
             "errors": 0, "empty": 0
         }
     })
@@ -236,7 +237,7 @@ fn answers_of_a_language_model() {
                 "goodput_per_s": 4.0, "throughput_per_s": 4.0, "messages": answers(),
                 "warnings": [warning("few_samples", "p99 rests on 2 of 240 replies.", "Measure longer: 1,000 replies need -d 250s.")] }),
     );
-    insta::assert_snapshot!(shown(&recording, Some("ttft<500ms,itl<50ms")));
+    insta::assert_snapshot!(shown(&recording, Some("ttft<500ms,tpot<50ms")));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The latency table: one unit a row, no wider than the terminal.
 
 use super::{LoadResult, kind};
-use crate::shown::duration;
 use prony_bench::{number, percent};
 use prony_load::Load;
 use prony_measurement::{Latency, Outcomes, Quantile, Recording, ResponseTimes, Responses};
@@ -28,20 +27,23 @@ pub(super) fn unit_of(times: &[Quantile]) -> Unit {
     fitting.unwrap_or(UNITS[3])
 }
 
+/// The unit of a row of the table: that of its first time, or a larger one where a time has too many digits.
+fn fitting_unit(times: &ResponseTimes) -> Unit {
+    let first = unit_of(&[times.mean, times.p50, times.p90, times.p99, times.min]);
+    let fits = |unit: Unit| {
+        COLUMNS
+            .iter()
+            .all(|((_, of), _)| in_unit(of(times), unit).chars().count() < CELL)
+    };
+    let larger = UNITS.into_iter().rev().filter(|unit| unit.ns >= first.ns);
+    larger.into_iter().find(|&unit| fits(unit)).unwrap_or(UNITS[0])
+}
+
 /// A time without its unit.
 pub(super) fn in_unit(time: Quantile, unit: Unit) -> String {
     match time {
         Quantile::Exact(ns) => number(ns as f64 / unit.ns),
         Quantile::AtLeast(ns) => format!("≥ {}", number(ns as f64 / unit.ns)),
-        Quantile::Unbounded => "no bound".to_owned(),
-    }
-}
-
-/// A time with its unit.
-pub(super) fn quantile(time: Quantile) -> String {
-    match time {
-        Quantile::Exact(ns) => duration(ns),
-        Quantile::AtLeast(ns) => format!("≥ {}", duration(ns)),
         Quantile::Unbounded => "no bound".to_owned(),
     }
 }
@@ -84,7 +86,7 @@ pub(super) fn table(rows: &[(&str, ResponseTimes)], columns: usize) -> String {
     let labelled: Vec<(String, Unit, ResponseTimes)> = rows
         .iter()
         .map(|(name, times)| {
-            let unit = unit_of(&[times.mean, times.p50, times.p90, times.p99, times.min]);
+            let unit = fitting_unit(times);
             (format!("    {name}, {}", unit.name), unit, *times)
         })
         .collect();
@@ -163,13 +165,11 @@ const fn unanswered(outcomes: &Outcomes) -> u64 {
     outcomes.timeout + outcomes.refused + outcomes.reset + outcomes.not_sent
 }
 
-/// Times of valid replies alone, where some replies were not valid.
+/// Times of valid replies alone, where some requests had none.
 pub(super) fn valid(recording: &Recording) -> Option<ResponseTimes> {
-    let outcomes = recording.outcomes;
-    let all_valid = outcomes.status + outcomes.wrong_reply == 0;
     recording
-        .response_time_ns
-        .filter(|_| all_valid && outcomes.errors() > 0)
+        .valid_time_ns
+        .filter(|_| recording.outcomes.errors() > 0)
         .map(ResponseTimes::from)
 }
 

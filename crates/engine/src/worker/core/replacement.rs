@@ -1,0 +1,84 @@
+//! Connections that are replaced before they end: the peer takes no further request on one (GOAWAY, `Connection: close`) while
+//! others are still under way on it. As every client does, the load goes on over a new connection at once.
+//!
+//! The new one has a number that was spare. Both together never have more requests under way than one connection may.
+
+use super::Core;
+use super::connection::State;
+use crate::layer::Layer;
+use crate::protocol::Protocol;
+
+/// Most connections of a thread that can be replaced at the same time; further ones are made again when their last reply is
+/// there.
+const MOST_SPARE: u32 = 256;
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Numbers that a thread needs beside those of its connections, so that connections can be replaced.
+    pub(super) fn spare_numbers(connections: u32, depth: u32, is_replaced: bool) -> u32 {
+        if is_replaced && (P::MULTIPLEXES || depth > 1) {
+            connections.min(MOST_SPARE)
+        } else {
+            0
+        }
+    }
+
+    /// The peer takes no further request on a connection: another one is made.
+    pub(super) fn replace(&mut self, number: u32, now: u64) {
+        // Users have a connection each, and none to spare.
+        if self.spare.is_empty() || self.connections[number as usize].state != State::Open {
+            return;
+        }
+        let at = self.moment(now);
+        if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
+            return;
+        }
+        let Some(spare) = self.spare.pop() else { return };
+        let connection = &mut self.connections[number as usize];
+        connection.state = State::Draining;
+        connection.replaced_by = Some(spare);
+        self.note_closed(number, now);
+        let replacement = &mut self.connections[spare as usize];
+        replacement.used = true;
+        replacement.replaces = Some(number);
+        self.want_connection(spare);
+    }
+
+    /// Requests that a connection may have under way beside those that are under way on the ones that it replaces.
+    pub(super) fn room_beside(&self, number: u32, older: u32) -> u32 {
+        let mut busy = self.ledger.slots.busy_on(number);
+        let mut next = Some(older);
+        while let Some(older) = next {
+            busy += self.ledger.slots.busy_on(older);
+            next = self.connections[older as usize].replaces;
+        }
+        self.settings.depth.saturating_sub(busy)
+    }
+
+    /// A replaced connection has ended. What pauses on it goes on on the other one.
+    pub(super) fn replaced(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        let (older, newer) = (connection.replaces.take(), connection.replaced_by.take());
+        if let Some(older) = older {
+            self.connections[older as usize].replaced_by = newer;
+        }
+        self.spare.push(number);
+        let Some(newer) = newer else { return };
+        self.connections[newer as usize].replaces = older;
+        for place in self.ledger.slots.of(number) {
+            if self.ledger.slots.get(place).asleep
+                && let Some(other) = self.ledger.slots.take(newer)
+            {
+                self.ledger.slots.move_sleeper(place, other);
+                if self.connections[newer as usize].state == State::Open {
+                    self.ledger.recorder.pauses.rise(now);
+                }
+                self.taken.swap(place, other);
+                if let Some(until) = self.timers.clear(place) {
+                    self.timers.set(other, until);
+                }
+                self.ledger.slots.give_back(place);
+            }
+        }
+        self.make_use_of(newer, now);
+    }
+}

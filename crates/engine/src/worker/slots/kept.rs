@@ -1,0 +1,195 @@
+//! What of replies is kept to be judged or shown, and how much memory that may take.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Most bytes of one body that are kept to be judged.
+const LONGEST: usize = 64 << 20;
+
+/// Most memory for bodies that are kept to be judged, of the whole load.
+const MOST_TOGETHER: usize = 1 << 30;
+
+/// Bytes of a body that are kept to be shown where they are not needed for the verdict.
+pub(in crate::worker) const SHOWN: usize = 512;
+
+/// Parts of a reply that are judged when it is complete.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct Kept {
+    pub(in crate::worker) body: Vec<u8>,
+    /// Bytes of the body's memory that the budget knows.
+    charged: usize,
+    pub(in crate::worker) grpc_message: Vec<u8>,
+    pub(in crate::worker) headers: KeptHeaders,
+}
+
+impl Kept {
+    /// Forgets the last reply. Much memory goes back to all replies of the load.
+    pub(in crate::worker) fn clear(&mut self, budget: &Budget) {
+        if self.charged > budget.share {
+            budget.give_back(std::mem::take(&mut self.charged));
+            self.body = Vec::new();
+        }
+        self.body.clear();
+        self.grpc_message.clear();
+        self.headers.clear();
+    }
+
+    /// Adds a piece to a body of which all is needed. Gives what is in the way, where that is too much.
+    pub(in crate::worker) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), Excess> {
+        let needed = self.body.len() + piece.len();
+        if needed > LONGEST {
+            return Err(Excess::Body);
+        }
+        if needed > self.charged {
+            let wanted = needed.max(2 * self.charged).min(LONGEST);
+            if !budget.take(wanted - self.charged) {
+                return Err(Excess::Load);
+            }
+            self.charged = wanted;
+            self.body.reserve_exact(wanted - self.body.len());
+        }
+        self.body.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Adds what of a piece fits into the first [`SHOWN`] bytes of a body.
+    pub(in crate::worker) fn add_begin(&mut self, piece: &[u8]) {
+        let room = SHOWN.saturating_sub(self.body.len()).min(piece.len());
+        self.body.extend_from_slice(&piece[..room]);
+    }
+}
+
+/// Why a body cannot be kept whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::worker) enum Excess {
+    /// It is longer than [`LONGEST`].
+    Body,
+    /// The bodies of the load hold all the memory that they may.
+    Load,
+}
+
+impl Excess {
+    /// What is told of the reply.
+    pub(in crate::worker) const fn reason(self) -> &'static str {
+        match self {
+            Self::Body => "one of more than 64 MiB, which is not kept to be judged",
+            Self::Load => {
+                "not judged: the replies that are kept to be judged may hold 1 GiB together (use fewer connections, or \
+                 expect no more than a status)"
+            }
+        }
+    }
+}
+
+/// Memory for bodies that are kept to be judged, of all threads of a load together: a service that answers without end must not
+/// fill the memory, however many connections there are.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Budget {
+    left: AtomicUsize,
+    /// What a place keeps for its next reply.
+    share: usize,
+}
+
+impl Budget {
+    /// For a load of so many places.
+    pub(crate) fn of(places: usize) -> Self {
+        Self {
+            left: AtomicUsize::new(MOST_TOGETHER),
+            share: (MOST_TOGETHER / 2 / places.max(1)).min(LONGEST),
+        }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let less = |left: usize| left.checked_sub(bytes);
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The headers of a reply in two pieces of memory, which are used again.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct KeptHeaders {
+    /// Names and values, one after the other.
+    text: Vec<u8>,
+    /// Lengths of each name and its value.
+    lengths: Vec<(usize, usize)>,
+}
+
+impl KeptHeaders {
+    pub(in crate::worker) fn clear(&mut self) {
+        self.text.clear();
+        self.lengths.clear();
+    }
+
+    pub(in crate::worker) fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(value);
+        self.lengths.push((name.len(), value.len()));
+    }
+
+    /// Names with their values, in the order they came.
+    pub(in crate::worker) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut rest = self.text.as_slice();
+        self.lengths.iter().map(move |&(name, value)| {
+            let (header, after) = rest.split_at(name + value);
+            rest = after;
+            header.split_at(name)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(all: usize, share: usize) -> Budget {
+        Budget {
+            left: AtomicUsize::new(all),
+            share,
+        }
+    }
+
+    #[test]
+    fn all_bodies_together_hold_no_more_than_their_budget() {
+        let budget = budget(1 << 20, 1 << 10);
+        let mut all: Vec<Kept> = (0..256).map(|_| Kept::default()).collect();
+        let piece = vec![0; 20 << 10];
+        let results: Vec<_> = all.iter_mut().map(|kept| kept.add(&piece, &budget)).collect();
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 51);
+        assert!(results[51..].iter().all(|result| *result == Err(Excess::Load)));
+        let held = |all: &[Kept]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
+        assert!(held(&all) <= 1 << 20);
+        for kept in &mut all {
+            kept.clear(&budget);
+        }
+        assert_eq!(held(&all), 0);
+        assert_eq!(all[255].add(&piece, &budget), Ok(()));
+    }
+
+    #[test]
+    fn a_usual_body_keeps_its_memory_for_the_next_one() {
+        let budget = budget(1 << 20, 1 << 18);
+        let mut kept = Kept::default();
+        for _ in 0..1_000 {
+            kept.add_begin(&[0; 100]);
+            kept.add(&[1; 6_000], &budget).expect("room");
+            kept.add(&[2; 6_000], &budget).expect("room");
+            kept.clear(&budget);
+        }
+        assert_eq!(kept.body.capacity(), kept.charged);
+        assert_eq!(budget.left.load(Ordering::Relaxed), (1 << 20) - kept.charged);
+    }
+
+    #[test]
+    fn a_body_has_a_limit_of_its_own() {
+        let budget = budget(usize::MAX, 0);
+        let mut kept = Kept::default();
+        assert_eq!(kept.add(&vec![0; LONGEST], &budget), Ok(()));
+        assert_eq!(kept.add(&[0], &budget), Err(Excess::Body));
+    }
+}

@@ -1,0 +1,506 @@
+//! Rules for single values of a JSON reply, each named by a pointer: `/result/isError!=true`.
+//!
+//! All rules of an expectation are one tree that a push parser walks over the body once: no document is built, and a right reply costs no
+//! allocation once the memory has grown.
+
+mod equal;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
+
+use super::{ExpectationError, Memory, Mismatch, excerpt, regular_expression};
+use crate::{Part, Template};
+use equal::Whole;
+use regex::bytes::Regex;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use tree::{NodeId, Tree};
+pub(super) use walk::Walker;
+use walk::{DEEPEST, Fault, Found};
+
+/// Names and values.
+type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
+
+/// The longest body that is judged, bytes.
+const LONGEST: usize = 16 << 20;
+
+/// A rule for the value at a pointer (RFC 6901).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JsonRule {
+    /// The rule as it was written, for messages.
+    pub text: String,
+    /// The tokens of the pointer, without escapes; none: the whole reply.
+    pub pointer: Vec<String>,
+    /// What must hold.
+    pub test: JsonTest,
+}
+
+/// What must hold of the value at a pointer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JsonTest {
+    /// It is there and not null.
+    Present,
+    /// It is absent or null.
+    Absent,
+    /// It equals this: JSON if it is that, else a text.
+    Equals(Template),
+    /// It does not equal this; what is absent does not.
+    Differs(Template),
+    /// It is a text in which this regular expression is found.
+    Matches(String),
+}
+
+/// A text that is no rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JsonRuleError<E> {
+    /// It does not begin with a pointer.
+    Pointer,
+    /// `~` in a token is neither `~0` nor `~1`, or behind `!` there is more than a pointer.
+    Form,
+    /// Its value is no template.
+    Value(E),
+}
+
+impl<E: fmt::Display> fmt::Display for JsonRuleError<E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pointer => formatter.write_str("it must begin with a JSON pointer (`/result/id`), or with `!` and a pointer"),
+            Self::Form => formatter.write_str(
+                "write /POINTER, !/POINTER, /POINTER=VALUE, /POINTER!=VALUE or /POINTER~REGEX (in a name, `~` is ~0 and `/` is ~1)",
+            ),
+            Self::Value(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for JsonRuleError<E> {}
+
+impl JsonRule {
+    /// Reads a rule; `template` reads its value, which may have the places of the request.
+    pub fn read<E>(
+        text: &str,
+        template: impl FnOnce(&str) -> Result<Template, E>,
+    ) -> Result<Self, JsonRuleError<E>> {
+        let (is_absent, rest) = match text.strip_prefix('!') {
+            Some(rest) if !rest.starts_with('=') => (true, rest),
+            _ => (false, text),
+        };
+        let (pointer, operator, value) = split(rest);
+        if !pointer.is_empty() && !pointer.starts_with('/') || (pointer.is_empty() && operator.is_none()) {
+            return Err(JsonRuleError::Pointer);
+        }
+        let condition = match (is_absent, operator) {
+            (true, None) => JsonTest::Absent,
+            (true, Some(_)) => return Err(JsonRuleError::Form),
+            (false, None) => JsonTest::Present,
+            (false, Some(Operator::Equals)) => {
+                JsonTest::Equals(template(value).map_err(JsonRuleError::Value)?)
+            }
+            (false, Some(Operator::Differs)) => {
+                JsonTest::Differs(template(value).map_err(JsonRuleError::Value)?)
+            }
+            (false, Some(Operator::Matches)) => JsonTest::Matches(value.to_owned()),
+        };
+        let parts = pointer.split('/').skip(1);
+        Ok(Self {
+            text: text.to_owned(),
+            pointer: parts
+                .map(|token| token.replace("~1", "/").replace("~0", "~"))
+                .collect(),
+            test: condition,
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Operator {
+    Equals,
+    Differs,
+    Matches,
+}
+
+/// The pointer, the first operator and what is behind it. `~0` and `~1` belong to the pointer.
+fn split(text: &str) -> (&str, Option<Operator>, &str) {
+    let bytes = text.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let next = bytes.get(at + 1);
+        let (operator, length) = match (byte, next) {
+            (b'=', _) => (Operator::Equals, 1),
+            (b'!', Some(b'=')) => (Operator::Differs, 2),
+            (b'~', Some(b'0' | b'1')) => continue,
+            (b'~', _) => (Operator::Matches, 1),
+            _ => continue,
+        };
+        return (&text[..at], Some(operator), &text[at + length..]);
+    }
+    (text, None, "")
+}
+
+/// Rules made ready.
+#[derive(Debug, Clone)]
+pub(super) struct CompiledJsonRules {
+    tree: Tree,
+    rules: Vec<CompiledRule>,
+}
+
+#[derive(Debug, Clone)]
+struct CompiledRule {
+    text: String,
+    node: NodeId,
+    test: CompiledTest,
+}
+
+#[derive(Debug, Clone)]
+enum CompiledTest {
+    Present,
+    Absent,
+    /// Whether it must be equal, and to what.
+    Equal(bool, Wanted),
+    Matches(Regex),
+}
+
+/// What a value must equal, or must not.
+#[derive(Debug, Clone)]
+enum Wanted {
+    /// The same for each request.
+    Constant { text: Vec<u8>, value: Whole },
+    /// It depends on the request, so whether it is JSON or a text is known only then.
+    Filled(Template),
+}
+
+impl Wanted {
+    fn new(template: &Template) -> Self {
+        let is_constant = template.0.iter().all(|part| matches!(part, Part::Literal(_)));
+        if !is_constant {
+            return Self::Filled(template.clone());
+        }
+        let mut text = Vec::new();
+        template.render(&mut text, |_, _| {});
+        let value = read(&text);
+        Self::Constant { text, value }
+    }
+}
+
+/// A value as it is typed: JSON if it is that, else a text.
+fn read(text: &[u8]) -> Whole {
+    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
+    let value = if is_json { Whole::read(text) } else { None };
+    value.unwrap_or_else(|| Whole::Text(String::from_utf8_lossy(text).into_owned()))
+}
+
+impl CompiledJsonRules {
+    /// `None`: there are no rules.
+    pub(super) fn compile(rules: &[JsonRule]) -> Result<Option<Self>, ExpectationError> {
+        let mut tree = Tree::new();
+        let mut compiled = Vec::new();
+        for rule in rules {
+            let test = match &rule.test {
+                JsonTest::Present => CompiledTest::Present,
+                JsonTest::Absent => CompiledTest::Absent,
+                JsonTest::Equals(value) => CompiledTest::Equal(true, Wanted::new(value)),
+                JsonTest::Differs(value) => CompiledTest::Equal(false, Wanted::new(value)),
+                JsonTest::Matches(pattern) => CompiledTest::Matches(regular_expression(pattern)?),
+            };
+            let wants_whole = match &test {
+                CompiledTest::Equal(_, Wanted::Constant { value, .. }) => {
+                    matches!(value, Whole::List(_) | Whole::Members(_))
+                }
+                CompiledTest::Equal(_, Wanted::Filled(_)) => true,
+                _ => false,
+            };
+            compiled.push(CompiledRule {
+                text: rule.text.clone(),
+                node: tree.add(&rule.pointer, wants_whole),
+                test,
+            });
+        }
+        Ok((!compiled.is_empty()).then_some(Self {
+            tree,
+            rules: compiled,
+        }))
+    }
+
+    /// Judges a body by all rules.
+    pub(super) fn judge(
+        &self,
+        (headers, body): (Headers<'_>, &[u8]),
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        let kind = kind(headers)?;
+        if body.len() > LONGEST {
+            let got = format!("one of {} bytes", body.len());
+            return Err(Mismatch::new(
+                "body: too long",
+                format!("at most {LONGEST} bytes"),
+                got,
+            ));
+        }
+        let mut message = std::mem::take(&mut memory.text);
+        let result = match kind {
+            Kind::Json => self.walk(body, memory, value),
+            Kind::Events => {
+                only_message(body, &mut message).and_then(|()| self.walk(&message, memory, value))
+            }
+        };
+        memory.text = message;
+        result
+    }
+
+    fn walk(
+        &self,
+        document: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        let mut walker = std::mem::take(&mut memory.walker);
+        let result = self.walk_with(&mut walker, document, memory, value);
+        memory.walker = walker;
+        result
+    }
+
+    fn walk_with(
+        &self,
+        walker: &mut Walker,
+        document: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        let mut wrong = None;
+        let mut found = |node: NodeId, found: Found<'_>| {
+            for (index, rule) in self.rules.iter().enumerate() {
+                if rule.node == node && wrong.is_none() && !rule.holds(index, found, memory, value) {
+                    wrong = Some(rule.mismatch(&shown(found), memory));
+                }
+            }
+        };
+        walker.begin(&self.tree);
+        walker
+            .push(&self.tree, document, &mut found)
+            .and_then(|()| walker.end(&self.tree, &mut found))
+            .map_err(|fault| no_json(fault, document))?;
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
+        for rule in &self.rules {
+            let needs_value = match &rule.test {
+                CompiledTest::Present | CompiledTest::Matches(_) | CompiledTest::Equal(true, _) => true,
+                CompiledTest::Absent | CompiledTest::Equal(false, _) => false,
+            };
+            if needs_value && !walker.has_seen(rule.node) {
+                if let CompiledTest::Equal(_, Wanted::Filled(template)) = &rule.test {
+                    memory.render(template, value);
+                }
+                return Err(rule.mismatch("nothing", memory));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CompiledRule {
+    fn holds(
+        &self,
+        index: usize,
+        found: Found<'_>,
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> bool {
+        let is_null = found == Found::Literal(b"null");
+        match &self.test {
+            CompiledTest::Present => !is_null,
+            CompiledTest::Absent => is_null,
+            CompiledTest::Matches(pattern) => matches!(found, Found::Text(text) if pattern.is_match(text)),
+            CompiledTest::Equal(must, Wanted::Constant { text, value }) => {
+                equals(value, found, || known(index, (text, found), memory, value)) == *must
+            }
+            CompiledTest::Equal(must, Wanted::Filled(template)) => {
+                memory.render(template, value);
+                equals_filled(index, found, memory) == *must
+            }
+        }
+    }
+
+    /// What is wrong; of a value that depends on the request, what it was is in the memory.
+    fn mismatch(&self, got: &str, memory: &Memory) -> Mismatch {
+        let wanted = match &self.test {
+            CompiledTest::Present => "a value that is not null".to_owned(),
+            CompiledTest::Absent => "nothing or null".to_owned(),
+            CompiledTest::Matches(pattern) => format!("a text with a match of `{pattern}`"),
+            CompiledTest::Equal(must, wanted) => {
+                let text = match wanted {
+                    Wanted::Constant { text, .. } => text,
+                    Wanted::Filled(_) => &memory.wanted,
+                };
+                let not = if *must { "" } else { "anything but " };
+                format!("{not}{}", excerpt(text))
+            }
+        };
+        Mismatch::new(format!("JSON rule `{}`", self.text), wanted, got)
+    }
+}
+
+/// Whether a value equals a wanted one; `whole` compares objects and arrays.
+fn equals(wanted: &Whole, found: Found<'_>, whole: impl FnOnce() -> bool) -> bool {
+    match (wanted, found) {
+        (Whole::Text(text), Found::Text(got)) => text.as_bytes() == got,
+        (Whole::Number(number), Found::Number(got)) => equal::numbers(number, got),
+        (Whole::Literal(first), Found::Literal(got)) => got.first() == Some(first),
+        (Whole::List(_) | Whole::Members(_), Found::Whole(_)) => whole(),
+        _ => false,
+    }
+}
+
+/// Whether an object or array is the wanted one. Bytes that were found equal before need not be read again.
+fn known(index: usize, (text, found): (&[u8], Found<'_>), memory: &mut Memory, wanted: &Whole) -> bool {
+    let Found::Whole(got) = found else { return false };
+    if text == got || memory.equal.holds(PLACE + index, text, got) {
+        return true;
+    }
+    let is_equal = Whole::read(got).as_ref() == Some(wanted);
+    if is_equal {
+        memory.equal.remember(PLACE + index, text, got);
+    }
+    is_equal
+}
+
+/// Where the rules of JSON begin among those whose bytes are remembered.
+const PLACE: usize = 1 << 32;
+
+/// Whether a value equals what was filled in for the request.
+fn equals_filled(index: usize, found: Found<'_>, memory: &mut Memory) -> bool {
+    let wanted = std::mem::take(&mut memory.wanted);
+    let is_equal = match found {
+        Found::Text(text) => {
+            text == wanted || matches!(read_text(&wanted), Some(inner) if inner.as_bytes() == text)
+        }
+        Found::Number(number) => is_number(&wanted) && equal::numbers(&wanted, number),
+        Found::Literal(literal) => literal == wanted,
+        Found::Whole(got) => {
+            got == wanted
+                || memory.equal.holds(PLACE + index, &wanted, got)
+                || (matches!(wanted.first(), Some(b'{' | b'['))
+                    && known(index, (&wanted, found), memory, &read(&wanted)))
+        }
+    };
+    memory.wanted = wanted;
+    is_equal
+}
+
+/// What a JSON text stands for.
+fn read_text(text: &[u8]) -> Option<String> {
+    text.starts_with(b"\"")
+        .then(|| serde_json::from_slice(text).ok())?
+}
+
+fn is_number(text: &[u8]) -> bool {
+    text.first()
+        .is_some_and(|first| first.is_ascii_digit() || *first == b'-')
+        && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+fn shown(found: Found<'_>) -> String {
+    match found {
+        Found::Text(text) => format!("`{}`", excerpt(text)),
+        Found::Whole([]) => "an object or array".to_owned(),
+        Found::Number(text) | Found::Literal(text) | Found::Whole(text) => excerpt(text),
+    }
+}
+
+fn no_json(fault: Fault, document: &[u8]) -> Mismatch {
+    let what = match fault {
+        Fault::Syntax(at) => format!("body: no JSON (byte {at})"),
+        Fault::Unfinished if document.is_empty() => "body: empty".to_owned(),
+        Fault::Unfinished => "body: no JSON (it ends too soon)".to_owned(),
+        Fault::Deep => format!("body: JSON of more than {DEEPEST} levels"),
+        Fault::Twice => "body: a member that a rule names is there twice".to_owned(),
+    };
+    Mismatch::new(what, "JSON", excerpt(document))
+}
+
+enum Kind {
+    Json,
+    Events,
+}
+
+/// What the reply says that it is.
+fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
+    let mut types = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+    let value = types.next().map_or(&b""[..], |(_, value)| *value);
+    let media = value
+        .split(|&byte| byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
+    let ends =
+        |end: &[u8]| media.len() > end.len() && media[media.len() - end.len()..].eq_ignore_ascii_case(end);
+    if media.eq_ignore_ascii_case(b"application/json") || ends(b"+json") {
+        Ok(Kind::Json)
+    } else if media.eq_ignore_ascii_case(b"text/event-stream") {
+        Ok(Kind::Events)
+    } else {
+        let wanted = "application/json, …+json or text/event-stream";
+        let got = if value.is_empty() {
+            "none".to_owned()
+        } else {
+            excerpt(value)
+        };
+        Err(Mismatch::new("header content-type", wanted, got))
+    }
+}
+
+/// The data of the only event that has any.
+fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    message.clear();
+    let (mut count, mut has_data) = (0, false);
+    for line in Lines(body) {
+        if line.is_empty() {
+            count += u32::from(std::mem::take(&mut has_data));
+        } else if let Some(data) = line.strip_prefix(b"data") {
+            let Some(data) = data
+                .strip_prefix(b":")
+                .or_else(|| data.is_empty().then_some(data))
+            else {
+                continue;
+            };
+            if has_data {
+                message.push(b'\n');
+            } else {
+                message.clear();
+            }
+            has_data = true;
+            message.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+        }
+    }
+    // What no empty line ends is no event.
+    if count == 1 && !has_data {
+        return Ok(());
+    }
+    let got = if has_data {
+        "an event without an end".to_owned()
+    } else {
+        format!("{count} events with data")
+    };
+    Err(Mismatch::new("events", "one event with data", got))
+}
+
+/// Lines that end with CR, LF or both.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = self.0.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+        let line = &self.0[..end];
+        let length = if self.0[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        self.0 = &self.0[end + length..];
+        Some(line)
+    }
+}

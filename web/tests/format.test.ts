@@ -1,0 +1,16 @@
+// How values are shown with their intervals.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { intervalWithUnit, unitFor } from "../src/format.ts";
+
+const shown = (point: number, low: number, high: number) => intervalWithUnit({ point, low, high }, unitFor("rate", [point]));
+
+test("an interval is shown by what it says", () => {
+  assert.equal(shown(72_086, 70_428, 73_744), "72,086/s ±2.3 %");
+  assert.equal(shown(100, 95, 110), "95.0–110/s", "its sides differ");
+  assert.equal(shown(52_219, 30_909, 88_219), "30,909–88,219/s");
+  assert.equal(shown(8.28, 3.5, 19.7), "unknown");
+  assert.equal(shown(5, 5, 5), "5.00/s ±0.00 %");
+});
