@@ -183,7 +183,8 @@ fn settings(job: &Job) -> BTreeMap<&'static str, String> {
 /// The first digits of a hash: enough to tell two settings apart, and nothing to read them by.
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    let first = digest[..6].iter();
+    first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 /// Loads under one name go to one place and are made in the same way.

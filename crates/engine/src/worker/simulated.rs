@@ -431,8 +431,8 @@ fn losses_have_no_bound_and_errors_are_no_answers() {
         for window in [200_u64, 1_000] {
             let job = job(open(1_000.0, 200), window * MS, 150 * MS);
             let mut answers = |at: i64, number: u64| match bytes {
-                None if number % 10 == 0 => Reply::Never,
-                Some(busy) if number % 10 == 0 => Reply::At(at, busy),
+                None if number.is_multiple_of(10) => Reply::Never,
+                Some(busy) if number.is_multiple_of(10) => Reply::At(at, busy),
                 _ => Reply::At(at + 2 * MS as i64, OK),
             };
             let server = Server {
@@ -457,7 +457,7 @@ fn losses_have_no_bound_and_errors_are_no_answers() {
 fn a_closed_load_with_losses_is_accounted_for() {
     let job = job(Load::closed(10, 1), 1_000 * MS, 100 * MS);
     let mut answers = |at: i64, number: u64| {
-        if number % 40 == 0 {
+        if number.is_multiple_of(40) {
             Reply::Never
         } else {
             Reply::At(at + MS as i64, OK)
@@ -490,7 +490,7 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     };
     let job = job(load, 500 * MS, 100 * MS);
     let mut answers = |at: i64, number: u64| {
-        if number % 7 == 0 {
+        if number.is_multiple_of(7) {
             Reply::Never
         } else {
             Reply::At(at + MS as i64, OK)
@@ -586,7 +586,7 @@ fn what_is_open_at_the_end_has_its_age() {
     let mut job = job(open(1_000.0, 500), 200 * MS, 10_000 * MS);
     job.phases.drain_ns = 100 * MS;
     let mut answers = |at: i64, number: u64| {
-        if number % 10 == 0 {
+        if number.is_multiple_of(10) {
             Reply::Never
         } else {
             Reply::At(at + MS as i64, OK)
