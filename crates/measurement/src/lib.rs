@@ -16,7 +16,6 @@ mod companion;
 mod environment;
 mod event;
 mod fingerprint;
-mod quantile;
 mod recording;
 mod resources;
 mod trial;
@@ -29,13 +28,12 @@ pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
-    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Recording,
-    Requests, Responses, Rooms, SCHEMA, StreamRate, Streams, Usage, WorkerNow, WorkerRow, WorkerState,
-    WrongReply, is_supported,
+    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Quantile,
+    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StreamRate, Streams, Usage, WorkerNow,
+    WorkerRow, WorkerState, WrongReply, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
