@@ -141,7 +141,7 @@ fn everything(root: &Path) -> Vec<Step> {
             .with("RUSTDOCFLAGS", "-D warnings"),
         Step::new("examples", &format!("cargo test --doc {BUILD}")),
         with_release("services", "cargo xtask services --all"),
-        with_release("studies", "cargo xtask suites"),
+        with_release("studies", "cargo xtask suites --strict"),
         with_release("templates", "scripts/test-new"),
         with_release("drafts", "scripts/test-drafts"),
         // Never on a cluster of whoever runs this.
