@@ -66,7 +66,7 @@ fmt:
 lint:
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-test: setup ## what CI runs for each change: format, lints, tests, and the services that it may have broken (20 minutes)
+test: setup ## what CI runs for each change: format, lints, tests, and the services that it may have broken
 	@cargo xtask test $(STEPS)
 
 test-all: setup ## everything: all variants of all services, studies, containers, hosts, a cluster, packages (hours; as root)

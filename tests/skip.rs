@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// Reports that the test of this thread does not run here: on a line of its own, which no test runner captures, and as a line
-/// `BINARY TEST: REASON` at the end of the file that PRONY_SKIPPED_FILE names, if it is set. BINARY is nextest's name of the test
+/// `BINARY TEST: REASON` at the end of the file that `PRONY_SKIPPED_FILE` names, if it is set. BINARY is nextest's name of the test
 /// binary, and is left out under `cargo test`.
 pub(crate) fn skipped(reason: &str) {
     let line = format!("{}: {}\n", name(), reason.trim().replace('\n', "; "));

@@ -1,4 +1,4 @@
-//! The rules of the house, as a test: edges between crates, sizes of files, headers, words, links, and nothing of one
+//! The rules of the house, as a test: edges between crates, headers, words, links, and nothing of one
 //! particular machine.
 
 mod circles;
@@ -68,11 +68,6 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-
-/// Longest source file, in lines without its tests.
-const LONGEST_FILE: usize = 400;
-/// Most files in a folder of sources.
-const MOST_FILES: usize = 10;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -235,38 +230,6 @@ fn crates_open_with_a_header() {
                 < 3
         })
         .map(|path| format!("{path}: open with what it is, what it must never do, and where to start"))
-        .collect();
-    no_faults(&faults);
-}
-
-#[test]
-fn files_are_short() {
-    let faults: Vec<String> = rust_sources()
-        .into_iter()
-        .filter(|path| !is_test_file(path))
-        .filter_map(|path| {
-            let lines = text(&path)
-                .lines()
-                .take_while(|line| line.trim() != "#[cfg(test)]")
-                .count();
-            (lines > LONGEST_FILE).then(|| format!("{path}: {lines} lines; is there a second thing in it?"))
-        })
-        .collect();
-    no_faults(&faults);
-}
-
-#[test]
-fn folders_are_small() {
-    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
-    for path in rust_sources().into_iter().filter(|path| !is_test_file(path)) {
-        let folder = path.rsplit_once('/').expect("a path with a folder").0;
-        *folders.entry(folder.to_owned()).or_default() += 1;
-    }
-    // The entry file of a crate is its list of contents, and commands are one file each by rule.
-    let faults: Vec<String> = folders
-        .into_iter()
-        .filter(|(folder, files)| *files > MOST_FILES + 1 && !folder.ends_with("/commands"))
-        .map(|(folder, files)| format!("{folder}: {files} files; what belongs together?"))
         .collect();
     no_faults(&faults);
 }

@@ -86,12 +86,24 @@ impl Job {
     }
 }
 
-/// Builds services, and passes on what is said. Seconds that each build took; 0: it was there already.
+/// Installs the toolchains that services need. What this machine cannot have fails or excuses each service that needs it.
+fn install_toolchains(checkout: &Checkout, services: &[String], until: Option<SystemTime>) -> Result<()> {
+    let mut command = checkout.prony();
+    command.args(["doctor", "--install", "--yes"]);
+    for service in services {
+        command.args(["--service", service]);
+    }
+    told_by(command, until, say)?;
+    Ok(())
+}
+
+/// Builds services, after their toolchains, and passes on what is said. Seconds that each build took; 0: it was there already.
 pub(crate) fn build(
     checkout: &Checkout,
     services: &[String],
     until: Option<SystemTime>,
 ) -> Result<BTreeMap<String, f64>> {
+    install_toolchains(checkout, services, until)?;
     let mut command = checkout.prony();
     command.arg("build").args(services);
     let mut took = BTreeMap::new();

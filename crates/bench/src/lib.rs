@@ -14,6 +14,7 @@ mod clock;
 pub mod duet;
 mod error;
 mod fleet;
+mod hex;
 mod judge;
 mod objective;
 mod pair;

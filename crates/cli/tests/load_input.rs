@@ -221,7 +221,8 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
 
 #[test]
 fn what_is_wrong_is_told_once() {
-    let output = prony(&["load", "http://127.0.0.1:9/a b", "-n", "1"]);
+    let url = serve(|_| None);
+    let output = prony(&["load", &url, "-n", "1", "-H", "Bad Name: x"]);
     let told = told(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert_eq!(told.matches("cannot be sent").count(), 1, "{told}");

@@ -36,7 +36,7 @@ fn what_is_never_answered_has_no_bound() {
         ];
         prony(&[&all, more].concat())
     };
-    let output = load(&["--json", "--limit", "300"]);
+    let output = load(&["--json"]);
     let recording = recording_of(&output);
     assert_eq!(recording["outcomes"]["timeout"], 30, "{recording:#}");
     assert_eq!(recording["outcomes"]["valid"], 270);
@@ -83,7 +83,7 @@ fn a_fast_error_meets_no_objective_of_time() {
             &url,
             "-c",
             "1",
-            "--limit",
+            "-n",
             "200",
             "--warmup",
             "0s",
@@ -128,7 +128,7 @@ fn no_reply_is_valid_that_comes_later_than_the_timeout_after_its_request_was_due
     assert_eq!(recording["requests"]["offered"], 30);
     let rate = |key: &str| recording[key].as_f64().expect("a rate");
     assert!(
-        (rate("offered_per_s") - 10.0).abs() < 0.1 && rate("sent_per_s") < 8.0,
+        (rate("offered_per_s") - 10.0).abs() < 0.1 && rate("sent_per_s") < rate("offered_per_s"),
         "{recording:#}"
     );
 }

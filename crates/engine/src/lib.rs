@@ -11,6 +11,7 @@
 
 mod clock;
 mod error;
+mod kept;
 pub mod layer;
 mod log;
 mod pacer;

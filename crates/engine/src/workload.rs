@@ -1,8 +1,8 @@
 //! A workload made ready for a protocol: requests serialised, expectations compiled, choices drawn.
 
 use crate::EngineError;
+use crate::kept::Budget;
 use crate::protocol::Protocol;
-use crate::worker::Budget;
 use prony_load::{
     Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part,
     Request, Source, Template, WorkloadError,

@@ -1,7 +1,6 @@
 //! Servers that end connections: at a bad moment, early, politely. Each request has the right outcome, and the load goes on.
 
-mod toy;
-
+use crate::toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use prony_engine::EngineError;
 use prony_load::{Load, Protocol, Spacing, TransportChoice};
 use prony_measurement::{Recording, WarningKind};
@@ -12,7 +11,6 @@ use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 
 on_both_transports!(
     requests_behind_an_announced_close_are_sent_again,
@@ -38,7 +36,12 @@ fn assert_all_valid(recording: &Recording) {
 }
 
 /// A closed load of this size that ends with the replies to so many requests.
-fn counted(server: &Server, transport: TransportChoice, (connections, in_flight): (u32, u32), requests: u64) -> prony_load::Job {
+fn counted(
+    server: &Server,
+    transport: TransportChoice,
+    (connections, in_flight): (u32, u32),
+    requests: u64,
+) -> prony_load::Job {
     let mut job = job(server.address, transport);
     job.load = Load::closed(connections, in_flight);
     job.limits.requests = Some(requests);
@@ -81,7 +84,8 @@ fn closing_at_the_fifth() -> Server {
         let mut writer = stream.try_clone().expect("a second handle");
         let mut reader = BufReader::new(stream);
         for left in (0..5).rev() {
-            if read_request(&mut reader).is_none() || left == 0 || writer.write_all(HELLO.as_bytes()).is_err() {
+            if read_request(&mut reader).is_none() || left == 0 || writer.write_all(HELLO.as_bytes()).is_err()
+            {
                 return;
             }
         }
@@ -94,8 +98,15 @@ fn requests_that_idle_connections_lose_are_retried(transport: TransportChoice) {
     assert_all_valid(&recording);
     // Ten connections have four replies each; the last one is not asked a fifth time.
     assert_eq!(recording.connections.retried, 9);
-    let told = recording.warnings.iter().find(|warning| warning.kind == WarningKind::Retried);
-    assert!(told.is_some_and(|warning| warning.text.contains("9 requests")), "{:?}", recording.warnings);
+    let told = recording
+        .warnings
+        .iter()
+        .find(|warning| warning.kind == WarningKind::Retried);
+    assert!(
+        told.is_some_and(|warning| warning.text.contains("9 requests")),
+        "{:?}",
+        recording.warnings
+    );
 }
 
 fn retries_can_be_switched_off(transport: TransportChoice) {
@@ -177,7 +188,11 @@ fn a_goodbye_with_the_first_word_costs_one_connection(transport: TransportChoice
     let mut job = counted(&server, transport, (1, 1), 50);
     job.protocol = Protocol::Http2;
     let recording = run(&job);
-    assert_eq!((recording.outcomes.valid, recording.outcomes.refused), (49, 1), "{recording:#?}");
+    assert_eq!(
+        (recording.outcomes.valid, recording.outcomes.refused),
+        (49, 1),
+        "{recording:#?}"
+    );
 }
 
 fn a_server_that_always_says_goodbye_at_once_is_told(transport: TransportChoice) {
@@ -261,7 +276,12 @@ fn over_tls_a_bad_greeting_costs_one_connection(transport: TransportChoice) {
     job.limits.requests = Some(200);
     let recording = run(&job);
     // Those that waited just then had no connection; all others are served.
-    assert_eq!(recording.requests.valid + recording.outcomes.refused, 200, "{:?}", recording.outcomes);
+    assert_eq!(
+        recording.requests.valid + recording.outcomes.refused,
+        200,
+        "{:?}",
+        recording.outcomes
+    );
     assert!(recording.requests.valid > 150, "{:?}", recording.outcomes);
 }
 

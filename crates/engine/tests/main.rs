@@ -5,6 +5,7 @@
 mod toy;
 
 mod closed;
+mod endings;
 mod faults;
 mod grpc;
 mod http2;

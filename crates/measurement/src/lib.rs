@@ -16,11 +16,11 @@ mod companion;
 mod environment;
 mod event;
 mod fingerprint;
-mod quantile;
 mod recording;
 mod resources;
 mod trial;
 mod turns;
+mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
@@ -29,13 +29,12 @@ pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use quantile::{Quantile, ResponseTimes};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
-    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Recording,
-    Requests, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage, WorkerNow, WorkerRow,
-    WorkerState, WrongReply, is_supported,
+    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Quantile,
+    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage,
+    WorkerNow, WorkerRow, WorkerState, WrongReply, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
@@ -43,4 +42,5 @@ pub use trial::{
     Stage, Steadiness, TrialRecord, that_count,
 };
 pub use turns::{TurnWindow, Turns};
-pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Verdict, Warning, WarningKind, count, verdict};
+pub use verdict::{Verdict, count, verdict};
+pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

@@ -30,19 +30,19 @@ fn a_group_is_ranked_by_what_its_suite_says() {
         TrialSpec::closed("a", &[1000.0, 1010.0, 990.0]),
         TrialSpec::closed("b", &[2000.0, 2020.0, 1980.0]),
     ]);
-    let key = Metric::ResponseTimeNsP99.key();
+    let key = Metric::CpuNsPerRequest.key();
     // The first trial may be of a run that an older prony began.
     for trial in &mut run[1..] {
         trial.rank_by = Some(key.to_owned());
     }
     let by = |options: &Options| summarise(&run, options).expect("sound records").groups[0].ranked_by;
-    assert_eq!(by(&Options::default()), Metric::ResponseTimeNsP99);
+    assert_eq!(by(&Options::default()), Metric::CpuNsPerRequest);
     let told = Options {
         rank_by: Some(Metric::ThroughputPerS),
         ..Options::default()
     };
     assert_eq!(by(&told), Metric::ThroughputPerS, "who asks goes first");
-    assert_eq!(Metric::of_key(key), Some(Metric::ResponseTimeNsP99));
+    assert_eq!(Metric::of_key(key), Some(Metric::CpuNsPerRequest));
     assert_eq!(Metric::of_key("speed"), None);
 }
 

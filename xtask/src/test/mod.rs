@@ -136,6 +136,7 @@ fn run_step(step: &Step, root: &Path, logs: &Path, deadline: Instant, before: &[
     let skipped = logs.join(format!("test-{}.skipped", step.name));
     let _ = fs::remove_file(&skipped);
     let mut environment = step.environment.clone();
+    environment.push(("PATH", path_with(&tool_folder(&crate::root()).join("bin"))));
     environment.push(("PRONY_SKIPPED_FILE", skipped.display().to_string()));
     environment.push(("PRONY_TEST_UNTIL", epoch_seconds(left)));
     let ended = match process::run(&step.command, &environment, root, &log, deadline) {
@@ -227,6 +228,12 @@ pub(crate) fn install_tools() -> Result<bool> {
     Ok(true)
 }
 
+/// The search path, with the tools of the tests first.
+fn path_with(tools: &Path) -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", tools.display())
+}
+
 /// Where the tools of the tests are installed.
 fn tool_folder(root: &Path) -> PathBuf {
     root.join(".prony/cache/test-tools")
@@ -240,7 +247,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn step(name: &'static str, script: &str) -> Step {
-        Step::new(name, ["sh", "-c", script])
+        Step {
+            command: ["bash", "-c", script].map(str::to_owned).to_vec(),
+            ..Step::new(name, "")
+        }
     }
 
     fn ended(step: &Step, deadline: Instant, before: &[Outcome]) -> Outcome {
@@ -272,7 +282,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_millis(200);
         let script =
             "trap 'echo one: 1 passed, 0 failed; exit 0' INT; while :; do read -t 1 _ < /dev/zero || :; done";
-        let outcome = ended(&Step::new("polite", ["bash", "-c", script]), deadline, &[]);
+        let outcome = ended(&step("polite", script), deadline, &[]);
         assert_eq!(outcome.state.text(), "FAILED: out of time");
     }
 

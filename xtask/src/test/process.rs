@@ -112,7 +112,7 @@ pub(crate) fn run(
 fn copy_output(mut reader: std::io::PipeReader, mut log: File) -> mpsc::Receiver<()> {
     let (done, ended) = mpsc::channel();
     thread::spawn(move || {
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = vec![0; 64 * 1024];
         while let Ok(count) = reader.read(&mut buffer) {
             if count == 0 {
                 break;

@@ -1,6 +1,5 @@
 //! The steps of `make test` and `make test-all`, in the order in which they run: what fails quickly comes first.
 
-use super::tool_folder;
 use crate::root;
 use std::path::Path;
 use std::process::Command;
@@ -26,10 +25,11 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    pub(crate) fn new(name: &'static str, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    /// The words of a command have no spaces in them.
+    pub(crate) fn new(name: &'static str, command: &str) -> Self {
         Self {
             name,
-            command: command.into_iter().map(Into::into).collect(),
+            command: command.split_whitespace().map(str::to_owned).collect(),
             environment: Vec::new(),
             needs: &[],
             cannot_run: || None,
@@ -67,115 +67,90 @@ const PACKAGES: &[&str] = &[
     "prometheus=prometheus",
 ];
 /// One set of features for lints, tests and the binary, so that each crate is compiled once.
-const BUILD: &[&str] = &["--locked", "--workspace", "--features", "prony/kubernetes"];
+const BUILD: &str = "--locked --workspace --features prony/kubernetes";
 
 pub(crate) fn of(scope: Scope) -> Vec<Step> {
-    let is_all = scope == Scope::Everything;
     let root = root();
-    let tools = tool_folder(&root).join("bin");
-    let tool = |name: &str| tools.join(name).display().to_string();
-    let cargo = |arguments: &[&str], more: &[&str]| words(&["cargo"], &[arguments, BUILD, more]);
-    let nextest =
-        |arguments: &[&str]| words(&[&tool("cargo-nextest"), "nextest", "run"], &[BUILD, arguments]);
-    let profile = if is_all { "all" } else { "quick" };
+    match scope {
+        Scope::Change => [quick_to_fail(), rust("quick"), change(&root)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        Scope::Everything => [quick_to_fail(), rust("all"), everything(&root)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}
 
-    let mut steps = vec![
-        Step::new("set-up", words(&["scripts/setup"], &[PACKAGES])),
-        Step::new("tools", ["cargo", "xtask", "tools"]),
-        Step::new("format", ["cargo", "fmt", "--all", "--check"]),
-        Step::new(
-            "workflows",
-            shell("cd tests/workflows && npm ci --silent && node lint.mjs"),
-        )
-        .needs(&["set-up"]),
-        Step::new(
-            "dependencies",
-            [
-                &tool("cargo-deny"),
-                "--locked",
-                "check",
-                "bans",
-                "licenses",
-                "sources",
-            ],
-        )
-        .needs(&["tools"]),
-        Step::new("advisories", [&tool("cargo-deny"), "check", "advisories"])
+/// What takes seconds.
+fn quick_to_fail() -> Vec<Step> {
+    let check = "cargo-deny --locked check bans licenses sources";
+    vec![
+        Step::new("set-up", &format!("scripts/setup {}", PACKAGES.join(" "))),
+        Step::new("tools", "cargo xtask tools").needs(&["set-up"]),
+        Step::new("format", "cargo fmt --all --check"),
+        Step::new("workflows", "scripts/test-workflows").needs(&["set-up"]),
+        Step::new("dependencies", check).needs(&["tools"]),
+        Step::new("advisories", "cargo-deny check advisories")
             .needs(&["tools"])
             .only_where(without_advisories),
+    ]
+}
+
+/// Lints and tests of the workspace, and of the page.
+fn rust(profile: &str) -> Vec<Step> {
+    let nextest = format!("cargo-nextest nextest run {BUILD} --profile {profile}");
+    vec![
         Step::new(
             "lints",
-            cargo(&["clippy", "--all-targets"], &["--", "-D", "warnings"]),
+            &format!("cargo clippy {BUILD} --all-targets -- -D warnings"),
         )
         .needs(&["set-up"]),
-        Step::new("build", nextest(&["--profile", profile, "--no-run"])).needs(&["set-up", "tools"]),
-        Step::new("page", ["scripts/test-web"]).needs(&["set-up"]),
-        Step::new("tests", nextest(&["--profile", profile, "--no-fail-fast"]))
-            .with("NEXTEST_NO_TESTS", "fail")
+        Step::new("build", &format!("{nextest} --no-run")).needs(&["set-up", "tools"]),
+        Step::new("page", "scripts/test-web").needs(&["set-up"]),
+        Step::new("tests", &format!("{nextest} --no-fail-fast")).needs(&["build"]),
+    ]
+}
+
+/// The services that a change may have broken, with the program that the tests were compiled with.
+fn change(root: &Path) -> Vec<Step> {
+    let program = root.join("target/debug/prony").display().to_string();
+    vec![
+        Step::new("services", "cargo xtask services")
+            .with("PRONY", program)
             .needs(&["build"]),
-    ];
-    if !is_all {
-        steps.push(
-            Step::new("services", ["cargo", "xtask", "services"])
-                .with("PRONY", binary(&root))
-                .needs(&["build"]),
-        );
-        return steps;
-    }
-    // What is released is tested, too: from here on the optimised program runs.
-    let release = root.join("target/release/prony").display().to_string();
-    let with_release = |step: Step| step.with("PRONY", release.clone()).needs(&["release"]);
-    steps.extend([
+    ]
+}
+
+/// The rest, with the program that is released: from here on the optimised one runs.
+fn everything(root: &Path) -> Vec<Step> {
+    let program = root.join("target/release/prony").display().to_string();
+    let with_release = |name, command| {
+        Step::new(name, command)
+            .with("PRONY", program.clone())
+            .needs(&["release"])
+    };
+    vec![
         Step::new(
             "release",
-            [
-                "cargo",
-                "build",
-                "--release",
-                "--locked",
-                "--features",
-                "kubernetes",
-                "--bin",
-                "prony",
-            ],
+            "cargo build --release --locked --features kubernetes --bin prony",
         )
         .needs(&["set-up"]),
-        Step::new("documentation", cargo(&["doc"], &["--no-deps", "--lib"]))
+        Step::new("documentation", &format!("cargo doc {BUILD} --no-deps --lib"))
             .with("RUSTDOCFLAGS", "-D warnings"),
-        Step::new("examples", cargo(&["test", "--doc"], &[])),
-        with_release(Step::new("services", ["cargo", "xtask", "services", "--all"])),
-        with_release(Step::new("studies", ["cargo", "xtask", "suites"])),
-        with_release(Step::new("templates", ["scripts/test-new"])),
-        with_release(Step::new("drafts", ["scripts/test-drafts"])),
+        Step::new("examples", &format!("cargo test --doc {BUILD}")),
+        with_release("services", "cargo xtask services --all"),
+        with_release("studies", "cargo xtask suites --strict"),
+        with_release("templates", "scripts/test-new"),
+        with_release("drafts", "scripts/test-drafts"),
         // Never on a cluster of whoever runs this.
-        with_release(Step::new(
-            "kubernetes",
-            words(&["env", "-u", "KUBECONFIG", "scripts/test-kubernetes"], &[]),
-        ))
-        .only_where(without_root),
-        Step::new("package", ["scripts/dist"]).needs(&["set-up"]),
-        Step::new("distributions", ["scripts/test-dist"])
+        with_release("kubernetes", "env -u KUBECONFIG scripts/test-kubernetes").only_where(without_root),
+        Step::new("package", "scripts/dist").needs(&["set-up"]),
+        Step::new("distributions", "scripts/test-dist")
             .needs(&["package"])
             .only_where(without_root),
-    ]);
-    steps
-}
-
-/// The program that the tests were compiled with.
-fn binary(root: &Path) -> String {
-    root.join("target/debug/prony").display().to_string()
-}
-
-fn words(first: &[&str], more: &[&[&str]]) -> Vec<String> {
-    first
-        .iter()
-        .chain(more.iter().copied().flatten())
-        .map(|word| (*word).to_owned())
-        .collect()
-}
-
-fn shell(script: &str) -> Vec<String> {
-    words(&["bash", "-euo", "pipefail", "-c", script], &[])
+    ]
 }
 
 /// The database of advisories is a repository on the internet.

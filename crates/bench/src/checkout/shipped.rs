@@ -3,6 +3,7 @@
 
 use crate::BenchError;
 use crate::error::Told as _;
+use crate::hex::hex;
 use include_dir::{Dir, include_dir};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
@@ -30,11 +31,7 @@ pub fn shipped() -> Result<PathBuf, BenchError> {
         digest.update((content.len() as u64).to_le_bytes());
         digest.update(content);
     }
-    let name = digest
-        .finalize()
-        .iter()
-        .take(8)
-        .fold(String::from("shipped-"), |name, byte| format!("{name}{byte:02x}"));
+    let name = format!("shipped-{}", hex(&digest.finalize()[..8]));
     let place = cache().join(name);
     if !place.is_dir() {
         // Written aside and put in its place as a whole: another prony may do the same at this moment.

@@ -2,6 +2,7 @@
 
 use super::AllBuilt;
 use crate::BenchError;
+use crate::hex::hex;
 use prony_contract::Contract;
 use prony_load::Load;
 use prony_measurement::{RunRecord, ServiceId, ServiceInfo, TrialRecord};
@@ -162,8 +163,7 @@ fn digest(folder: &Path) -> String {
         digest.update(content);
     }
     let bytes = digest.finalize();
-    let first = bytes.iter().take(DIGITS / 2);
-    first.fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    hex(&bytes[..DIGITS / 2])
 }
 
 /// Puts the ceiling that a slow companion of the contract sets into each group that does not say it; null where there is none.

@@ -2,6 +2,7 @@
 
 use crate::BenchError;
 use crate::clock::now;
+use crate::hex::hex;
 use crate::place::environment;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::{Job, Target, WarmUp};
@@ -187,7 +188,7 @@ fn settings(job: &Job) -> BTreeMap<&'static str, String> {
 /// The first digits of a hash: enough to tell two settings apart, and nothing to read them by.
 fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest[..6])
 }
 
 /// Loads under one name go to one place and are made in the same way.

@@ -21,8 +21,6 @@ pub(crate) struct WrittenExpect {
     pub(crate) json: Option<Spanned<toml::Value>>,
     /// JSON that must stand in the reply, which may have further members.
     pub(crate) json_part: Option<Spanned<toml::Value>>,
-    /// Rules for single values of a JSON reply: `/POINTER=VALUE`.
-    pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
     pub(crate) json_list: Option<Spanned<WrittenList>>,
     pub(crate) html_table: Option<Spanned<WrittenHtmlTable>>,
     /// Whether the reply tells length and digest of the body that was sent.
@@ -50,6 +48,8 @@ pub(crate) struct WrittenExpect {
     /// What later steps of a sequence take from the reply, by name: `json:/id`.
     #[serde(default)]
     pub(crate) take: BTreeMap<String, Spanned<String>>,
+    /// Rules for single values of a JSON reply: `/POINTER=VALUE`.
+    pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
 }
 
 /// `{ from = "{from}", count = "{count}", member = "items", item = "$item" }`

@@ -8,7 +8,6 @@ use finished::since;
 pub(crate) use finished::{Ending, Epoch, Finished};
 
 use crate::log::{Line, Logbook};
-use crate::worker::Due;
 use answers::Answers;
 use level::Level;
 use prony_load::Job;
@@ -174,18 +173,23 @@ impl Recorder {
         }
     }
 
-    /// A request is not sent, or not sent again: then it has the phase in which it was sent.
-    pub(crate) fn lost(&mut self, due: &Due, outcome: Outcome, now: u64) {
-        let (operation, intended) = (due.operation, due.intended);
+    /// A request that was due at `intended` is not sent, or not sent again: then `sent` is the phase in which it was sent.
+    pub(crate) fn lost(
+        &mut self,
+        (operation, intended): (u16, u64),
+        sent: Option<Epoch>,
+        outcome: Outcome,
+        now: u64,
+    ) {
         if self.window_open && now > self.begin {
             self.tally.window.errors += 1;
         }
-        let is_known = match due.again {
-            Some(again) => {
+        let is_known = match sent {
+            Some(epoch) => {
                 if let Some(answers) = &mut self.answers {
                     answers.count(operation, None);
                 }
-                again.epoch == self.epoch
+                epoch == self.epoch
             }
             None => self.owns(intended),
         };
@@ -195,9 +199,9 @@ impl Recorder {
         let is_open = self.is_open(intended, now);
         self.tally.window.carried += u64::from(!is_known);
         let tally = &mut self.tally.operations[usize::from(operation)];
-        if due.again.is_none() || !is_known {
+        if sent.is_none() || !is_known {
             tally.requests.offered += 1;
-            tally.requests.sent += u64::from(due.again.is_some());
+            tally.requests.sent += u64::from(sent.is_some());
         }
         tally.outcomes.add(outcome, 1);
         if is_open {
@@ -338,13 +342,15 @@ impl Recorder {
         }
         let valid = request.outcome == Outcome::Valid;
         let window = &mut self.tally.window;
+        // Its slot is taken from when the request is handed over: io_uring sends hundreds of them later than that.
+        let taken = request.ready.max(self.begin);
         if self.window_open {
             window.completed += u64::from(complete);
             window.valid += u64::from(valid);
             window.errors += u64::from(!valid);
-            window.in_flight_ns += request.end.saturating_sub(request.sent.max(self.begin));
+            window.in_flight_ns += request.end.saturating_sub(taken);
         } else {
-            window.in_flight_ns += self.closed.saturating_sub(request.sent.max(self.begin));
+            window.in_flight_ns += self.closed.saturating_sub(taken);
         }
         if !self.samples(request.epoch) {
             return;

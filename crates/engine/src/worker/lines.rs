@@ -1,6 +1,6 @@
 //! What the workers and the caller's thread say to each other.
 
-use super::policy::Backlog;
+use super::backlog::Backlog;
 use super::sample::Sample;
 use crate::clock::ThreadTime;
 use crate::transport::Network;

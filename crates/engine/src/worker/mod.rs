@@ -3,6 +3,7 @@
 //! [`policy`] says how requests arrive; `core` does what it says, without sockets: what happened goes in, what to do comes
 //! out as actions. [`run`] is the loop around it: it moves the core's bytes and tells it the time.
 
+mod backlog;
 mod core;
 mod intervals;
 mod lines;
@@ -18,8 +19,7 @@ mod source;
 mod stream;
 mod timers;
 
+pub(crate) use self::backlog::Backlog;
 pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
-pub(crate) use self::policy::Backlog;
 pub(crate) use self::run::{Spoken, Worker};
 pub(crate) use self::sink::percent_decoded;
-pub(crate) use self::slots::{Budget, Due};

@@ -284,6 +284,17 @@ fn frozen(delay: i64, (from, until): (i64, i64)) -> impl FnMut(i64, u64) -> Repl
     }
 }
 
+/// A server that answers after a millisecond, except for one request in `every`.
+fn losing_each(every: u64) -> impl FnMut(i64, u64) -> Reply {
+    move |at, number| {
+        if number.is_multiple_of(every) {
+            Reply::Never
+        } else {
+            Reply::At(at + MS as i64, OK)
+        }
+    }
+}
+
 fn always(_: u64) -> bool {
     true
 }
@@ -431,8 +442,8 @@ fn losses_have_no_bound_and_errors_are_no_answers() {
         for window in [200_u64, 1_000] {
             let job = job(open(1_000.0, 200), window * MS, 150 * MS);
             let mut answers = |at: i64, number: u64| match bytes {
-                None if number % 10 == 0 => Reply::Never,
-                Some(busy) if number % 10 == 0 => Reply::At(at, busy),
+                None if number.is_multiple_of(10) => Reply::Never,
+                Some(busy) if number.is_multiple_of(10) => Reply::At(at, busy),
                 _ => Reply::At(at + 2 * MS as i64, OK),
             };
             let server = Server {
@@ -456,13 +467,7 @@ fn losses_have_no_bound_and_errors_are_no_answers() {
 #[test]
 fn a_closed_load_with_losses_is_accounted_for() {
     let job = job(Load::closed(10, 1), 1_000 * MS, 100 * MS);
-    let mut answers = |at: i64, number: u64| {
-        if number % 40 == 0 {
-            Reply::Never
-        } else {
-            Reply::At(at + MS as i64, OK)
-        }
-    };
+    let mut answers = losing_each(40);
     let server = Server {
         answers: &mut answers,
         accepts: &mut always,
@@ -489,13 +494,7 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
         members: None,
     };
     let job = job(load, 500 * MS, 100 * MS);
-    let mut answers = |at: i64, number: u64| {
-        if number % 7 == 0 {
-            Reply::Never
-        } else {
-            Reply::At(at + MS as i64, OK)
-        }
-    };
+    let mut answers = losing_each(7);
     let server = Server {
         answers: &mut answers,
         accepts: &mut |attempt| attempt <= 8 || attempt % 3 == 0,
@@ -585,13 +584,7 @@ fn a_user_who_is_refused_counts_all_requests_of_the_plan() {
 fn what_is_open_at_the_end_has_its_age() {
     let mut job = job(open(1_000.0, 500), 200 * MS, 10_000 * MS);
     job.phases.drain_ns = 100 * MS;
-    let mut answers = |at: i64, number: u64| {
-        if number % 10 == 0 {
-            Reply::Never
-        } else {
-            Reply::At(at + MS as i64, OK)
-        }
-    };
+    let mut answers = losing_each(10);
     let server = Server {
         answers: &mut answers,
         accepts: &mut always,

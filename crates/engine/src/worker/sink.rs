@@ -1,7 +1,8 @@
 //! Takes replies from a protocol, judges them, and records what became of each request.
 
 use super::sample::Sample;
-use super::slots::{BodyCheck, Budget, Kept, Ledger, Resend, SHOWN};
+use super::slots::{BodyCheck, Ledger, Resend};
+use crate::kept::{Budget, Kept, SHOWN};
 use crate::parameters::Parameters;
 use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use crate::recorder::{Ending, Epoch};

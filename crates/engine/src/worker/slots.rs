@@ -1,10 +1,6 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
-mod kept;
-
-pub(crate) use self::kept::Budget;
-pub(super) use self::kept::{Excess, Kept, SHOWN};
-
+use crate::kept::{Excess, Kept};
 use crate::protocol::Protocol;
 use crate::recorder::{Ending, Epoch, Finished, Recorder};
 use crate::workload::PreparedOperation;

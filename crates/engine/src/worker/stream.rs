@@ -1,7 +1,8 @@
 //! Replies that are streams: read, judged and recorded message by message, however long they last.
 
 use super::sink::Sink;
-use super::slots::{BodyCheck, Kept, Ledger, Live, Slot, Standing};
+use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
+use crate::kept::Kept;
 use crate::protocol::{Head, HeaderList, Protocol};
 use crate::recorder::{Ending, Epoch, Recorder};
 use crate::workload::PreparedOperation;

@@ -8,10 +8,11 @@ mod network;
 mod occupancy;
 mod outcome;
 mod piece;
+mod quantile;
 mod response;
 mod workers;
 
-use crate::{Quantile, ResponseTimes, Warning};
+use crate::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ pub use network::{Address, Handshakes, Network};
 pub use occupancy::Occupancy;
 pub use outcome::{Outcome, Outcomes};
 pub use piece::IntervalPart;
+pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
 pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 

@@ -1,7 +1,6 @@
 //! Percentiles over every request of a sample, answered or not.
 
-use super::{Histogram, HistogramError, OperationRecording, Outcomes, Recording};
-use crate::{Quantile, ResponseTimes};
+use super::{Histogram, HistogramError, OperationRecording, Outcomes, Quantile, Recording, ResponseTimes};
 
 /// Replies that must lie beyond a percentile for it to say something of the service.
 pub const BEYOND: u64 = 10;

@@ -1,10 +1,8 @@
 //! Warnings travel with the figures that they are about. Each kind declares here what it means, and nowhere else.
 
 mod figures;
-mod verdict;
 
 pub use figures::Figures;
-pub use verdict::{Verdict, count, verdict};
 
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};

@@ -327,6 +327,25 @@ fn warnings_of(made: &Made) -> Vec<Warning> {
     }
 }
 
+fn connections() -> Connections {
+    Connections {
+        asked: 64,
+        established: 64,
+        reconnects: 0,
+        retried: 0,
+    }
+}
+
+fn generator() -> Generator {
+    Generator {
+        threads: 1,
+        cpu_s: 2.0,
+        busiest_thread: 0.5,
+        transport: "epoll".to_owned(),
+        saturated: false,
+    }
+}
+
 fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
     let completed = (throughput * SECONDS as f64) as u64;
     let histogram = response_times(made, completed, wobble);
@@ -378,19 +397,8 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
             histogram: histogram.encode(),
             open_histogram: String::new(),
         }],
-        connections: Connections {
-            asked: 64,
-            established: 64,
-            reconnects: 0,
-            retried: 0,
-        },
-        generator: Generator {
-            threads: 1,
-            cpu_s: 2.0,
-            busiest_thread: 0.5,
-            transport: "epoll".to_owned(),
-            saturated: false,
-        },
+        connections: connections(),
+        generator: generator(),
         stages: Vec::new(),
         intervals: (0..SECONDS as u32)
             .map(|second| interval(second, throughput))

@@ -63,6 +63,18 @@ pub struct RunChange {
 }
 
 impl RunChange {
+    /// Nothing compared yet.
+    pub(super) const fn new() -> Self {
+        Self {
+            groups: Vec::new(),
+            missing: Vec::new(),
+            without_bound: Vec::new(),
+            gates: true,
+            regressed: false,
+            inconclusive: false,
+        }
+    }
+
     pub(super) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Change> {
         let services = self.groups.iter_mut().flat_map(|group| &mut group.services);
         services.flat_map(|service| &mut service.changes)
@@ -187,18 +199,16 @@ pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result
     let mut change = RunChange {
         groups,
         missing,
-        without_bound: Vec::new(),
-        gates: true,
-        regressed: false,
-        inconclusive: false,
+        ..RunChange::new()
     };
     adjust(&mut change, &raws, options);
     for now in &new.groups {
         let then = base.groups.iter().find(|group| same_work(group, now));
         for row in &now.services {
             let old = then.and_then(|then| then.services.iter().find(|old| old.id == row.id));
-            old.into_iter()
-                .for_each(|old| change.note_lost_bounds((old, row), now, options));
+            if let Some(old) = old {
+                change.note_lost_bounds((old, row), now, options);
+            }
         }
     }
     Ok(change)

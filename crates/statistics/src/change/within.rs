@@ -30,14 +30,7 @@ pub fn compare_in_run(
             ..Options::default()
         },
     )?;
-    let mut change = RunChange {
-        groups: Vec::new(),
-        missing: Vec::new(),
-        without_bound: Vec::new(),
-        gates: true,
-        regressed: false,
-        inconclusive: false,
-    };
+    let mut change = RunChange::new();
     let mut raws = Vec::new();
     for (group, sample) in summary.groups.iter().zip(sample::groups(&both)) {
         let row = |id: &ServiceId| {

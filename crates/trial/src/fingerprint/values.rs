@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl<'a> Members<'a> {
+impl Members<'_> {
     fn again(&mut self) -> Writer<'_> {
         Writer {
             bytes: self.writer.bytes,

@@ -21,6 +21,9 @@ use std::sync::Arc;
 pub(crate) struct Args {
     /// Only what this suite needs
     suite: Option<String>,
+    /// Only what these services need: go-nethttp, rust-axum/current, java-*
+    #[arg(long, value_name = "GLOB", conflicts_with = "suite")]
+    service: Vec<String>,
     /// Install what is missing: apt as root or through sudo, everything else by package name into .prony/cache
     #[arg(long)]
     install: bool,
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
     let cache = std::path::absolute(checkout.state().join("cache"))?;
-    let services = concerned(&catalogue, args.suite.as_deref())?;
+    let services = concerned(&catalogue, args)?;
     let state = look(&catalogue, &services, &cache);
     let patient = Patient {
         catalogue: &catalogue,
@@ -73,9 +76,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The services that a suite compares; all without one.
-fn concerned<'a>(catalogue: &'a Catalogue, suite: Option<&str>) -> anyhow::Result<Vec<&'a Service>> {
-    let Some(suite) = suite else {
+/// The services that are named, or that the suite compares; all where neither is given.
+fn concerned<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'a Service>> {
+    if !args.service.is_empty() {
+        let selected: Result<Vec<_>, _> = args
+            .service
+            .iter()
+            .map(|pattern| catalogue.select(pattern))
+            .collect();
+        return Ok(selected.map_err(bad_input)?.into_iter().flatten().collect());
+    }
+    let Some(suite) = args.suite.as_deref() else {
         return Ok(catalogue.services.iter().collect());
     };
     let file = catalogue.suite_file(suite).map_err(bad_input)?;

@@ -12,11 +12,11 @@
 //! already (see `replacement`), none is made again.
 
 use super::connection::State;
-use super::traffic::sink;
 use super::{Action, Core};
 use crate::layer::Layer;
 use crate::protocol::Protocol;
-use crate::worker::policy::{Policy, Share};
+use crate::worker::backlog::Share;
+use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
 use crate::worker::slots::{Due, Resend};
 use prony_measurement::Outcome;
@@ -252,22 +252,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The same of no more than `most` requests; gives how many there were.
     fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
-        if due.again.is_some() {
+        if let Some(again) = due.again {
             let outcome = if outcome == Outcome::NotSent {
                 Outcome::Reset
             } else {
                 outcome
             };
-            recorder.lost(&due, outcome, now);
+            recorder.lost((due.operation, due.intended), Some(again.epoch), outcome, now);
             return 1;
         }
         let mut count = 1;
-        recorder.lost(&due, outcome, now);
+        recorder.lost((due.operation, due.intended), None, outcome, now);
         while due.step == 0
             && count < most
             && let Some(operation) = self.source.step(count as u16)
         {
-            recorder.lost(&Due { operation, ..due }, outcome, now);
+            recorder.lost((operation, due.intended), None, outcome, now);
             count += 1;
         }
         count

@@ -2,7 +2,6 @@
 
 use super::connection::{Speaking, State};
 use super::ending::Reason;
-use super::traffic::sink;
 use super::{Action, Core};
 use crate::clock::now_ns;
 use crate::layer::Layer;

@@ -1,5 +1,21 @@
 //! A worker without its sockets: what happened goes in, what to do comes out as [`Action`]s.
 
+/// The sink for what a connection reads: the parts of the core that a protocol may change while it does.
+macro_rules! sink {
+    ($core:ident, $now:ident) => {
+        Sink {
+            ledger: &mut $core.ledger,
+            operations: &$core.workload.operations,
+            parameters: &$core.parameters,
+            sample: &mut $core.totals.sample,
+            memories: &mut $core.memories,
+            bags: &mut $core.taken.bags,
+            budget: &$core.workload.kept,
+            seen: $now,
+        }
+    };
+}
+
 mod connection;
 mod ending;
 mod life;
@@ -19,8 +35,9 @@ use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
 use self::taken::Taken;
+use super::backlog::{Backlog, Share};
 use super::lines::{Pool, Totals};
-use super::policy::{Backlog, Moment, Policy, Share};
+use super::policy::{Moment, Policy};
 use super::sample::Sample;
 use super::slots::{Due, Ledger, Slots};
 use super::source::Source;

@@ -2,7 +2,6 @@
 
 use super::Core;
 use super::ending::Reason;
-use super::traffic::sink;
 use crate::layer::Layer;
 use crate::protocol::{Protocol, Token};
 use crate::recorder::Ending;

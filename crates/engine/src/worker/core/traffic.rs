@@ -11,24 +11,6 @@ use crate::worker::sink::Sink;
 use crate::worker::slots::{Again, BodyCheck, Due};
 use prony_measurement::Outcome;
 
-/// The sink for what a connection reads: the parts of the core that a protocol may change while it does.
-macro_rules! sink {
-    ($core:ident, $now:ident) => {
-        Sink {
-            ledger: &mut $core.ledger,
-            operations: &$core.workload.operations,
-            parameters: &$core.parameters,
-            sample: &mut $core.totals.sample,
-            memories: &mut $core.memories,
-            bags: &mut $core.taken.bags,
-            budget: &$core.workload.kept,
-            seen: $now,
-        }
-    };
-}
-
-pub(super) use sink;
-
 /// How long a new connection is listened on for what the peer may say by itself, ns.
 const LISTENING: u64 = 50_000_000;
 

@@ -1,17 +1,15 @@
 //! How requests arrive: what a free place does next, what a lost connection means, and when to look again. Pure: times and
 //! numbers in, decisions out.
 
-mod backlog;
 mod closed;
 mod open;
 mod users;
 
-pub(crate) use self::backlog::Backlog;
-pub(super) use self::backlog::Share;
 pub(super) use self::closed::Closed;
 pub(super) use self::open::Open;
 pub(super) use self::users::Users;
 
+use super::backlog::Share;
 use super::slots::Due;
 use super::source::Source;
 

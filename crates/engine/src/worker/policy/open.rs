@@ -1,7 +1,8 @@
 //! Requests are due whatever comes back; those that find no free place wait.
 
-use super::{Next, Share};
+use super::Next;
 use crate::pacer::Pacer;
+use crate::worker::backlog::Share;
 use crate::worker::slots::Due;
 use crate::worker::source::Source;
 

@@ -1,6 +1,6 @@
 //! Percentiles of the response time over every request that was due, whether or not it was answered.
 
-use crate::Latency;
+use super::Latency;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::cmp::Ordering;
 

@@ -250,5 +250,4 @@ pub fn count(number: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

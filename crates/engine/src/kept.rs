@@ -9,21 +9,21 @@ const LONGEST: usize = 64 << 20;
 const MOST_TOGETHER: usize = 1 << 30;
 
 /// Bytes of a body that are kept to be shown where they are not needed for the verdict.
-pub(in crate::worker) const SHOWN: usize = 512;
+pub(crate) const SHOWN: usize = 512;
 
 /// Parts of a reply that are judged when it is complete.
 #[derive(Debug, Default)]
-pub(in crate::worker) struct Kept {
-    pub(in crate::worker) body: Vec<u8>,
+pub(crate) struct Kept {
+    pub(crate) body: Vec<u8>,
     /// Bytes of the body's memory that the budget knows.
     charged: usize,
-    pub(in crate::worker) grpc_message: Vec<u8>,
-    pub(in crate::worker) headers: KeptHeaders,
+    pub(crate) grpc_message: Vec<u8>,
+    pub(crate) headers: KeptHeaders,
 }
 
 impl Kept {
     /// Forgets the last reply. Much memory goes back to all replies of the load.
-    pub(in crate::worker) fn clear(&mut self, budget: &Budget) {
+    pub(crate) fn clear(&mut self, budget: &Budget) {
         if self.charged > budget.share {
             budget.give_back(std::mem::take(&mut self.charged));
             self.body = Vec::new();
@@ -34,7 +34,7 @@ impl Kept {
     }
 
     /// Adds a piece to a body of which all is needed. Gives what is in the way, where that is too much.
-    pub(in crate::worker) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), Excess> {
+    pub(crate) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), Excess> {
         let needed = self.body.len() + piece.len();
         if needed > LONGEST {
             return Err(Excess::Body);
@@ -52,7 +52,7 @@ impl Kept {
     }
 
     /// Adds what of a piece fits into the first [`SHOWN`] bytes of a body.
-    pub(in crate::worker) fn add_begin(&mut self, piece: &[u8]) {
+    pub(crate) fn add_begin(&mut self, piece: &[u8]) {
         let room = SHOWN.saturating_sub(self.body.len()).min(piece.len());
         self.body.extend_from_slice(&piece[..room]);
     }
@@ -60,7 +60,7 @@ impl Kept {
 
 /// Why a body cannot be kept whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::worker) enum Excess {
+pub(crate) enum Excess {
     /// It is longer than [`LONGEST`].
     Body,
     /// The bodies of the load hold all the memory that they may.
@@ -69,7 +69,7 @@ pub(in crate::worker) enum Excess {
 
 impl Excess {
     /// What is told of the reply.
-    pub(in crate::worker) const fn reason(self) -> &'static str {
+    pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Body => "one of more than 64 MiB, which is not kept to be judged",
             Self::Load => {
@@ -113,7 +113,7 @@ impl Budget {
 
 /// The headers of a reply in two pieces of memory, which are used again.
 #[derive(Debug, Default)]
-pub(in crate::worker) struct KeptHeaders {
+pub(crate) struct KeptHeaders {
     /// Names and values, one after the other.
     text: Vec<u8>,
     /// Lengths of each name and its value.
@@ -121,19 +121,19 @@ pub(in crate::worker) struct KeptHeaders {
 }
 
 impl KeptHeaders {
-    pub(in crate::worker) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.lengths.clear();
     }
 
-    pub(in crate::worker) fn push(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) {
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(value);
         self.lengths.push((name.len(), value.len()));
     }
 
     /// Names with their values, in the order they came.
-    pub(in crate::worker) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut rest = self.text.as_slice();
         self.lengths.iter().map(move |&(name, value)| {
             let (header, after) = rest.split_at(name + value);
