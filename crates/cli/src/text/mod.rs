@@ -3,6 +3,7 @@
 pub(crate) mod table;
 
 use crate::output::print;
+use prony_measurement::count;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns where there is no terminal.
@@ -112,6 +113,12 @@ pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> Str
 fn pad(line: &mut String, column: usize) {
     let missing = column.saturating_sub(width(line)).max(1);
     line.extend(std::iter::repeat_n(' ', missing));
+}
+
+/// How many of a thing there are: `1 user`, `20 users`.
+pub(crate) fn plural(number: u64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(number))
 }
 
 /// A text behind a mark, and its advice behind an arrow.

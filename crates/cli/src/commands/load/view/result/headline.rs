@@ -5,7 +5,7 @@ use crate::shown::{duration, quantile};
 use prony_bench::{number, percent_down};
 use prony_load::{Load, Profile};
 use prony_measurement::{
-    Bottleneck, Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, count, verdict,
+    Bottleneck, Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict,
 };
 
 /// Percentiles that a headline may have, highest first, with the fewest requests of which ten lie beyond it.
@@ -169,10 +169,4 @@ fn named(what: &str, times: Option<Latency>, count: u64) -> Option<String> {
         _ => times.p50,
     };
     Some(format!("{what} {name} {}", quantile(found)))
-}
-
-/// How many of a thing there are: `1 user`, `20 users`.
-pub(super) fn plural(number: u64, one: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {one}{ending}", count(number))
 }

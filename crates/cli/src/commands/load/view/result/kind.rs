@@ -1,12 +1,10 @@
 //! What differs between kinds of loads: how one is described, what is counted, and which times it has.
 
-use super::headline::plural;
-use super::times;
 use crate::shown::duration;
-use crate::text;
+use crate::text::{self, plural};
 use prony_bench::number;
 use prony_load::{Load, Profile};
-use prony_measurement::{Messages, Recording, ResponseTimes, count};
+use prony_measurement::{Latency, Messages, Recording, ResponseTimes, count};
 
 pub(super) fn load(recording: &Recording) -> Option<Load> {
     serde_json::from_value(recording.load.clone()).ok()
@@ -167,9 +165,9 @@ pub(super) fn times(
     recording: &Recording,
     response: Option<ResponseTimes>,
 ) -> Vec<(&'static str, ResponseTimes)> {
-    let of = |latency: Option<prony_measurement::Latency>| latency.map(ResponseTimes::from);
+    let of = |latency: Option<Latency>| latency.map(ResponseTimes::from);
     let messages = recording.messages;
-    let connects = times::shows_connects(recording);
+    let connects = shows_connects(recording);
     let connect = of(recording.connect_time_ns).filter(|_| connects);
     let tls = of(recording.tls_time_ns).filter(|_| connects);
     let lag = of(recording.schedule_lag_ns);
@@ -197,8 +195,8 @@ pub(super) fn times(
             let sequence = if is_users(recording) { "visit" } else { "sequence" };
             vec![
                 ("response", response),
-                ("valid", times::valid(recording)),
-                ("service", of(times::service(recording))),
+                ("valid", valid(recording)),
+                ("service", of(service(recording))),
                 ("send lag", lag),
                 ("first byte", of(alone)),
                 (sequence, of(recording.sequence_time_ns)),
@@ -221,4 +219,25 @@ fn first_message(recording: &Recording) -> &'static str {
         "events" => "first event",
         _ => "first message",
     }
+}
+
+/// Times of valid replies alone, where some requests had none.
+fn valid(recording: &Recording) -> Option<ResponseTimes> {
+    recording
+        .valid_time_ns
+        .filter(|_| recording.outcomes.errors() > 0)
+        .map(ResponseTimes::from)
+}
+
+/// Times from the send, where they are not those from when a request was due.
+fn service(recording: &Recording) -> Option<Latency> {
+    recording
+        .service_time_ns
+        .filter(|_| recording.schedule_lag_ns.is_some())
+}
+
+/// Whether connecting is part of what a reader looks for: of an open load that keeps its connections it is not.
+fn shows_connects(recording: &Recording) -> bool {
+    let is_open = matches!(load(recording), Some(Load::Open { .. }));
+    !is_open || recording.connections.reconnects > 0
 }

@@ -110,7 +110,7 @@ impl<'a> LoadResult<'a> {
             kind::describe(self.recording, columns),
         ];
         if self.has_result() {
-            parts.extend(stages::table(self.recording));
+            parts.extend(stages::table(self.recording, columns));
         }
         parts.push(self.rows(columns));
         parts.extend(self.errors(columns));

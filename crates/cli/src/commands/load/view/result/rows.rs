@@ -12,7 +12,12 @@ const MOST_OPERATIONS: usize = 30;
 impl LoadResult<'_> {
     pub(super) fn rows(&self, columns: usize) -> String {
         let recording = self.recording;
-        let mut lines = self.objectives(columns);
+        // Where there is no result, no figure is held against an objective.
+        let mut lines = if self.has_result() {
+            self.objectives(columns)
+        } else {
+            Vec::new()
+        };
         lines.extend(success(recording, columns));
         lines.extend(statuses(recording, columns));
         lines.extend(self.no_reply(columns));

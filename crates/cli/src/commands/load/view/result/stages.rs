@@ -3,51 +3,84 @@
 use super::times::{in_unit, unit_of};
 use prony_bench::{number, percent_down};
 use prony_measurement::{Quantile, Recording, StageRecording};
-use std::fmt::Write as _;
 
 /// Stages at most; a ramp has ten parts.
 const MOST: usize = 40;
 
-pub(super) fn table(recording: &Recording) -> Option<String> {
+/// One column: its title, its cells, its width, and how important it is.
+struct Column {
+    title: String,
+    cells: Vec<String>,
+    width: usize,
+    level: u8,
+}
+
+/// The table, without its least important columns where the terminal is narrow.
+pub(super) fn table(recording: &Recording, columns: usize) -> Option<String> {
     let stages = &recording.stages[..recording.stages.len().min(MOST)];
     if stages.is_empty() {
         return None;
     }
-    let of = |p50: fn(&StageRecording) -> Option<Quantile>| stages.iter().filter_map(p50).collect::<Vec<_>>();
-    let (p50, p99) = (unit_of(&of(|stage| stage.p50)), unit_of(&of(|stage| stage.p99)));
-    let mut text = format!(
-        "  stage {:>10}{:>12}{:>10}{:>10}{:>10}{:>10}",
-        "time, s",
-        "offered/s",
-        "valid/s",
-        "success",
-        format!("p50, {}", p50.name),
-        format!("p99, {}", p99.name)
-    );
-    for (place, stage) in stages.iter().enumerate() {
-        let end = stage.start_s + stage.length_s;
-        let due = stage.valid + stage.errors;
-        let success = if due > 0 {
-            percent_down(stage.valid as f64 / due as f64)
-        } else {
-            "–".to_owned()
-        };
-        let time = |found: Option<Quantile>, unit| {
-            found.map_or_else(|| "–".to_owned(), |found| in_unit(found, unit))
-        };
-        let _ = write!(
-            text,
-            "\n  {:>5} {:>10}{:>12}{:>10}{:>10}{:>10}{:>10}",
-            place + 1,
-            format!("{}–{}", second(stage.start_s), second(end)),
-            number(stage.offered_per_s),
-            number(stage.valid as f64 / stage.length_s.max(1e-9)),
-            success,
-            time(stage.p50, p50),
-            time(stage.p99, p99)
-        );
+    let all = of_stages(stages);
+    let width_of = |most: u8| {
+        let shown = all.iter().filter(|column| column.level <= most);
+        shown.map(|column| column.width).sum::<usize>()
+    };
+    let most = [3, 2, 1].into_iter().find(|&most| width_of(most) <= columns);
+    let shown: Vec<&Column> = all
+        .iter()
+        .filter(|column| column.level <= most.unwrap_or(0))
+        .collect();
+    let line = |cell: &dyn Fn(&Column) -> String| {
+        let cells = shown
+            .iter()
+            .map(|column| format!("{:>width$}", cell(column), width = column.width));
+        cells.collect::<String>()
+    };
+    let head = line(&|column| column.title.clone());
+    let rows = (0..stages.len()).map(|place| line(&|column| column.cells[place].clone()));
+    Some(std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))
+}
+
+fn of_stages(stages: &[StageRecording]) -> Vec<Column> {
+    let column = |title: &str, width, level, cell: &dyn Fn(&StageRecording) -> String| Column {
+        title: title.to_owned(),
+        cells: stages.iter().map(cell).collect(),
+        width,
+        level,
+    };
+    let times = |name: &str, level, of: fn(&StageRecording) -> Option<Quantile>| {
+        let unit = unit_of(&stages.iter().filter_map(of).collect::<Vec<_>>());
+        column(&format!("{name}, {}", unit.name), 10, level, &|stage| {
+            of(stage).map_or_else(|| "–".to_owned(), |found| in_unit(found, unit))
+        })
+    };
+    let mut place = column("stage", 7, 0, &|_| String::new());
+    place.cells = (1..=stages.len()).map(|place| place.to_string()).collect();
+    vec![
+        place,
+        column("time, s", 11, 2, &|stage| {
+            format!(
+                "{}–{}",
+                second(stage.start_s),
+                second(stage.start_s + stage.length_s)
+            )
+        }),
+        column("offered/s", 12, 0, &|stage| number(stage.offered_per_s)),
+        column("valid/s", 10, 0, &|stage| {
+            number(stage.valid as f64 / stage.length_s.max(1e-9))
+        }),
+        column("success", 10, 1, &success),
+        times("p50", 3, |stage| stage.p50),
+        times("p99", 0, |stage| stage.p99),
+    ]
+}
+
+fn success(stage: &StageRecording) -> String {
+    match stage.valid + stage.errors {
+        0 => "–".to_owned(),
+        due => percent_down(stage.valid as f64 / due as f64),
     }
-    Some(text)
 }
 
 /// A time in s: whole where it is.

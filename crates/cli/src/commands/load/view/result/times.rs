@@ -2,8 +2,7 @@
 
 use super::{LoadResult, kind};
 use prony_bench::{number, percent};
-use prony_load::Load;
-use prony_measurement::{Latency, Outcomes, Quantile, Recording, ResponseTimes, Responses};
+use prony_measurement::{Outcomes, Quantile, Recording, ResponseTimes, Responses};
 use std::fmt::Write as _;
 
 /// A unit of time.
@@ -163,25 +162,4 @@ fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
 
 const fn unanswered(outcomes: &Outcomes) -> u64 {
     outcomes.timeout + outcomes.refused + outcomes.reset + outcomes.not_sent
-}
-
-/// Times of valid replies alone, where some requests had none.
-pub(super) fn valid(recording: &Recording) -> Option<ResponseTimes> {
-    recording
-        .valid_time_ns
-        .filter(|_| recording.outcomes.errors() > 0)
-        .map(ResponseTimes::from)
-}
-
-/// Times from the send, where they are not those from when a request was due.
-pub(super) fn service(recording: &Recording) -> Option<Latency> {
-    recording
-        .service_time_ns
-        .filter(|_| recording.schedule_lag_ns.is_some())
-}
-
-/// Whether connecting is part of what a reader looks for: of an open load that keeps its connections it is not.
-pub(super) fn shows_connects(recording: &Recording) -> bool {
-    let is_open = matches!(kind::load(recording), Some(Load::Open { .. }));
-    !is_open || recording.connections.reconnects > 0
 }
