@@ -74,7 +74,7 @@ fn requests_behind_an_announced_close_are_sent_again(transport: TransportChoice)
     let recording = run(&counted(&server, transport, (2, 8), 400));
     assert_all_valid(&recording);
     assert_eq!(recording.requests.valid, 400);
-    assert!(warns_of(&recording, "sent again"), "{:?}", recording.warnings);
+    assert!(warns_of(&recording, "were resent"), "{:?}", recording.warnings);
     assert_eq!(recording.connections.retried, 0);
 }
 

@@ -8,7 +8,7 @@ use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
 };
-use prony_measurement::{Recording, Streams};
+use prony_measurement::{Recording, Streams, Warning};
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -596,11 +596,10 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         job.target.reach.connect_timeout_ns = Some(10_000 * MS);
         let recording = run(&job);
         assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
-        let told: Vec<&str> = recording.warnings.iter().map(|one| one.text.as_str()).collect();
+        let told: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();
         assert!(
-            told.iter().any(|text| text.contains("--events N")
-                && text.contains("--for TIME")
-                && text.contains("hello")),
+            told.iter()
+                .any(|text| text.contains("--events") && text.contains("--for") && text.contains("hello")),
             "{told:?}"
         );
     }

@@ -163,9 +163,9 @@ fn a_rate_that_the_generator_limited_is_not_ranked() {
     );
     let pairs: Vec<(&str, &str)> = group.pairs.iter().map(|pair| (&*pair.a, &*pair.b)).collect();
     assert_eq!(pairs, [("first/current", "last/current")]);
-    let text = &group.warnings[0].text;
+    let text = group.warnings[0].whole();
     assert!(
-        text.contains("2 of 4") && text.contains("CPU time per request"),
+        text.contains("2 of 4") && text.contains("Compare CPU per request"),
         "{text}"
     );
 }

@@ -231,7 +231,8 @@ impl Evidence {
             Warning::new(
                 WarningKind::Note,
                 format!(
-                    "{} requests were resent after GOAWAY; latency counts from the first attempt.",
+                    "{} requests were resent: the server had announced the end of their connections (GOAWAY or Connection: \
+                     close). Latency counts from the first attempt.",
                     count(self.sent_again)
                 ),
             )

@@ -98,7 +98,7 @@ fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
     let line = line_of(&terminal, "– axum");
     assert_eq!(line[..4], ["–", "axum", "micro", "≥"], "{terminal}");
     assert!(
-        terminal.contains("CPU time per request") && terminal.contains("the others:"),
+        terminal.contains("Compare CPU per request") && terminal.contains("the others:"),
         "{terminal}"
     );
     let markdown = shown(&report, Format::Markdown);

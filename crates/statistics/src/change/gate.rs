@@ -170,6 +170,13 @@ pub struct Change {
     pub inconclusive: bool,
 }
 
+impl Change {
+    /// By how much the new is worse, as a share of the base, with its interval; negative where it is better.
+    pub fn loss(&self) -> Estimate {
+        losses(&self.ratio, self.metric.better())
+    }
+}
+
 /// A ratio before the number of comparisons is known.
 pub(super) struct Raw {
     pub(super) point: f64,

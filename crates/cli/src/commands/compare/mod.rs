@@ -1,6 +1,7 @@
 //! `prony compare`: two runs, exported reports or git revisions, with a verdict for each metric.
 
 mod github;
+mod headline;
 mod measured;
 mod noise;
 mod side;
@@ -12,6 +13,7 @@ use crate::output::print;
 use crate::reporting;
 use crate::shares::share;
 use anyhow::anyhow;
+use headline::Word;
 use measured::{Measuring, Sides};
 use prony_bench::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
@@ -108,6 +110,10 @@ enum Form {
 #[derive(Debug, Serialize)]
 struct Comparison {
     schema: u32,
+    /// `regression`, `no_regression`, `inconclusive` or `not_gated`.
+    verdict: &'static str,
+    headline: String,
+    exit: u8,
     base: String,
     new: String,
     confidence: f64,
@@ -151,6 +157,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Err(bad_input(anyhow!(text)));
         }
     };
+    let comparison = comparison.concluded(args.fail_on);
     let form = if args.json { Form::Json } else { args.format };
     let (written, usual) = match form {
         Form::Terminal => (text::terminal(&comparison), "comparison.txt"),
@@ -174,10 +181,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
         return Err(bad_input(anyhow!(text)));
     }
-    let change = &comparison.change;
-    let is_open = change.inconclusive || !change.gates;
-    let fails = change.regressed || (args.fail_on == FailOn::Inconclusive && is_open);
-    Ok(if fails { Exit::ObjectiveFailed } else { Exit::Fine })
+    Ok(comparison.outcome(args.fail_on))
+}
+
+impl Comparison {
+    fn outcome(&self, fail_on: FailOn) -> Exit {
+        let fails = match headline::word(self) {
+            Word::Regression => true,
+            Word::NoRegression => false,
+            Word::Inconclusive | Word::NotGated => fail_on == FailOn::Inconclusive,
+        };
+        if fails { Exit::ObjectiveFailed } else { Exit::Fine }
+    }
+
+    /// With its verdict.
+    fn concluded(self, fail_on: FailOn) -> Self {
+        Self {
+            verdict: headline::word(&self).key(),
+            headline: headline::headline(&self),
+            exit: self.outcome(fail_on).code(),
+            ..self
+        }
+    }
 }
 
 /// Two runs or files.
@@ -226,6 +251,9 @@ fn comparison(
 ) -> Comparison {
     Comparison {
         schema: 1,
+        verdict: "",
+        headline: String::new(),
+        exit: 0,
         base,
         new,
         confidence: args.confidence,

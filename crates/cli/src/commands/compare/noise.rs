@@ -53,7 +53,7 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
 }
 
 /// Every change of a comparison.
-pub(super) fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {
+fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {
     let services = change.groups.iter().flat_map(|group| &group.services);
     services.flat_map(|service| &service.changes)
 }

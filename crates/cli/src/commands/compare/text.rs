@@ -1,20 +1,23 @@
 //! A comparison for people.
 
+use super::headline::direction;
 use super::noise::noise;
 use super::side::History;
 use super::{Comparison, Others};
 use crate::table;
-use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision, Verdict};
+use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision};
 use std::fmt::Write as _;
 
 pub(super) fn terminal(comparison: &Comparison) -> String {
-    let mut text = format!("{} against {}\n", comparison.new, comparison.base);
+    let columns = crate::text::columns();
+    let headline = crate::text::headline(&comparison.headline, columns);
+    let mut text = format!("{headline}\n\n{} against {}\n", comparison.new, comparison.base);
     for group in &comparison.change.groups {
         let _ = write!(text, "\n{}\n", title(group));
         let headings = [
             "service", "metric", "base", "new", "new/base", "interval", "verdict",
         ];
-        let _ = writeln!(text, "{}", table::plain(&headings, rows(group)));
+        let _ = writeln!(text, "{}", table::plain(&headings, rows(group, comparison.paired)));
     }
     let _ = write!(text, "\n{}", remarks(comparison).join("\n"));
     for remark in comparison.measured.iter().flat_map(noise) {
@@ -26,7 +29,7 @@ pub(super) fn terminal(comparison: &Comparison) -> String {
 pub(super) fn markdown(comparison: &Comparison) -> String {
     let mut text = format!(
         "### {}\n\n`{}` against `{}`\n",
-        conclusion(comparison),
+        comparison.headline,
         comparison.new,
         comparison.base
     );
@@ -37,14 +40,14 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
             title(group)
         );
         text.push_str("| --- | --- | ---: | ---: | ---: | :---: | --- |\n");
-        for row in rows(group) {
+        for row in rows(group, comparison.paired) {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
     }
     text.push('\n');
     let of_noise = comparison.measured.iter().flat_map(noise);
-    for remark in remarks(comparison).into_iter().skip(1).chain(of_noise) {
+    for remark in remarks(comparison).into_iter().chain(of_noise) {
         let _ = writeln!(text, "- {remark}");
     }
     text
@@ -59,7 +62,7 @@ pub(super) fn title(group: &GroupChange) -> String {
     )
 }
 
-pub(super) fn rows(group: &GroupChange) -> Vec<Vec<String>> {
+pub(super) fn rows(group: &GroupChange, paired: bool) -> Vec<Vec<String>> {
     let each = group
         .services
         .iter()
@@ -73,22 +76,14 @@ pub(super) fn rows(group: &GroupChange) -> Vec<Vec<String>> {
             with_error(metric, &change.new),
             ratio(change.ratio.point),
             format!("{} to {}", ratio(change.ratio.low), ratio(change.ratio.high)),
-            verdict(change),
+            verdict(change, paired),
         ]
     })
     .collect()
 }
 
-fn verdict(change: &Change) -> String {
-    let of_speed = !matches!(change.metric.unit(), "bytes" | "cpus");
-    let word = match change.verdict {
-        Verdict::Faster if of_speed => "faster",
-        Verdict::Faster => "better",
-        Verdict::Slower if of_speed => "slower",
-        Verdict::Slower => "worse",
-        Verdict::Same => "same",
-        Verdict::CannotTell => "inconclusive",
-    };
+fn verdict(change: &Change, paired: bool) -> String {
+    let word = direction(change, paired);
     if change.regressed {
         format!("{word}: regression")
     } else {
@@ -96,7 +91,7 @@ fn verdict(change: &Change) -> String {
     }
 }
 
-/// The first remark is the conclusion.
+/// What to know about the table.
 pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let confidence = 100.0 * comparison.confidence;
     let how = if comparison
@@ -111,7 +106,6 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
         "two runs made at different times: how the machine varies from run to run is not in the intervals"
     };
     let mut found = vec![
-        conclusion(comparison),
         format!(
             "The ratios that may fail hold together with {confidence:.3} % confidence, and so do the others; {how}."
         )
@@ -152,82 +146,6 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     );
     found.extend(comparison.history.iter().map(history));
     found
-}
-
-fn conclusion(comparison: &Comparison) -> String {
-    let all = || {
-        comparison
-            .change
-            .groups
-            .iter()
-            .flat_map(|group| &group.services)
-            .flat_map(|service| &service.changes)
-    };
-    let regressed = all().filter(|change| change.regressed).count();
-    let regressions = regressed + comparison.change.without_bound.len();
-    if regressions > 0 {
-        let plural = if regressions == 1 {
-            "regression"
-        } else {
-            "regressions"
-        };
-        return format!("{regressions} {plural}");
-    }
-    let count = |verdict| {
-        all()
-            .filter(|change| change.gated && change.verdict == verdict)
-            .count()
-    };
-    let outcome = outcome(comparison);
-    let slower = if comparison.change.gates {
-        "slower within the limit"
-    } else {
-        "slower"
-    };
-    let counts = format!(
-        "{} faster, {} {slower}, {} the same, {} inconclusive",
-        count(Verdict::Faster),
-        count(Verdict::Slower),
-        count(Verdict::Same),
-        count(Verdict::CannotTell)
-    );
-    let open: Vec<&str> = all()
-        .filter(|change| change.inconclusive)
-        .map(|change| change.metric.title())
-        .collect();
-    if open.is_empty() {
-        return format!("{outcome}: {counts}");
-    }
-    format!(
-        "{outcome}: a slowdown of more than {:.1} % is neither shown nor excluded for {} ({counts})",
-        100.0 * comparison.max_slowdown,
-        once_each(open)
-    )
-}
-
-/// The outcome of a comparison without a regression.
-fn outcome(comparison: &Comparison) -> String {
-    let differences = comparison.mismatches.len();
-    match comparison.change.gates {
-        true if comparison.change.inconclusive => "Inconclusive".to_owned(),
-        true => "No regression".to_owned(),
-        false if comparison.others.is_some() && differences > 0 => {
-            let plural = if differences == 1 { "" } else { "s" };
-            format!("Not comparable ({differences} difference{plural} below)")
-        }
-        false => "Not gated".to_owned(),
-    }
-}
-
-/// Names in their order, each once.
-pub(super) fn once_each(names: Vec<&str>) -> String {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen.join(", ")
 }
 
 /// What other programs used of the machine during saved loads, where that was much in one of the two.

@@ -184,7 +184,7 @@ fn nobody_is_told_to_ask_for_no_stream() {
         .find(|one| one.kind == WarningKind::StreamsLimited);
     let told = told.expect("a warning");
     assert!(
-        told.text.contains("for some time") && !told.text.contains("at most 0"),
+        told.text.contains("for a while") && !told.text.contains("at most 0"),
         "{}",
         told.text
     );

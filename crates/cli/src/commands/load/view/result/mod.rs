@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::text;
 use prony_bench::{Judged, judge};
 use prony_load::Objective;
-use prony_measurement::{Level, Recording, Verdict, Warning, verdict};
+use prony_measurement::{Figures, Level, Recording, Verdict, Warning, verdict};
 use serde_json::{Value, json};
 
 /// The first word about a load: of those that apply, the first.
@@ -118,16 +118,17 @@ impl<'a> LoadResult<'a> {
         parts.join("\n\n")
     }
 
-    /// Warnings, then notes.
+    /// Warnings, then notes. Without a result only those that may be its cause: what affects nothing but times says nothing.
     fn warnings(&self, columns: usize) -> Option<String> {
-        if !self.has_result() {
-            return None;
-        }
+        let has_result = self.has_result();
         let own = &self.recording.warnings;
         let hint = llm::hint(self.recording);
         let of = |level: Level, mark: char| {
             let all = own.iter().chain(&hint);
-            let shown = all.filter(move |one| one.level() == level && (level == Level::Note || one.counts()));
+            let matters = move |one: &&Warning| has_result || level == Level::Note || one.affects(Figures::RATES);
+            let shown = all
+                .filter(move |one| one.level() == level && (level == Level::Note || one.counts()))
+                .filter(matters);
             let line = move |one: &Warning| text::marked(mark, &one.text, one.advice.as_deref(), columns);
             shown.map(line).collect::<Vec<_>>()
         };

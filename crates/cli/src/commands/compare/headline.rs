@@ -1,0 +1,239 @@
+//! The first line of a comparison: its verdict, and the change that decides it.
+
+use super::Comparison;
+use prony_statistics::{Change, Estimate, Metric, Verdict};
+
+/// The first word about a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Proven slower than allowed.
+    Regression,
+    /// Every gated interval lies within the limit.
+    NoRegression,
+    /// Neither.
+    Inconclusive,
+    /// For information only.
+    NotGated,
+}
+
+impl Word {
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Self::Regression => "REGRESSION",
+            Self::NoRegression => "NO REGRESSION",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::NotGated => "NOT GATED",
+        }
+    }
+
+    /// The word in JSON.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::NoRegression => "no_regression",
+            Self::Inconclusive => "inconclusive",
+            Self::NotGated => "not_gated",
+        }
+    }
+
+    /// The mark in a comment on a pull request.
+    pub(super) const fn mark(self) -> &'static str {
+        match self {
+            Self::Regression => "❌",
+            Self::NoRegression => "✅",
+            Self::Inconclusive | Self::NotGated => "❔",
+        }
+    }
+}
+
+pub(super) fn word(comparison: &Comparison) -> Word {
+    let change = &comparison.change;
+    if change.regressed {
+        Word::Regression
+    } else if !change.gates {
+        Word::NotGated
+    } else if change.inconclusive || worst(comparison).is_none() {
+        Word::Inconclusive
+    } else {
+        Word::NoRegression
+    }
+}
+
+/// The whole line: `INCONCLUSIVE: node-mine may be up to 61 % slower than @HEAD~1 (limit 2 %)`.
+pub(super) fn headline(comparison: &Comparison) -> String {
+    format!("{}: {}", word(comparison).shown(), sentence(comparison, ""))
+}
+
+/// What follows the word; names stand in `quotes`.
+pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
+    let word = word(comparison);
+    if word == Word::NotGated {
+        return not_gated(comparison, quotes);
+    }
+    let (service, change) = match (worst(comparison), comparison.change.without_bound.first()) {
+        (Some((_, change)), Some(lost)) if !change.regressed => return lost.clone(),
+        (None, Some(lost)) => return lost.clone(),
+        (None, None) => return "nothing that may fail could be compared".to_owned(),
+        (Some(worst), _) => worst,
+    };
+    let (new, base) = names(comparison, service, quotes);
+    let limit = format!("(limit {})", percent(comparison.max_slowdown));
+    let worse = worse(change.metric);
+    let loss = change.loss();
+    match word {
+        Word::Regression => {
+            let others = regressions(comparison) - 1;
+            let more = match others {
+                0 => String::new(),
+                1 => "; 1 more regression".to_owned(),
+                many => format!("; {many} more regressions"),
+            };
+            let metric = change.metric.title();
+            format!("{new} is {} {worse} than {base} {limit}: {metric}{more}", range(loss))
+        }
+        Word::Inconclusive => format!("{new} may be up to {} {worse} than {base} {limit}", percent(loss.high)),
+        _ if loss.high > 0.0 => {
+            format!("{new} is at most {} {worse} than {base} {limit}", percent(loss.high))
+        }
+        _ => format!("{new} is not {worse} than {base} {limit}"),
+    }
+}
+
+/// How many figures are regressions.
+fn regressions(comparison: &Comparison) -> usize {
+    let found = gated(comparison).filter(|(_, change)| change.regressed).count();
+    found + comparison.change.without_bound.len()
+}
+
+/// The gated change that decides: of those that regressed, or else of those that are inconclusive, or else of all, the one
+/// that may have lost most.
+fn worst(comparison: &Comparison) -> Option<(&str, &Change)> {
+    let seriousness = |change: &Change| (change.regressed, change.inconclusive);
+    gated(comparison).max_by(|(_, one), (_, other)| {
+        let by_loss = one.loss().high.total_cmp(&other.loss().high);
+        seriousness(one).cmp(&seriousness(other)).then(by_loss)
+    })
+}
+
+fn gated(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
+    all(comparison).filter(|(_, change)| change.gated)
+}
+
+/// Every change with its service.
+fn all(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
+    let services = comparison.change.groups.iter().flat_map(|group| &group.services);
+    services.flat_map(|service| {
+        let changes = service.changes.iter();
+        changes.map(|change| (service.service.as_str(), change))
+    })
+}
+
+/// Who is judged, and against what.
+fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, String) {
+    let quoted = |name: &str| format!("{quotes}{name}{quotes}");
+    let Some(sides) = &comparison.measured else {
+        return (
+            format!("{} in {}", quoted(service), quoted(&comparison.new)),
+            format!("in {}", quoted(&comparison.base)),
+        );
+    };
+    // A revision of the same service is named by its revision alone.
+    let of_same = sides
+        .base
+        .strip_prefix(sides.new.as_str())
+        .filter(|revision| revision.starts_with('@'));
+    (quoted(&sides.new), quoted(of_same.unwrap_or(&sides.base)))
+}
+
+fn not_gated(comparison: &Comparison, quotes: &str) -> String {
+    let count = |wanted: &str| {
+        all(comparison)
+            .filter(|(_, change)| direction(change, false) == wanted)
+            .count()
+    };
+    let counts = format!(
+        "{} higher, {} lower, {} the same, {} inconclusive",
+        count("higher"),
+        count("lower"),
+        count("same"),
+        count("inconclusive")
+    );
+    let names = format!(
+        "{quotes}{}{quotes} against {quotes}{}{quotes}",
+        comparison.new, comparison.base
+    );
+    let differences = comparison.mismatches.len();
+    if comparison.others.is_some() && differences > 0 {
+        let plural = if differences == 1 { "" } else { "s" };
+        return format!("{names}: not comparable ({differences} difference{plural} below); {counts}");
+    }
+    format!("{names}: {counts}")
+}
+
+/// What a change is called. What was made at different times is not faster, but higher or lower.
+pub(super) fn direction(change: &Change, paired: bool) -> &'static str {
+    let of_speed = is_of_speed(change.metric);
+    match change.verdict {
+        Verdict::Same => "same",
+        Verdict::CannotTell => "inconclusive",
+        Verdict::Faster | Verdict::Slower if !paired && change.ratio.point > 1.0 => "higher",
+        Verdict::Faster | Verdict::Slower if !paired => "lower",
+        Verdict::Faster if of_speed => "faster",
+        Verdict::Faster => "better",
+        Verdict::Slower if of_speed => "slower",
+        Verdict::Slower => "worse",
+    }
+}
+
+fn is_of_speed(metric: Metric) -> bool {
+    !matches!(metric.unit(), "bytes" | "cpus")
+}
+
+fn worse(metric: Metric) -> &'static str {
+    if is_of_speed(metric) { "slower" } else { "worse" }
+}
+
+/// From the least to the most that is lost.
+fn range(loss: Estimate) -> String {
+    let (low, high) = (percent(loss.low), percent(loss.high));
+    if low == high {
+        return low;
+    }
+    format!("{} to {high}", low.trim_end_matches(" %"))
+}
+
+/// A share with two digits, of less than ten per cent with one behind the point, unless that is 0.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let text = if percent.abs() < 9.95 {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    };
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_two_digits() {
+        for (share, text) in [
+            (0.02, "2 %"),
+            (0.0, "0 %"),
+            (0.0251, "2.5 %"),
+            (0.61, "61 %"),
+            (1.5, "150 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+        let loss = Estimate {
+            point: 0.13,
+            low: 0.12,
+            high: 0.15,
+            confidence: 0.95,
+        };
+        assert_eq!(range(loss), "12 to 15 %");
+    }
+}
