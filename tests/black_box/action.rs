@@ -288,7 +288,8 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     for part in [
         "## prony: slower",
         "❌ `toy-right@",
-        "goodput -9",
+        "% slower than `@",
+        "| **goodput** |",
         "A/A noise",
         "Smallest change",
         "measured again",

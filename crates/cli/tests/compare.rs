@@ -73,6 +73,11 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Text whose lines are joined: a long one goes on in the next.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Each change by its verdict, with its ratio.
 fn changes(found: &Value) -> Vec<(String, f64)> {
     let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
@@ -97,7 +102,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
-        text.contains("Not gated:") && text.contains("from run to run is not in the intervals"),
+        text.starts_with("NOT GATED: new-run against base-run: ") && text.contains("from run to run is not in the intervals"),
         "{text}"
     );
     let found = json(&prony(
@@ -122,6 +127,15 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let found = json(&output);
     assert_eq!(found["regressed"], true);
+    assert_eq!(
+        (&found["verdict"], &found["exit"]),
+        (&"regression".into(), &3.into())
+    );
+    let headline = found["headline"].as_str().expect("text");
+    assert!(
+        headline.starts_with("REGRESSION: ") && headline.contains(" slower than in base-run (limit 0 %): "),
+        "{headline}"
+    );
     let change = &found["groups"][0]["services"][0]["changes"][0];
     assert!(
         change["ratio"]["low"].as_f64() < Some(0.5) && change["ratio"]["high"].as_f64() > Some(0.5),
@@ -158,12 +172,10 @@ fn an_inconclusive_comparison_says_so_and_fails_on_request() {
     assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
     let text = String::from_utf8(usual.stdout).expect("text");
     assert!(
-        text.contains(
-            "\nInconclusive: a slowdown of more than 0.0 % is neither shown nor excluded for goodput"
-        ),
+        text.starts_with("INCONCLUSIVE: ") && one_line(&text).contains(" slower than in base-run (limit 0 %)"),
         "{text}"
     );
-    assert!(!text.contains("No regression"), "{text}");
+    assert!(!text.contains("NO REGRESSION"), "{text}");
     let strict = [compare.as_slice(), &["--fail-on", "inconclusive", "--json"]].concat();
     let strict = prony(&store, &strict);
     assert_eq!(strict.status.code(), Some(3), "{}", errors(&strict));
@@ -179,7 +191,7 @@ fn an_inconclusive_comparison_says_so_and_fails_on_request() {
     .concat();
     let allowed = prony(&store, &allowed);
     assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
-    assert!(String::from_utf8_lossy(&allowed.stdout).contains("\nNo regression: "));
+    assert!(String::from_utf8_lossy(&allowed.stdout).starts_with("NO REGRESSION: "));
 }
 
 /// Two runs of which nothing is gated have not shown that nothing became slower.
@@ -202,7 +214,7 @@ fn the_same_run_shows_no_regression_as_markdown() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
-        text.starts_with("### Not gated") && text.contains("| rust-axum/"),
+        text.starts_with("### NOT GATED: ") && text.contains("| rust-axum/"),
         "{text}"
     );
 }

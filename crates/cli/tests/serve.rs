@@ -390,7 +390,7 @@ fn the_page_tests_read_what_is_served() {
         "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
     });
     let told = answers["answer"]["answer"].as_str().unwrap_or_default();
-    assert!(told.starts_with("axum is fastest:"), "{told}");
+    assert!(told.starts_with("axum leads:"), "{told}");
     let compared = answers["runs"][0]["compared"].as_str().unwrap_or_default();
     assert!(compared.starts_with("axum, Go net/http,"), "{compared}");
     let change = &answers["history"][0]["changes"][0];

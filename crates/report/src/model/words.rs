@@ -128,7 +128,7 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
     let at_least = value_in_words(group, first);
     let ranked = group.services.iter().any(|row| row.rank.is_some());
     let (best, may) = if ranked {
-        (format!("Of the ranked services {best} "), "may be faster still: ")
+        (format!("Of the ranked services, {best} "), "may be faster still: ")
     } else {
         (String::new(), "cannot be ranked: ")
     };
@@ -154,29 +154,22 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     let best = name(&first.id);
     let value = value_in_words(group, first);
     // Who is not proven worse than another one may be the best.
-    let tied: Vec<String> = ranked[1..]
+    let tied = ranked[1..]
         .iter()
         .filter(|row| row.rank_low <= first.rank_low)
-        .map(|row| name(&row.id))
-        .collect();
+        .count();
+    let lower = group.ranked_by.better() == Better::Lower;
     if ranked.len() == 1 {
         return format!("{best} is the only service that could be ranked: {value}.");
     }
-    if !tied.is_empty() {
-        let mut names = vec![best.clone()];
-        names.extend(tied);
+    if tied > 0 {
+        let extreme = if lower { "Lowest" } else { "Highest" };
         return format!(
-            "{} share rank 1: the data does not tell which of them is best. {best} stands at {value}.",
-            listed(&names)
+            "{} services are statistically tied for first. {extreme} measured: {best}, {value}.",
+            tied + 1
         );
     }
     let next = ranked[1];
-    let lower = group.ranked_by.better() == Better::Lower;
-    let verb = match group.ranked_by {
-        Metric::CpuNsPerRequest => "needs the least CPU",
-        _ if lower => "answers soonest",
-        _ => "is fastest",
-    };
     let names = (first.id.to_string(), next.id.to_string());
     let pair = group
         .pairs
@@ -187,7 +180,7 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
         let (low, high) = (ratio(pair.ratio.low), ratio(pair.ratio.high));
         format!(", {low}–{high} × {of}{}, the next", name(&next.id))
     });
-    format!("{best} {verb}: {value}{times}.")
+    format!("{best} leads: {value}{times}.")
 }
 
 /// `a, b and c`; of many only the first ones.

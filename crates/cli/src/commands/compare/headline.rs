@@ -1,7 +1,7 @@
 //! The first line of a comparison: its verdict, and the change that decides it.
 
 use super::Comparison;
-use prony_statistics::{Change, Estimate, Metric, Verdict};
+use prony_statistics::{Better, Change, Estimate, Metric, Verdict};
 
 /// The first word about a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +110,18 @@ fn regressions(comparison: &Comparison) -> usize {
 fn worst(comparison: &Comparison) -> Option<(&str, &Change)> {
     let seriousness = |change: &Change| (change.regressed, change.inconclusive);
     gated(comparison).max_by(|(_, one), (_, other)| {
-        let by_loss = one.loss().high.total_cmp(&other.loss().high);
+        let by_loss = factor(one).total_cmp(&factor(other));
         seriousness(one).cmp(&seriousness(other)).then(by_loss)
     })
+}
+
+/// How many times worse the new may be: rates and times on one scale.
+fn factor(change: &Change) -> f64 {
+    match change.metric.better() {
+        Better::Higher => 1.0 / change.ratio.low,
+        Better::Lower => change.ratio.high,
+        Better::Neither => 0.0,
+    }
 }
 
 fn gated(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
@@ -138,9 +147,10 @@ fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, Strin
         );
     };
     // A revision of the same service is named by its revision alone.
+    let service = sides.new.split('@').next().unwrap_or_default();
     let of_same = sides
         .base
-        .strip_prefix(sides.new.as_str())
+        .strip_prefix(service)
         .filter(|revision| revision.starts_with('@'));
     (quoted(&sides.new), quoted(of_same.unwrap_or(&sides.base)))
 }
@@ -202,10 +212,10 @@ fn range(loss: Estimate) -> String {
     format!("{} to {high}", low.trim_end_matches(" %"))
 }
 
-/// A share with two digits, of less than ten per cent with one behind the point, unless that is 0.
+/// A share with two digits, and with one behind the point where it is small or almost all.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
-    let text = if percent.abs() < 9.95 {
+    let text = if percent.abs() < 9.95 || (99.0..99.95).contains(&percent) {
         format!("{percent:.1}")
     } else {
         format!("{percent:.0}")
@@ -225,6 +235,7 @@ mod tests {
             (0.0251, "2.5 %"),
             (0.61, "61 %"),
             (1.5, "150 %"),
+            (0.998, "99.8 %"),
         ] {
             assert_eq!(percent(share), text);
         }

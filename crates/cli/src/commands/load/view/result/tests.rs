@@ -25,7 +25,8 @@ fn histogram(count: u64, steps: &[(f64, f64)]) -> Histogram {
     let mut all = Histogram::new();
     let mut before = 0;
     for &(share, ms) in steps {
-        let until = (share * count as f64).round() as u64;
+        // Up to the reply at which a percentile is read.
+        let until = (share * count as f64).ceil() as u64;
         all.record_many((ms * 1e6) as u64, until - before);
         before = until;
     }
