@@ -234,9 +234,7 @@ services = ["toy-right"]
     let goodput = row["goodput_per_s"]["observed"][0].as_f64().unwrap_or_default();
     assert!((20.0..=60.0).contains(&goodput), "{row}");
     assert!(
-        row["warnings"]
-            .to_string()
-            .contains("highest rate that was to be tried"),
+        row["warnings"].to_string().contains("at the highest rate tried"),
         "{row}"
     );
 }

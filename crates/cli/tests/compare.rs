@@ -102,7 +102,8 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
-        text.starts_with("NOT GATED: new-run against base-run: ") && text.contains("from run to run is not in the intervals"),
+        text.starts_with("NOT GATED: new-run against base-run: ")
+            && text.contains("from run to run is not in the intervals"),
         "{text}"
     );
     let found = json(&prony(
@@ -172,7 +173,8 @@ fn an_inconclusive_comparison_says_so_and_fails_on_request() {
     assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
     let text = String::from_utf8(usual.stdout).expect("text");
     assert!(
-        text.starts_with("INCONCLUSIVE: ") && one_line(&text).contains(" slower than in base-run (limit 0 %)"),
+        text.starts_with("INCONCLUSIVE: ")
+            && one_line(&text).contains(" slower than in base-run (limit 0 %)"),
         "{text}"
     );
     assert!(!text.contains("NO REGRESSION"), "{text}");

@@ -286,7 +286,7 @@ fn the_text_fits_a_terminal_and_says_who_counted() {
             "    TPOT, ",
             "inter-chunk",
             "8 of 8 answered",
-            "✓ good>99%      100 % (ttft<20s, tpot<20s): 0 late, 0 slow",
+            "✓ good>99%    100 % (ttft<20s, tpot<20s): 0 late, 0 slow",
             "✓ errors<1%",
             "OK: 100 % success, ",
         ] {
@@ -359,7 +359,13 @@ fn a_status_is_told_with_what_the_server_says() {
         assert_eq!(recording["status_codes"][code], 8);
         let good = &recording["messages"]["llm"]["good"];
         assert_eq!((&good["answers"], &good["due"]), (&json!(0), &json!(8)));
-        let text = String::from_utf8(load(&toy, model, &[]).stdout).expect("text");
+        let output = load(&toy, model, &[]);
+        assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+        let text = one_line(&String::from_utf8_lossy(&output.stdout));
+        assert!(
+            text.starts_with("FAILED: 0 % success: all 8 replies have status "),
+            "{text}"
+        );
         assert!(text.contains(said) && text.contains(code), "{text}");
     }
 }
@@ -404,6 +410,11 @@ fn an_objective_is_of_each_stream() {
     assert!(good["long"] == good["due"] && good["late"] == 0, "{good}");
 }
 
+/// Text whose lines are joined: a long one goes on in the next.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_key_is_sent_and_never_shown() {
     let toy = Toy::new();
@@ -417,6 +428,7 @@ fn a_key_is_sent_and_never_shown() {
     for switches in [kept, &["--json"]] {
         let output = prony(&[arguments, switches].concat(), Some(KEY));
         let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
+        let shown = one_line(&shown);
         assert!(
             shown.contains("Incorrect API key provided: Bearer ***"),
             "{shown}"
@@ -475,11 +487,12 @@ fn the_highest_rate_at_which_answers_are_good_is_searched() {
         (&json!(20.0), &json!(true))
     );
     assert!(
-        found["verdict"]
+        found["headline"]
             .as_str()
             .is_some_and(|text| text.contains("prompts/s")),
         "{found}"
     );
+    assert_eq!(found["verdict"], "lower_bound", "{found}");
     let curve = found["curve"].as_array().expect("a curve");
     assert!(
         curve

@@ -102,9 +102,9 @@ fn a_name_and_the_number_of_connections_may_be_typed() {
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let text = String::from_utf8(output.stdout.clone()).expect("text");
     for part in [
-        "delivery ",
-        "reach          100.0000% of the members of rooms of 4: 240 of 240",
-        "0 missing, 0 doubled, 0 late",
+        "    delivery, ",
+        "delivery     100 %       240 of 240",
+        "order        0 missing   0 duplicated, 0 late",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }

@@ -78,8 +78,10 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     let stranger = other.authority.to_str().expect("a path");
     for more in [&["--cacert", stranger][..], &[]] {
         let output = server.load(more);
-        assert!(!output.status.success(), "{}", told(&output));
-        assert!(told(&output).contains("--cacert"), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+        let failed = json_of(&output);
+        assert_eq!(failed["error"]["kind"], "connect", "{failed}");
+        assert!(failed.to_string().contains("--cacert"), "{failed}");
     }
 }
 
@@ -171,10 +173,10 @@ fn the_share_of_resumed_sessions_is_told_and_may_be_none() {
     // The name that is asked for is the one that is looked for in the certificate.
     let authority = server.authority.to_str().expect("a path");
     let other = server.load(&["--cacert", authority, "--sni", "other.example"]);
-    assert_ne!(other.status.code(), Some(0));
+    assert_eq!(other.status.code(), Some(3), "{}", told(&other));
+    let failed = json_of(&other)["error"]["text"].to_string();
     assert!(
-        told(&other).contains("other.example") || told(&other).contains("not valid for name"),
-        "{}",
-        told(&other)
+        failed.contains("other.example") || failed.contains("not valid for name"),
+        "{failed}"
     );
 }

@@ -428,8 +428,8 @@ fn a_cause_is_told_once() {
     for (arguments, cause) in [
         (vec![format!("{url}/a b")], "it holds a space"),
         (
-            vec![url.clone(), "-H".into(), "Host: x".into(), "--http2".into()],
-            "Host",
+            vec![url.clone(), "--body".into(), "@/no/such/file".into()],
+            "/no/such/file",
         ),
     ] {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -148,14 +148,15 @@ impl Recording {
             warnings: warnings(windows),
             ..first.clone()
         };
-        // Each window on its own may have had too few requests to say whether there is a result.
-        joined
-            .warnings
-            .retain(|warning| warning.level() != Level::Invalid);
-        if let Some(failure) = joined.failure(None) {
-            joined.warnings.insert(0, failure);
-        }
+        joined.judge_as_one();
         Ok(Some(joined))
+    }
+
+    /// Each window on its own may have had too few requests to say whether there is a result.
+    fn judge_as_one(&mut self) {
+        self.warnings.retain(|warning| warning.level() != Level::Invalid);
+        let failure = self.failure(None);
+        self.warnings.splice(0..0, failure);
     }
 }
 

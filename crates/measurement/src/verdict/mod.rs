@@ -197,13 +197,12 @@ impl Recording {
                 "Check the path. prony follows no redirects; other statuses need --expect-status."
             }
             Some((Outcome::Refused, _)) => "Check that the server is running and that this is its port.",
-            Some((Outcome::Timeout, _)) => {
+            Some((Outcome::Timeout, _)) | None => {
                 "The server accepts connections but sends no complete reply. Try curl -v."
             }
             Some((Outcome::Reset, _)) => "Check the scheme (http or https) and the log of the server.",
             Some((Outcome::NotSent, _)) => "Lower --rate or raise -c.",
             Some((Outcome::WrongReply | Outcome::Valid, _)) => return None,
-            None => "The server accepts connections but sends no complete reply. Try curl -v.",
         })
     }
 }
@@ -241,7 +240,7 @@ pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

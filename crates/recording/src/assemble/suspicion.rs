@@ -190,7 +190,7 @@ impl Evidence {
         few.then(|| {
             let text = format!(
                 "p99 rests on {} of {} replies.",
-                self.requests / 100,
+                (self.requests / 100).max(1),
                 self.requests
             );
             let seconds = self.duration_s * SAMPLES_FOR_P99 as f64 / self.requests.max(1) as f64;

@@ -128,7 +128,10 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
     let at_least = value_in_words(group, first);
     let ranked = group.services.iter().any(|row| row.rank.is_some());
     let (best, may) = if ranked {
-        (format!("Of the ranked services, {best} "), "may be faster still: ")
+        (
+            format!("Of the ranked services, {best} "),
+            "may be faster still: ",
+        )
     } else {
         (String::new(), "cannot be ranked: ")
     };

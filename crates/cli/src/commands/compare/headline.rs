@@ -89,11 +89,20 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
                 many => format!("; {many} more regressions"),
             };
             let metric = change.metric.title();
-            format!("{new} is {} {worse} than {base} {limit}: {metric}{more}", range(loss))
+            format!(
+                "{new} is {} {worse} than {base} {limit}: {metric}{more}",
+                range(loss)
+            )
         }
-        Word::Inconclusive => format!("{new} may be up to {} {worse} than {base} {limit}", percent(loss.high)),
+        Word::Inconclusive => format!(
+            "{new} may be up to {} {worse} than {base} {limit}",
+            percent(loss.high)
+        ),
         _ if loss.high > 0.0 => {
-            format!("{new} is at most {} {worse} than {base} {limit}", percent(loss.high))
+            format!(
+                "{new} is at most {} {worse} than {base} {limit}",
+                percent(loss.high)
+            )
         }
         _ => format!("{new} is not {worse} than {base} {limit}"),
     }

@@ -17,7 +17,11 @@ pub(super) fn terminal(comparison: &Comparison) -> String {
         let headings = [
             "service", "metric", "base", "new", "new/base", "interval", "verdict",
         ];
-        let _ = writeln!(text, "{}", table::plain(&headings, rows(group, comparison.paired)));
+        let _ = writeln!(
+            text,
+            "{}",
+            table::plain(&headings, rows(group, comparison.paired))
+        );
     }
     let _ = write!(text, "\n{}", remarks(comparison).join("\n"));
     for remark in comparison.measured.iter().flat_map(noise) {
@@ -29,9 +33,7 @@ pub(super) fn terminal(comparison: &Comparison) -> String {
 pub(super) fn markdown(comparison: &Comparison) -> String {
     let mut text = format!(
         "### {}\n\n`{}` against `{}`\n",
-        comparison.headline,
-        comparison.new,
-        comparison.base
+        comparison.headline, comparison.new, comparison.base
     );
     for group in &comparison.change.groups {
         let _ = write!(

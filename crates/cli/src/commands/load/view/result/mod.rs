@@ -118,14 +118,19 @@ impl<'a> LoadResult<'a> {
         parts.join("\n\n")
     }
 
-    /// Warnings, then notes. Without a result only those that may be its cause: what affects nothing but times says nothing.
+    /// Warnings, then notes. Without a result only those that may be its cause: what affects nothing but
+    /// times, or bounds a rate, says nothing.
     fn warnings(&self, columns: usize) -> Option<String> {
         let has_result = self.has_result();
         let own = &self.recording.warnings;
         let hint = llm::hint(self.recording);
         let of = |level: Level, mark: char| {
             let all = own.iter().chain(&hint);
-            let matters = move |one: &&Warning| has_result || level == Level::Note || one.affects(Figures::RATES);
+            let is_cause = |one: &Warning| {
+                one.level() == Level::Note
+                    || (one.affects(Figures::RATES) && one.kind.facts().bottleneck.is_none())
+            };
+            let matters = move |one: &&Warning| has_result || is_cause(one);
             let shown = all
                 .filter(move |one| one.level() == level && (level == Level::Note || one.counts()))
                 .filter(matters);
