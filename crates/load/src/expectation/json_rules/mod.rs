@@ -10,7 +10,7 @@ mod tree;
 mod walk;
 
 use super::{ExpectationError, Memory, Mismatch, excerpt, regular_expression};
-use crate::{Part, Template};
+use crate::Template;
 use equal::Whole;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,14 @@ impl<E: fmt::Display> fmt::Display for JsonRuleError<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for JsonRuleError<E> {}
 
 impl JsonRule {
+    /// Whether it is the same for each request.
+    pub fn is_constant(&self) -> bool {
+        match &self.test {
+            JsonTest::Equals(value) | JsonTest::Differs(value) => value.is_constant(),
+            JsonTest::Present | JsonTest::Absent | JsonTest::Matches(_) => true,
+        }
+    }
+
     /// Reads a rule; `template` reads its value, which may have the places of the request.
     pub fn read<E>(
         text: &str,
@@ -173,8 +181,7 @@ enum Wanted {
 
 impl Wanted {
     fn new(template: &Template) -> Self {
-        let is_constant = template.0.iter().all(|part| matches!(part, Part::Literal(_)));
-        if !is_constant {
+        if !template.is_constant() {
             return Self::Filled(template.clone());
         }
         let mut text = Vec::new();
