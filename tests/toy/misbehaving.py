@@ -176,6 +176,10 @@ def http1(connection, mode):
                 connection.send(b"40000\r\n" + b"x" * 0x40000 + b"\r\n")
         elif mode == "twenty-mebibytes":
             connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (20 << 20) + b"x" * (20 << 20))
+        elif mode == "twelve-mebibytes-of-json":
+            text = b'{"pad":"' + b"x" * (12 << 20) + b'","id":7}'
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            connection.send(head % len(text) + text)
         elif mode == "slow":
             time.sleep(0.2)
             connection.send(OK)
