@@ -139,6 +139,11 @@ fn everything(root: &Path) -> Vec<Step> {
         .needs(&["set-up"]),
         Step::new("documentation", &format!("cargo doc {BUILD} --no-deps --lib"))
             .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::new(
+            "fuzz targets",
+            "cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz",
+        )
+        .needs(&["set-up"]),
         Step::new("examples", &format!("cargo test --doc {BUILD}")),
         with_release("services", "cargo xtask services --all"),
         with_release("studies", "cargo xtask suites --strict"),
