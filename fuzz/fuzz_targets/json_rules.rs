@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::{Expectation, JsonRule, Reply, Template};
+use prony_load::{CompiledExpectation, Expectation, JsonRule, JsonWalk, Memory, Mismatch, Reply, Template};
 use serde_json::Value;
 
 const RULES: [&str; 6] = ["/a", "!/a", "/a/0=1", "/b/c!=\"x\"", "/a=[]", "=1"];
@@ -19,6 +19,17 @@ fn holds(rule: &str, document: &Value) -> bool {
         "/a=[]" => document.pointer("/a") == Some(&Value::Array(Vec::new())),
         _ => one(document),
     }
+}
+
+/// The verdict where the body arrives in pieces, whose length its first byte says.
+fn in_pieces(rule: &CompiledExpectation, reply: &Reply<'_>) -> Result<(), Mismatch> {
+    let (mut walk, mut memory) = (JsonWalk::default(), Memory::default());
+    assert!(rule.begin_json(reply.headers, &mut walk));
+    let length = reply.body.first().map_or(1, |&byte| usize::from(byte).max(1));
+    for piece in reply.body.chunks(length) {
+        rule.push_json(&mut walk, piece, &mut memory, |_, _| {});
+    }
+    rule.end_json(&mut walk, reply, &mut memory, |_, _| {})
 }
 
 fuzz_target!(|body: &[u8]| {
@@ -40,6 +51,7 @@ fuzz_target!(|body: &[u8]| {
             body,
         };
         let ours = compiled.judge(&reply, |_, _| {});
+        assert_eq!(ours, in_pieces(&compiled, &reply), "{text}");
         // Stricter than serde_json: a member twice; and other bounds of nesting and of the exactness of numbers.
         let is_apart = |what: &str| what.contains("twice") || what.contains("levels");
         if ours.as_ref().is_err_and(|mismatch| is_apart(&mismatch.what)) {

@@ -35,6 +35,7 @@ mod lab_page;
 mod lab_pods;
 mod lab_ssh;
 mod machine;
+mod misbehaving;
 mod new;
 mod otlp;
 #[path = "../ports.rs"]

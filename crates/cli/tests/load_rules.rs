@@ -97,6 +97,48 @@ fn bodies_and_statuses_have_rules_of_their_own() {
     }
 }
 
+/// Each step of the sequence is right by itself; the second is wrong by the rule.
+#[test]
+fn the_steps_of_a_sequence_obey_rules_besides_their_own() {
+    const STEPS: &str = r#"
+[[step]]
+http = "POST /echo"
+json = { id = 1, params = { name = "echo" } }
+
+[[step]]
+http = "POST /other"
+json = { id = 2, params = { name = "other" } }
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tools.toml");
+    std::fs::write(&path, STEPS).expect("a sequence");
+    let path = path.to_str().expect("text");
+    let url = tools();
+    let load = |rules: &[&str]| {
+        let fixed = ["load", &url, "--sequence", path, "-n", "20", "-c", "2", "--json"];
+        prony(&[fixed.as_slice(), rules].concat())
+    };
+    for (rules, valid) in [
+        (&[][..], 20),
+        (&["--expect-json", "/result/isError!=true"], 10),
+        (&["--expect-body", "hello|unknown"], 20),
+        (&["--expect-body", "hello"], 10),
+        (&["--expect-status", "200,404"], 20),
+        (&["--expect-status", "404"], 0),
+    ] {
+        let output = load(rules);
+        let recording = json_of(&output);
+        assert_eq!(recording["outcomes"]["valid"], valid, "{rules:?}: {recording}");
+    }
+    let refused = load(&["--expect-json", "/id={id:counter(1)}"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert!(
+        told(&refused).contains("the same for each step"),
+        "{}",
+        told(&refused)
+    );
+}
+
 #[test]
 fn rules_that_cannot_be_used_are_refused_with_what_to_use() {
     for (arguments, part) in [

@@ -1,5 +1,6 @@
 //! What of replies is kept to be judged or shown, and how much memory that may take.
 
+use prony_load::JsonWalk;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most bytes of one body that are kept to be judged.
@@ -15,7 +16,9 @@ pub(crate) const SHOWN: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) body: Vec<u8>,
-    /// Bytes of the body's memory that the budget knows.
+    /// How far rules for JSON have read a body that is judged as it arrives.
+    pub(crate) json: JsonWalk,
+    /// Bytes of the memory for these that the budget knows.
     charged: usize,
     pub(crate) grpc_message: Vec<u8>,
     pub(crate) headers: KeptHeaders,
@@ -27,6 +30,7 @@ impl Kept {
         if self.charged > budget.share {
             budget.give_back(std::mem::take(&mut self.charged));
             self.body = Vec::new();
+            self.json = JsonWalk::default();
         }
         self.body.clear();
         self.grpc_message.clear();
@@ -39,16 +43,24 @@ impl Kept {
         if needed > LONGEST {
             return Err(Excess::Body);
         }
-        if needed > self.charged {
-            let wanted = needed.max(2 * self.charged).min(LONGEST);
-            if !budget.take(wanted - self.charged) {
-                return Err(Excess::Load);
-            }
-            self.charged = wanted;
-            self.body.reserve_exact(wanted - self.body.len());
+        if self.charge(needed, budget)? {
+            self.body.reserve_exact(self.charged - self.body.len());
         }
         self.body.extend_from_slice(piece);
         Ok(())
+    }
+
+    /// Takes as much of the budget as so many bytes need. Gives whether it took more than it had.
+    pub(crate) fn charge(&mut self, needed: usize, budget: &Budget) -> Result<bool, Excess> {
+        if needed <= self.charged {
+            return Ok(false);
+        }
+        let wanted = needed.max(2 * self.charged).min(LONGEST);
+        if !budget.take(wanted - self.charged) {
+            return Err(Excess::Load);
+        }
+        self.charged = wanted;
+        Ok(true)
     }
 
     /// Adds what of a piece fits into the first [`SHOWN`] bytes of a body.

@@ -18,6 +18,8 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) expectation: CompiledExpectation,
     /// Whether the body has rules that need the whole of it: others than one that tells all its bytes.
     pub(crate) judges_body: bool,
+    /// Whether rules for JSON judge it as it arrives, so that it need not be kept.
+    pub(crate) judges_json_alone: bool,
     /// Whether the reply must be a stream.
     pub(crate) is_stream: bool,
     /// How long the caller waits, ns, where a call of gRPC says so.
@@ -135,6 +137,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         closes: operation.request.headers.iter().any(Header::asks_to_close),
         is_safe: matches!(operation.request.method.as_str(), "GET" | "HEAD" | "OPTIONS"),
         deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
+        judges_json_alone: expectation.judges_json_alone(),
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
         takes: Takes {
             body: expectation.takes_of_body(),

@@ -23,8 +23,8 @@ pub use bytes::Bytes;
 pub use expectation::events;
 pub use expectation::{
     Bag, BodyRule, CompiledExpectation, Decoded, ExactBody, Expectation, ExpectationError, HeaderRule,
-    HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, LONGEST_TAKEN, List, Memory, Mismatch, Origin,
-    Reply, Series, Take, excerpt, work_out,
+    HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List, Memory,
+    Mismatch, Origin, Reply, Series, Take, excerpt, work_out,
 };
 pub use job::{
     Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,

@@ -97,5 +97,5 @@ pub fn answer<P: Protocol>(data: &[u8]) {
         }
         out.clear();
     }
-    connection.end_of_stream(&mut shared, &mut watch);
+    connection.end_of_stream(&mut shared, data.len().is_multiple_of(2), &mut watch);
 }

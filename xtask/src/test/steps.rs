@@ -66,17 +66,19 @@ const PACKAGES: &[&str] = &[
     "redis-server=redis-server",
     "prometheus=prometheus",
 ];
+/// Those that only the tests of everything start.
+const MORE_PACKAGES: &[&str] = &["debootstrap=debootstrap", "dpkg-deb=dpkg"];
 /// One set of features for lints, tests and the binary, so that each crate is compiled once.
 const BUILD: &str = "--locked --workspace --features prony/kubernetes";
 
 pub(crate) fn of(scope: Scope) -> Vec<Step> {
     let root = root();
     match scope {
-        Scope::Change => [quick_to_fail(), rust("quick"), change(&root)]
+        Scope::Change => [quick_to_fail(&[]), rust("quick"), change(&root)]
             .into_iter()
             .flatten()
             .collect(),
-        Scope::Everything => [quick_to_fail(), rust("all"), everything(&root)]
+        Scope::Everything => [quick_to_fail(MORE_PACKAGES), rust("all"), everything(&root)]
             .into_iter()
             .flatten()
             .collect(),
@@ -84,10 +86,11 @@ pub(crate) fn of(scope: Scope) -> Vec<Step> {
 }
 
 /// What takes seconds.
-fn quick_to_fail() -> Vec<Step> {
+fn quick_to_fail(more_packages: &[&str]) -> Vec<Step> {
+    let packages = [PACKAGES, more_packages].concat().join(" ");
     let check = "cargo-deny --locked check bans licenses sources";
     vec![
-        Step::new("set-up", &format!("scripts/setup {}", PACKAGES.join(" "))),
+        Step::new("set-up", &format!("scripts/setup {packages}")),
         Step::new("tools", "cargo xtask tools").needs(&["set-up"]),
         Step::new("format", "cargo fmt --all --check"),
         Step::new("workflows", "scripts/test-workflows").needs(&["set-up"]),
@@ -139,6 +142,11 @@ fn everything(root: &Path) -> Vec<Step> {
         .needs(&["set-up"]),
         Step::new("documentation", &format!("cargo doc {BUILD} --no-deps --lib"))
             .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::new(
+            "fuzz targets",
+            "cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz",
+        )
+        .needs(&["set-up"]),
         Step::new("examples", &format!("cargo test --doc {BUILD}")),
         with_release("services", "cargo xtask services --all"),
         with_release("studies", "cargo xtask suites --strict"),

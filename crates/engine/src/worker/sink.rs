@@ -53,22 +53,57 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
+    /// Begins to judge a reply that rules for JSON read as it arrives.
+    fn begin_json(&mut self, number: u32) {
+        let slot = self.ledger.slots.get(number);
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        let kept = slot.kept.get_or_insert_default();
+        let headers: HeaderList<'_> = kept.headers.iter().collect();
+        if !expectation.accepts_status(slot.status) {
+            slot.check = BodyCheck::Wrong;
+        } else if !expectation.begin_json(&headers, &mut kept.json) {
+            slot.check = BodyCheck::Keep;
+        }
+    }
+
+    /// Takes the next piece of such a reply.
+    fn push_json(&mut self, number: u32, piece: &[u8]) {
+        let slot = self.ledger.slots.get(number);
+        let values = self.parameters.values(slot.number);
+        let values = values
+            .at_step(slot.step)
+            .with_taken(self.bags.get(number as usize));
+        let memory = &mut self.memories[usize::from(slot.operation)];
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        let kept = slot.kept.get_or_insert_default();
+        kept.add_begin(piece);
+        expectation.push_json(&mut kept.json, piece, memory, |index, out| {
+            values.append(index, out)
+        });
+        if let Err(excess) = kept.charge(kept.json.held(), self.budget) {
+            slot.check = BodyCheck::Excess(excess);
+            kept.clear(self.budget);
+        }
+    }
+
     /// Judges the whole of what was kept.
     pub(super) fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
         let slot = self.ledger.slots.get(number);
         let operation = &self.operations[usize::from(slot.operation)];
-        let none = Kept::default();
-        let kept = slot.kept.as_deref().unwrap_or(&none);
-        let headers: HeaderList<'_> = kept.headers.iter().collect();
+        let mut none = Kept::default();
+        let Kept {
+            body, json, headers, ..
+        } = slot.kept.as_deref_mut().unwrap_or(&mut none);
+        let headers: HeaderList<'_> = headers.iter().collect();
         // What was compared is right, and was not kept.
         let whole;
         let body = match (operation.expectation.exact_body(), slot.check) {
-            (Some(exact), BodyCheck::Compare { equal }) if kept.body.is_empty() => &exact.begin()[..equal],
+            (Some(exact), BodyCheck::Compare { equal }) if body.is_empty() => &exact.begin()[..equal],
             (Some(exact), BodyCheck::Compare { equal }) => {
-                whole = [&exact.begin()[..equal], &kept.body].concat();
+                whole = [&exact.begin()[..equal], body].concat();
                 &whole
             }
-            _ => kept.body.as_slice(),
+            _ => body.as_slice(),
         };
         let reply = Reply {
             status: slot.status,
@@ -80,9 +115,12 @@ impl<P: Protocol> Sink<'_, P> {
         let values = self.parameters.values(slot.number);
         let values = values.at_step(slot.step).with_taken(taken);
         let memory = &mut self.memories[usize::from(slot.operation)];
-        operation
-            .expectation
-            .judge_with(memory, &reply, |index, out| values.append(index, out))?;
+        let value = |index: usize, out: &mut Vec<u8>| values.append(index, out);
+        if slot.check == BodyCheck::Walk {
+            operation.expectation.end_json(json, &reply, memory, value)?;
+        } else {
+            operation.expectation.judge_with(memory, &reply, value)?;
+        }
         if let Some(bag) = self.bags.get_mut(number as usize) {
             operation.expectation.give(memory, bag);
         }
@@ -248,6 +286,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 slot.check = BodyCheck::Keep;
             }
             BodyCheck::AwaitsEvents => self.begin_events(token.0, &head),
+            BodyCheck::Walk => self.begin_json(token.0),
             _ => {}
         }
     }
@@ -277,6 +316,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                     self.keep(token.0, end);
                 }
             }
+            BodyCheck::Walk => self.push_json(token.0, piece),
             BodyCheck::Wrong => slot.kept.get_or_insert_default().add_begin(piece),
             BodyCheck::Keep => {
                 let operation = &self.operations[usize::from(slot.operation)];

@@ -109,6 +109,8 @@ pub(super) enum BodyCheck {
     Compare { equal: usize },
     /// It is kept to be judged.
     Keep,
+    /// Rules for JSON read it as it arrives; its begin is kept to be shown.
+    Walk,
     /// It is not the only right one; its begin is kept to be shown.
     Wrong,
     /// It needs more memory than it may have, and is not kept.
@@ -130,6 +132,7 @@ impl BodyCheck {
             Some(exact) if exact.is_constant() || (sampled && !wants_headers) => Self::Compare { equal: 0 },
             // With headers that are checked, too, all of it is judged at once.
             Some(_) if sampled => Self::Keep,
+            None if sampled && operation.judges_json_alone => Self::Walk,
             None if operation.takes.body || (sampled && operation.judges_body) => Self::Keep,
             None if operation.is_stream => Self::AwaitsEvents,
             _ => Self::Ignore,

@@ -4,7 +4,7 @@ use super::body::{CompiledRule, ExactBody};
 use super::decode::{self, Decoded};
 use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
-use super::json_rules::CompiledJsonRules;
+use super::json_rules::{self, CompiledJsonRules, JsonWalk};
 use super::take::{Bag, CompiledTake};
 use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
 
@@ -113,6 +113,61 @@ impl CompiledExpectation {
         self.decode || !self.body.is_empty() || self.json.is_some() || self.takes_of_body()
     }
 
+    /// Whether the body can be judged while it arrives and need not be kept: rules for values of JSON are all that it must obey.
+    pub fn judges_json_alone(&self) -> bool {
+        self.json.is_some()
+            && !self.decode
+            && self.body.is_empty()
+            && !self.takes_of_body()
+            && self.events.is_none()
+    }
+
+    /// Begins to judge a reply with these headers while it arrives. `false`: its whole body is needed.
+    pub fn begin_json(&self, headers: &[(&[u8], &[u8])], walk: &mut JsonWalk) -> bool {
+        let rules = self
+            .json
+            .as_ref()
+            .filter(|_| CompiledJsonRules::can_walk(headers));
+        if let Some(rules) = rules {
+            rules.begin(walk);
+        }
+        rules.is_some()
+    }
+
+    /// Takes the next piece of its body.
+    #[inline]
+    pub fn push_json(
+        &self,
+        walk: &mut JsonWalk,
+        piece: &[u8],
+        memory: &mut Memory,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) {
+        if let Some(rules) = &self.json {
+            rules.push(walk, piece, memory, &mut value);
+        }
+    }
+
+    /// Judges it at its end, as [`CompiledExpectation::judge_with`] judges a whole one. Of its body the begin is enough, to be
+    /// shown.
+    pub fn end_json(
+        &self,
+        walk: &mut JsonWalk,
+        reply: &Reply<'_>,
+        memory: &mut Memory,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_head(reply, memory, &mut value)?;
+        if let Some(rules) = &self.json {
+            json_rules::kind(reply.headers)?;
+            rules.end(walk, reply.body, memory, &mut value)?;
+        }
+        memory.taken.clear();
+        self.take
+            .iter()
+            .try_for_each(|take| take.take(reply, reply.body, &mut memory.taken))
+    }
+
     /// Whether headers are looked at.
     #[inline]
     pub fn checks_headers(&self) -> bool {
@@ -159,10 +214,7 @@ impl CompiledExpectation {
         reply: &Reply<'_>,
         mut value: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        self.judge_status(reply)?;
-        for (name, rule) in &self.headers {
-            rule.judge(name, reply, memory, &mut value)?;
-        }
+        self.judge_head(reply, memory, &mut value)?;
         if !self.decode {
             return self.judge_body(reply, reply.body, memory, &mut value);
         }
@@ -177,6 +229,18 @@ impl CompiledExpectation {
         });
         memory.decoded = decoded;
         result
+    }
+
+    fn judge_head(
+        &self,
+        reply: &Reply<'_>,
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_status(reply)?;
+        self.headers
+            .iter()
+            .try_for_each(|(name, rule)| rule.judge(name, reply, memory, value))
     }
 
     fn judge_body(

@@ -1,7 +1,7 @@
 //! What judging keeps from one reply to the next, so that a running load allocates nothing for each.
 
 use super::Decoded;
-use super::json_rules::Walker;
+use super::json_rules::JsonWalk;
 use super::take::Taken;
 
 /// Pairs of a wanted and a given body that are remembered.
@@ -19,8 +19,8 @@ pub struct Memory {
     /// Numbers under way, in limbs.
     pub(super) limbs: [Vec<u64>; 2],
     pub(super) equal: EqualPairs,
-    /// Where a walk over JSON stands.
-    pub(super) walker: Walker,
+    /// How far a whole body was read by rules for JSON.
+    pub(super) walk: JsonWalk,
     /// A body that was decoded.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: Decoded,

@@ -22,7 +22,7 @@ pub use body::ExactBody;
 pub use compiled::CompiledExpectation;
 pub use decode::Decoded;
 pub use html::HtmlTable;
-pub use json_rules::{JsonRule, JsonRuleError, JsonTest};
+pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
 pub use made::{List, work_out};
 pub use memory::Memory;
 pub use series::Series;

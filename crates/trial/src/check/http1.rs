@@ -237,6 +237,11 @@ impl Framing {
             return Ok(Self::Length(0));
         }
         if let Some(coding) = answer.header("transfer-encoding") {
+            if answer.header("content-length").is_some() {
+                return Err(Fault::malformed(
+                    "both Content-Length and Transfer-Encoding: two ways to read one reply",
+                ));
+            }
             return if coding.to_ascii_lowercase().ends_with(b"chunked") {
                 Ok(Self::Chunked)
             } else {
@@ -265,7 +270,9 @@ impl Framing {
 fn parse_head(buffer: &[u8]) -> Result<Option<(usize, Answer)>, Fault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut reply = httparse::Response::new(&mut headers);
-    let length = match reply.parse(buffer) {
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    let length = match parser.parse_response(&mut reply, buffer) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(error) => {
@@ -273,13 +280,14 @@ fn parse_head(buffer: &[u8]) -> Result<Option<(usize, Answer)>, Fault> {
             return Err(Fault::malformed(format!("no HTTP reply ({error}): `{shown}`")));
         }
     };
+    refuse_bare_line_feeds(&buffer[..length])?;
     let old = reply.version == Some(0);
     let mut answer = Answer {
         status: reply.code.unwrap_or_default(),
         headers: reply
             .headers
             .iter()
-            .map(|header| (header.name.as_bytes().to_vec(), header.value.to_vec()))
+            .map(|header| (header.name.as_bytes().to_vec(), unfolded(header.value)))
             .collect(),
         old,
         ..Answer::default()
@@ -295,6 +303,23 @@ fn parse_head(buffer: &[u8]) -> Result<Option<(usize, Answer)>, Fault> {
     };
     answer.closes = says(b"close") || (old && !says(b"keep-alive"));
     Ok(Some((length, answer)))
+}
+
+/// The parser accepts lines that end with LF alone; the load does not, and a reply must not pass one and fail the other.
+fn refuse_bare_line_feeds(head: &[u8]) -> Result<(), Fault> {
+    let is_bare = |at: usize| head[at] == b'\n' && (at == 0 || head[at - 1] != b'\r');
+    if (0..head.len()).any(is_bare) {
+        return Err(Fault::malformed(
+            "a line of the head ends with a bare LF instead of CR LF",
+        ));
+    }
+    Ok(())
+}
+
+/// A value with each fold of its line as one space (RFC 9112, section 5.2).
+fn unfolded(value: &[u8]) -> Vec<u8> {
+    let lines = value.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.collect::<Vec<_>>().join(&b' ')
 }
 
 /// The size of the chunk that begins the buffer, and the length of its line.

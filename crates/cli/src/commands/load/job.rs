@@ -320,14 +320,8 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
 /// The job whose users send the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
-    let has_rules = !args.request.expect_json.is_empty() || args.request.expect_body.is_some();
-    if has_rules || args.request.expect_status.is_some() {
-        return Err(JobError::OneReply {
-            switch: "--expect-json, --expect-body or --expect-status",
-            instead: "each step of a --sequence has an `expect` of its own: write `json_rules`, `matches` or `status` there",
-        });
-    }
     let shape = Shape::new(&url, &args.request)?;
+    let rules = shape.workload.operations[0].expect.clone();
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
         return Err(JobError::SequencePath(url));
     }
@@ -348,7 +342,33 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
         warn_of_tokens(file, expire, &job);
     }
     job.workload = sequence.workload;
+    job.workload
+        .operations
+        .iter_mut()
+        .try_for_each(|step| add_rules(&mut step.expect, &rules))?;
     Ok(job)
+}
+
+/// Adds the rules of `--expect-json`, `--expect-body` and `--expect-status` to what a step of a sequence expects. The
+/// statuses of the switch are allowed besides those that the step names.
+fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError> {
+    if step.is_stream() && !(rules.json.is_empty() && rules.body.is_empty()) {
+        return Err(JobError::OneReply {
+            switch: "--expect-json or --expect-body",
+            instead: "a step of the sequence is a stream: say in its `expect` what its events are",
+        });
+    }
+    if let Some(rule) = rules.json.iter().find(|rule| !rule.is_constant()) {
+        return Err(JobError::JsonRule {
+            rule: rule.text.clone(),
+            reason: "with --sequence its value is the same for each step; write it as `json_rules` of the step that it is for"
+                .to_owned(),
+        });
+    }
+    step.json.extend(rules.json.iter().cloned());
+    step.body.extend(rules.body.iter().cloned());
+    step.status.extend(&rules.status);
+    Ok(())
 }
 
 /// Says before the load that a token will not last as long as it does.

@@ -10,14 +10,13 @@ mod tree;
 mod walk;
 
 use super::{ExpectationError, Memory, Mismatch, excerpt, regular_expression};
-use crate::{Part, Template};
+use crate::Template;
 use equal::Whole;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree::{NodeId, Tree};
-pub(super) use walk::Walker;
-use walk::{DEEPEST, Fault, Found};
+use walk::{DEEPEST, Fault, Found, Walker};
 
 /// Names and values.
 type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
@@ -79,6 +78,14 @@ impl<E: fmt::Display> fmt::Display for JsonRuleError<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for JsonRuleError<E> {}
 
 impl JsonRule {
+    /// Whether it is the same for each request.
+    pub fn is_constant(&self) -> bool {
+        match &self.test {
+            JsonTest::Equals(value) | JsonTest::Differs(value) => value.is_constant(),
+            JsonTest::Present | JsonTest::Absent | JsonTest::Matches(_) => true,
+        }
+    }
+
     /// Reads a rule; `template` reads its value, which may have the places of the request.
     pub fn read<E>(
         text: &str,
@@ -173,8 +180,7 @@ enum Wanted {
 
 impl Wanted {
     fn new(template: &Template) -> Self {
-        let is_constant = template.0.iter().all(|part| matches!(part, Part::Literal(_)));
-        if !is_constant {
+        if !template.is_constant() {
             return Self::Filled(template.clone());
         }
         let mut text = Vec::new();
@@ -223,67 +229,85 @@ impl CompiledJsonRules {
         }))
     }
 
-    /// Judges a body by all rules.
+    /// Whether a reply with these headers can be judged while it arrives: events must be put together first.
+    pub(super) fn can_walk(headers: Headers<'_>) -> bool {
+        !matches!(kind(headers), Ok(Kind::Events))
+    }
+
+    /// Judges a whole body by all rules.
     pub(super) fn judge(
         &self,
         (headers, body): (Headers<'_>, &[u8]),
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        let kind = kind(headers)?;
-        if body.len() > LONGEST {
-            let got = format!("one of {} bytes", body.len());
-            return Err(Mismatch::new(
-                "body: too long",
-                format!("at most {LONGEST} bytes"),
-                got,
-            ));
-        }
-        let mut message = std::mem::take(&mut memory.text);
-        let result = match kind {
-            Kind::Json => self.walk(body, memory, value),
-            Kind::Events => {
-                only_message(body, &mut message).and_then(|()| self.walk(&message, memory, value))
-            }
-        };
-        memory.text = message;
-        result
-    }
-
-    fn walk(
-        &self,
-        document: &[u8],
-        memory: &mut Memory,
-        value: &mut impl FnMut(usize, &mut Vec<u8>),
-    ) -> Result<(), Mismatch> {
-        let mut walker = std::mem::take(&mut memory.walker);
-        let result = self.walk_with(&mut walker, document, memory, value);
-        memory.walker = walker;
-        result
-    }
-
-    fn walk_with(
-        &self,
-        walker: &mut Walker,
-        document: &[u8],
-        memory: &mut Memory,
-        value: &mut impl FnMut(usize, &mut Vec<u8>),
-    ) -> Result<(), Mismatch> {
-        let mut wrong = None;
-        let mut found = |node: NodeId, found: Found<'_>| {
-            for (index, rule) in self.rules.iter().enumerate() {
-                if rule.node == node && wrong.is_none() && !rule.holds(index, found, memory, value) {
-                    wrong = Some(rule.mismatch(&shown(found), memory));
+        let (mut walk, mut message) = (std::mem::take(&mut memory.walk), std::mem::take(&mut memory.text));
+        let result = kind(headers).and_then(|kind| {
+            let document = match kind {
+                Kind::Events if body.len() <= LONGEST => {
+                    only_message(body, &mut message)?;
+                    &message
                 }
-            }
-        };
-        walker.begin(&self.tree);
-        walker
-            .push(&self.tree, document, &mut found)
-            .and_then(|()| walker.end(&self.tree, &mut found))
-            .map_err(|fault| no_json(fault, document))?;
-        if let Some(wrong) = wrong {
-            return Err(wrong);
+                _ => body,
+            };
+            self.begin(&mut walk);
+            self.push(&mut walk, document, memory, value);
+            self.end(&mut walk, document, memory, value)
+        });
+        (memory.walk, memory.text) = (walk, message);
+        result
+    }
+
+    /// Begins a reply.
+    pub(super) fn begin(&self, walk: &mut JsonWalk) {
+        walk.walker.begin(&self.tree);
+        (walk.bytes, walk.wrong) = (0, None);
+    }
+
+    /// Takes the next piece of a body.
+    pub(super) fn push(
+        &self,
+        walk: &mut JsonWalk,
+        piece: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) {
+        let JsonWalk { walker, bytes, wrong } = walk;
+        *bytes += piece.len();
+        if *bytes > LONGEST || matches!(wrong, Some(Wrong::Fault(_))) {
+            return;
+        }
+        let pushed = walker.push(&self.tree, piece, &mut |node, found| {
+            self.find((node, found), wrong, memory, value);
+        });
+        if let Err(fault) = pushed {
+            *wrong = Some(Wrong::Fault(fault));
+        }
+    }
+
+    /// Judges what came; `begin` is of the body, to be shown.
+    pub(super) fn end(
+        &self,
+        walk: &mut JsonWalk,
+        begin: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        let JsonWalk { walker, bytes, wrong } = walk;
+        if *bytes > LONGEST {
+            let (wanted, got) = (
+                format!("at most {LONGEST} bytes"),
+                format!("one of {bytes} bytes"),
+            );
+            return Err(Mismatch::new("body: too long", wanted, got));
+        }
+        let ended = walker.end(&self.tree, &mut |node, found| {
+            self.find((node, found), wrong, memory, value);
+        });
+        match (wrong.take(), ended) {
+            (Some(Wrong::Fault(fault)), _) | (_, Err(fault)) => return Err(no_json(fault, begin)),
+            (Some(Wrong::Rule(mismatch)), Ok(())) => return Err(mismatch),
+            (None, Ok(())) => {}
         }
         for rule in &self.rules {
             let needs_value = match &rule.test {
@@ -299,6 +323,43 @@ impl CompiledJsonRules {
         }
         Ok(())
     }
+
+    /// Holds a value against the rules for its node; the first that it breaks is remembered.
+    fn find(
+        &self,
+        (node, found): (NodeId, Found<'_>),
+        wrong: &mut Option<Wrong>,
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) {
+        for (index, rule) in self.rules.iter().enumerate() {
+            if rule.node == node && wrong.is_none() && !rule.holds(index, found, memory, value) {
+                *wrong = Some(Wrong::Rule(rule.mismatch(&shown(found), memory)));
+            }
+        }
+    }
+}
+
+/// How far the rules have read the JSON of a reply that arrives. Its memory serves the next reply.
+#[derive(Debug, Clone, Default)]
+pub struct JsonWalk {
+    walker: Walker,
+    /// Bytes of the body so far.
+    bytes: usize,
+    wrong: Option<Wrong>,
+}
+
+impl JsonWalk {
+    /// Bytes of objects and arrays that are held to be compared.
+    pub fn held(&self) -> usize {
+        self.walker.held()
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Wrong {
+    Fault(Fault),
+    Rule(Mismatch),
 }
 
 impl CompiledRule {
@@ -421,13 +482,13 @@ fn no_json(fault: Fault, document: &[u8]) -> Mismatch {
     Mismatch::new(what, "JSON", excerpt(document))
 }
 
-enum Kind {
+pub(super) enum Kind {
     Json,
     Events,
 }
 
 /// What the reply says that it is.
-fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
+pub(super) fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
     let mut types = headers
         .iter()
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));

@@ -1,5 +1,6 @@
 use super::super::{Expectation, Reply};
 use super::*;
+use crate::Part;
 use std::convert::Infallible;
 
 /// A rule whose values have no placeholders.

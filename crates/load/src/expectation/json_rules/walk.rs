@@ -145,7 +145,7 @@ impl Utf8 {
 
 /// Where a document stands. Its memory serves the next one.
 #[derive(Debug, Clone, Default)]
-pub(in crate::expectation) struct Walker {
+pub(super) struct Walker {
     state: State,
     levels: Vec<Level>,
     /// The node of the value that comes next or is under way.
@@ -190,6 +190,11 @@ impl Walker {
     /// Whether there was a value at a node.
     pub(super) fn has_seen(&self, node: NodeId) -> bool {
         self.seen[node]
+    }
+
+    /// Bytes of containers that are kept.
+    pub(super) fn held(&self) -> usize {
+        self.whole.len()
     }
 
     /// Takes a piece; `found` gets each value at a node with rules when it is complete.
