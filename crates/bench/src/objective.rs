@@ -123,10 +123,13 @@ fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged
     };
     let fine = good.due > 0 && good.share() >= streams.at_least;
     let share = percent_down(good.share());
-    let mut bad = format!("{} late, {} slow", count(good.late), count(good.slow));
-    if streams.chat.e2el_below_ns.is_some() {
-        bad += &format!(", {} long", count(good.long));
-    }
+    let long = streams.chat.e2el_below_ns.map(|_| format!(", {} long", count(good.long)));
+    let bad = format!(
+        "{} late, {} slow{}",
+        count(good.late),
+        count(good.slow),
+        long.unwrap_or_default()
+    );
     let found = format!("{share} ({limits}): {bad}");
     let missed = (!fine).then(|| {
         format!(

@@ -49,8 +49,11 @@ fn of_stages(stages: &[StageRecording]) -> Vec<Column> {
         width,
         level,
     };
+    // One unit for all times: that of the longest.
+    let all = stages.iter().flat_map(|stage| [stage.p50, stage.p99]).flatten();
+    let longest = all.filter(|time| time.at_least().is_some()).max_by_key(|time| time.at_least());
+    let unit = unit_of(longest.as_slice());
     let times = |name: &str, level, of: fn(&StageRecording) -> Option<Quantile>| {
-        let unit = unit_of(&stages.iter().filter_map(of).collect::<Vec<_>>());
         column(&format!("{name}, {}", unit.name), 10, level, &|stage| {
             of(stage).map_or_else(|| "–".to_owned(), |found| in_unit(found, unit))
         })
