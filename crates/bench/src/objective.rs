@@ -123,7 +123,10 @@ fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged
     };
     let fine = good.due > 0 && good.share() >= streams.at_least;
     let share = percent_down(good.share());
-    let long = streams.chat.e2el_below_ns.map(|_| format!(", {} long", count(good.long)));
+    let long = streams
+        .chat
+        .e2el_below_ns
+        .map(|_| format!(", {} long", count(good.long)));
     let bad = format!(
         "{} late, {} slow{}",
         count(good.late),

@@ -4,6 +4,7 @@ pub(crate) mod table;
 
 use crate::output::print;
 use prony_measurement::count;
+use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns where there is no terminal.
@@ -125,7 +126,7 @@ pub(crate) fn plural(number: u64, one: &str) -> String {
 pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usize) -> String {
     let mut out = format!("  {mark} {}", wrapped(text, columns, 4, 4));
     if let Some(advice) = advice {
-        out += &format!("\n    → {}", wrapped(advice, columns, 6, 6));
+        let _ = write!(out, "\n    → {}", wrapped(advice, columns, 6, 6));
     }
     out
 }
@@ -161,7 +162,7 @@ pub(crate) fn coloured(text: &str) -> String {
     out
 }
 
-/// Prints a result, coloured on a terminal unless NO_COLOR says otherwise.
+/// Prints a result, coloured on a terminal unless `NO_COLOR` says otherwise.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
     if crate::reporting::look().colour {
         print(&coloured(text))

@@ -39,13 +39,22 @@ fn failure(outcomes: &Value, more: &Value) -> Option<(WarningKind, String)> {
     })
 }
 
+/// Asserts what the failure of loads with these outcomes is, in kind and words.
+fn assert_failures(cases: impl IntoIterator<Item = (Value, Value, WarningKind, &'static str)>) {
+    for (outcomes, more, kind, text) in cases {
+        assert_eq!(
+            failure(&outcomes, &more),
+            Some((kind, text.to_owned())),
+            "{outcomes}"
+        );
+    }
+}
+
 #[test]
-fn a_load_without_enough_valid_replies_has_no_result() {
-    use WarningKind::{FewValidReplies, NoValidReply, NothingAnswered, NothingSent};
-    let own = json!({ "network": { "addresses": [], "own_shortages": 3 } });
-    let dead = json!({ "connections": { "asked": 4, "established": 0, "reconnects": 0 } });
+fn replies_that_are_not_valid_are_no_result() {
+    use WarningKind::{FewValidReplies, NoValidReply};
     let wrong = json!([{ "operation": "a", "what": "body", "expected": "x", "got": "y" }]);
-    for (outcomes, more, kind, text) in [
+    assert_failures([
         (
             json!({ "status": 41_872 }),
             json!({ "status_codes": { "404": 41_872 } }),
@@ -59,12 +68,27 @@ fn a_load_without_enough_valid_replies_has_no_result() {
             "all 7 replies are unexpected: body",
         ),
         (
+            json!({ "valid": 49, "timeout": 11, "not_sent": 40 }),
+            json!({}),
+            FewValidReplies,
+            "only 49 of 100 requests had a valid reply; 40 were not sent",
+        ),
+    ]);
+}
+
+#[test]
+fn requests_without_an_answer_are_no_result() {
+    use WarningKind::{NothingAnswered, NothingSent};
+    let own = json!({ "network": { "addresses": [], "own_shortages": 3 } });
+    let dead = json!({ "connections": { "asked": 4, "established": 0, "reconnects": 0 } });
+    assert_failures([
+        (
             json!({ "timeout": 64 }),
             json!({}),
             NothingAnswered,
             "none of 64 requests was answered within 1.0 s",
         ),
-        // Requests that were due before the measurement, and are still open.
+        // All were due before the measurement, and are still open.
         (
             json!({}),
             json!({}),
@@ -101,19 +125,7 @@ fn a_load_without_enough_valid_replies_has_no_result() {
             NothingAnswered,
             "none of 2 requests was answered: the server closed the connections",
         ),
-        (
-            json!({ "valid": 49, "timeout": 11, "not_sent": 40 }),
-            json!({}),
-            FewValidReplies,
-            "only 49 of 100 requests had a valid reply; 40 were not sent",
-        ),
-    ] {
-        assert_eq!(
-            failure(&outcomes, &more),
-            Some((kind, text.to_owned())),
-            "{outcomes}"
-        );
-    }
+    ]);
 }
 
 #[test]

@@ -142,7 +142,7 @@ impl<'a> CapacityResult<'a> {
         };
         let mut out = format!("{line}\n\n{table}");
         if let Some(advice) = advice {
-            out += &format!("\n\n    → {}", text::wrapped(advice, columns, 6, 6));
+            let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
         }
         out
     }

@@ -148,11 +148,11 @@ fn all(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
 
 /// Who is judged, and against what.
 fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, String) {
-    let quoted = |name: &str| format!("{quotes}{name}{quotes}");
+    let quote = |name: &str| format!("{quotes}{name}{quotes}");
     let Some(sides) = &comparison.measured else {
         return (
-            format!("{} in {}", quoted(service), quoted(&comparison.new)),
-            format!("in {}", quoted(&comparison.base)),
+            format!("{} in {}", quote(service), quote(&comparison.new)),
+            format!("in {}", quote(&comparison.base)),
         );
     };
     // A revision of the same service is named by its revision alone.
@@ -161,7 +161,7 @@ fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, Strin
         .base
         .strip_prefix(service)
         .filter(|revision| revision.starts_with('@'));
-    (quoted(&sides.new), quoted(of_same.unwrap_or(&sides.base)))
+    (quote(&sides.new), quote(of_same.unwrap_or(&sides.base)))
 }
 
 fn not_gated(comparison: &Comparison, quotes: &str) -> String {

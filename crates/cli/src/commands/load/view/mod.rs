@@ -6,6 +6,7 @@ use crate::shown::{duration, sparkline};
 use prony_bench::{number, percent_down};
 use prony_load::{Job, WarmUp};
 use prony_measurement::{Event, Interval, Phase};
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
 /// Intervals in the sparkline, at most.
@@ -153,7 +154,7 @@ fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> Strin
         }
         line.push_str(&" ".repeat(gap));
         if alarming && place == SUCCESS {
-            line.push_str(&format!("\x1b[31m{text}\x1b[0m"));
+            let _ = write!(line, "\x1b[31m{text}\x1b[0m");
         } else {
             line.push_str(text);
         }

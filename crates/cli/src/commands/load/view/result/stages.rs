@@ -51,7 +51,9 @@ fn of_stages(stages: &[StageRecording]) -> Vec<Column> {
     };
     // One unit for all times: that of the longest.
     let all = stages.iter().flat_map(|stage| [stage.p50, stage.p99]).flatten();
-    let longest = all.filter(|time| time.at_least().is_some()).max_by_key(|time| time.at_least());
+    let longest = all
+        .filter(|time| time.at_least().is_some())
+        .max_by_key(|time| time.at_least());
     let unit = unit_of(longest.as_slice());
     let times = |name: &str, level, of: fn(&StageRecording) -> Option<Quantile>| {
         column(&format!("{name}, {}", unit.name), 10, level, &|stage| {

@@ -91,7 +91,7 @@ fn shown(recording: &Recording, objective: Option<&str>) -> String {
         for line in text.lines() {
             assert!(text::width(line) <= columns, "{columns}: {line}");
         }
-        format!("{} columns:\n{text}", columns)
+        format!("{columns} columns:\n{text}")
     };
     WIDTHS.map(at).join("\n\n")
 }

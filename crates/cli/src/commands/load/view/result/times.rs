@@ -122,7 +122,8 @@ impl LoadResult<'_> {
             .filter(|_| is_shown)
             .and_then(|times| unbounded(&times, recording))
         {
-            text += &format!("\n\n  {}", crate::text::wrapped(&words, columns.min(80), 2, 2));
+            let words = crate::text::wrapped(&words, columns.min(80), 2, 2);
+            let _ = write!(text, "\n\n  {words}");
         }
         Some(text)
     }
