@@ -191,6 +191,27 @@ fn files_go_one_way() {
 }
 
 /// Tests of a crate are one program, which names its files: one that it does not name would never be compiled.
+/// What a kind of warning means is declared in one place. A reader that asked for a kind would not know the next one.
+#[test]
+fn no_reader_asks_for_a_kind_of_warning() {
+    let mut faults = Vec::new();
+    let sources = rust_sources().into_iter().filter(|path| !is_test_file(path));
+    for path in sources.filter(|path| !path.starts_with("crates/measurement/src/warning/")) {
+        let content = text(&path);
+        let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            let asks = ["==", "!=", "=>", "matches!", "| WarningKind"];
+            if line.contains("WarningKind::") && asks.iter().any(|ask| line.contains(ask)) {
+                faults.push(format!(
+                    "{path}:{}: it asks for a kind of warning: ask `kind.facts()`, and declare there what you need",
+                    number + 1
+                ));
+            }
+        }
+    }
+    no_faults(&faults);
+}
+
 #[test]
 fn every_file_of_tests_belongs_to_a_program() {
     let mut faults = Vec::new();

@@ -1,7 +1,7 @@
 //! Runs: begun, finished, found again.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
-use prony_measurement::{RunRecord, Warning, WarningKind};
+use prony_measurement::{RunRecord, Warning};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -88,9 +88,7 @@ impl Store {
     /// continued later may be finished again: how it ended before is forgotten then.
     pub fn finish_run(&self, run: &str, ended_at: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         let mut record = self.run(run)?;
-        record
-            .warnings
-            .retain(|warning| warning.kind != WarningKind::BudgetSpent);
+        record.warnings.retain(|warning| !warning.kind.facts().of_ending);
         record.ended_at = Some(ended_at.to_owned());
         self.replace_run(record, warnings)
     }

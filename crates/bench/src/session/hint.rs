@@ -31,7 +31,7 @@ pub(super) fn of(noise: Noise, plan: &Plan, when: &str) -> Option<Warning> {
 
 /// Whether this warning is a hint.
 pub(super) fn is_one(warning: &Warning) -> bool {
-    warning.kind == WarningKind::Noise && warning.text.contains(TURNS)
+    warning.text.contains(TURNS)
 }
 
 /// The usual noise of several trials: the median one.

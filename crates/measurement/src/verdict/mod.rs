@@ -61,16 +61,12 @@ impl Recording {
             .as_ref()
             .is_some_and(|network| network.own_shortages > 0);
         let in_flight = self.connections.established > 0 && due == 0;
-        let kind = if self.requests.completed > 0 {
-            WarningKind::NoValidReply
+        let (kind, text) = if self.requests.completed > 0 {
+            (WarningKind::NoValidReply, self.none_valid())
         } else if self.requests.sent > 0 || in_flight || (outcomes.refused > 0 && !own_fault) {
-            WarningKind::NothingAnswered
+            (WarningKind::NothingAnswered, self.none_answered(connect_error))
         } else {
-            WarningKind::NothingSent
-        };
-        let text = match kind {
-            WarningKind::NoValidReply => self.none_valid(),
-            _ => self.none_answered(connect_error),
+            (WarningKind::NothingSent, self.none_answered(connect_error))
         };
         let warning = Warning::new(kind, text);
         Some(match self.advice() {

@@ -47,6 +47,12 @@ impl Warning {
         }
     }
 
+    /// Puts it into a list, in place of any other of its kind.
+    pub fn replace_in(self, warnings: &mut Vec<Self>) {
+        warnings.retain(|other| other.kind != self.kind);
+        warnings.push(self);
+    }
+
     /// Text and advice in one line.
     pub fn whole(&self) -> String {
         match &self.advice {
@@ -148,6 +154,10 @@ pub struct Facts {
     pub scope: Scope,
     /// Whether the success rate and the outcomes say the same.
     pub repeats_outcomes: bool,
+    /// Whether reports find it in the figures themselves, so that records of older versions have it too.
+    pub recomputed: bool,
+    /// Whether it says how a run ended: continuing the run makes it void.
+    pub of_ending: bool,
     /// What it means for a reader. Values are in [`Warning::text`].
     pub sentence: &'static str,
 }
@@ -264,6 +274,8 @@ const fn warns(affects: Figures, sentence: &'static str) -> Facts {
         bottleneck: None,
         scope: Scope::Service,
         repeats_outcomes: false,
+        recomputed: false,
+        of_ending: false,
         sentence,
     }
 }
@@ -286,6 +298,20 @@ impl Facts {
     const fn of_machine(self) -> Self {
         Self {
             scope: Scope::Machine,
+            ..self
+        }
+    }
+
+    const fn recomputed(self) -> Self {
+        Self {
+            recomputed: true,
+            ..self
+        }
+    }
+
+    const fn of_ending(self) -> Self {
+        Self {
+            of_ending: true,
             ..self
         }
     }
@@ -328,15 +354,19 @@ impl WarningKind {
             Self::StreamsLimited => warns(LOAD, "Fewer requests were in flight than requested."),
             Self::ClockStep => warns(LOAD, "The system clock was set during the load."),
             Self::FewSamples => warns(Figures::TAIL, "High percentiles rest on too few replies."),
-            Self::LittlesLaw => warns(Figures::TIMES, "Throughput and latency contradict each other."),
+            Self::LittlesLaw => {
+                warns(Figures::TIMES, "Throughput and latency contradict each other.").recomputed()
+            }
             Self::CpuContradiction => warns(
                 Figures::CPU,
                 "CPU per request and busy CPUs contradict each other.",
-            ),
+            )
+            .recomputed(),
             Self::SurvivorsOnly => warns(
                 Figures::TIMES,
                 "An older version recorded the times of complete replies only.",
-            ),
+            )
+            .recomputed(),
             Self::Errors => Facts {
                 repeats_outcomes: true,
                 ..warns(LOAD, "Some requests had no valid reply.")
@@ -367,7 +397,7 @@ impl WarningKind {
             Self::WorkersDisagree => warns(LOAD, "The generator's workers measured different figures."),
             Self::StartSpread => warns(LOAD, "The generator's workers started apart."),
             Self::Degraded => warns(Figures::ALL, "Replies changed during the trial."),
-            Self::BudgetSpent => notes("The time budget ended the run.").of_machine(),
+            Self::BudgetSpent => notes("The time budget ended the run.").of_machine().of_ending(),
             Self::Interrupted => notes("The run was ended early.").of_machine(),
             Self::Note => notes("Worth knowing."),
             Self::Unknown => warns(Figures::ALL, "A newer version of prony reports this."),

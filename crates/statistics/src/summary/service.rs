@@ -160,10 +160,6 @@ fn not_measured(failed: &Exclusion) -> Exclusion {
     }
 }
 
-const fn is_arithmetic(kind: WarningKind) -> bool {
-    matches!(kind, WarningKind::LittlesLaw | WarningKind::CpuContradiction)
-}
-
 fn survivors_only(measured: &Measurement) -> Option<Warning> {
     let is_old = measured.recording.coverage == Coverage::SurvivorsOnly;
     (is_old && measured.recording.response_time_ns.is_some()).then(|| {
@@ -182,8 +178,8 @@ fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
     for (trial, (_, measured)) in service.measured.iter().enumerate() {
         let contradictions = measured.contradictions();
         let own = measured.warnings.iter().chain(&measured.recording.warnings);
-        // What an older version said of the same arithmetic is said anew.
-        let own = own.filter(|warning| !is_arithmetic(warning.kind));
+        // What an older version said of the same figures is said anew.
+        let own = own.filter(|warning| !warning.kind.facts().recomputed);
         for warning in own.chain(&contradictions).chain(&survivors_only(measured)) {
             match found.iter_mut().find(|(known, _)| known.kind == warning.kind) {
                 Some((_, trials)) => {

@@ -300,10 +300,7 @@ impl<'a> Player<'a> {
         measurement.warnings.extend(neighbours(&self.windows, cpus));
         let wanted = Warmth::new(self.trial.group().warm_up);
         if warmed.steadiness.classification == Classification::NoSteadyState {
-            measurement
-                .warnings
-                .retain(|warning| warning.kind != WarningKind::NotSteady);
-            measurement.warnings.push(Warning::new(
+            let warning = Warning::new(
                 WarningKind::NotSteady,
                 format!(
                     "its CPU time per request was not steady after {:.1} s of CPU time and {:.1} s on the clock (at most {:.0} s)",
@@ -311,7 +308,8 @@ impl<'a> Player<'a> {
                     warmed.steadiness.warm_up_s,
                     wanted.wall().as_secs_f64()
                 ),
-            ));
+            );
+            warning.replace_in(&mut measurement.warnings);
         }
         measurement.turns = Some(Turns {
             rested: true,
