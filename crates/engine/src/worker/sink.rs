@@ -78,7 +78,7 @@ impl<P: Protocol> Sink<'_, P> {
         let kept = slot.kept.get_or_insert_default();
         kept.add_begin(piece);
         expectation.push_json(&mut kept.json, piece, memory, |index, out| {
-            values.append(index, out)
+            values.append(index, out);
         });
         if let Err(excess) = kept.charge(kept.json.held(), self.budget) {
             slot.check = BodyCheck::Excess(excess);
