@@ -35,7 +35,7 @@ site: build ## static pages of results/: all boards, each service over all board
 	@target/release/prony report --site target/site --from results
 
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
-	scripts/bench-engine
+	@cargo xtask bench-engine
 
 bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
 	@status=0; scripts/bench-noise || status=$$?; research/noise-frontier && exit $$status
