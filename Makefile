@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-lab bench-kubernetes bench-companions bench-ci bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-ci bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -35,25 +35,16 @@ site: build ## static pages of results/: all boards, each service over all board
 	@target/release/prony report --site target/site --from results
 
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
-	scripts/bench-engine
+	@cargo xtask bench-engine
 
 bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
 	@status=0; scripts/bench-noise || status=$$?; research/noise-frontier && exit $$status
-
-bench-lab: build ## one service reached directly, over a pipe, over ssh and with two workers in namespaces (some five minutes; as root)
-	@scripts/bench-lab
-
-bench-kubernetes: setup ## pods beside the same hosts over ssh: time to the first trial, start of workers, goodput, CPU; and 500 workers simulated (some minutes; as root)
-	@scripts/bench-kubernetes
 
 bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs of commits and 20 slower by 5 % (three hours, on a machine of its own)
 	@scripts/bench-ci
 
 bench-store: build ## size and speed of a generated store of 1,000 runs (some minutes)
 	@scripts/bench-store
-
-bench-companions: build ## how long a database takes to seed and start, what checked replies cost, and what watching costs (some three minutes)
-	@scripts/bench-companions
 
 # Develop
 

@@ -1,5 +1,6 @@
 //! Checks of this repository that are more than a command. They drive the built `prony` from outside, by its commands.
 
+mod bench_engine;
 mod checkout;
 mod run;
 mod services;
@@ -27,6 +28,7 @@ enum Step {
     Tools,
     Services(services::Arguments),
     Suites(suites::Arguments),
+    BenchEngine(bench_engine::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Step::Tools => test::install_tools(),
         Step::Services(arguments) => services::run(&arguments),
         Step::Suites(arguments) => suites::run(&arguments),
+        Step::BenchEngine(arguments) => bench_engine::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
