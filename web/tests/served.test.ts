@@ -141,9 +141,9 @@ describe("the other pages", () => {
     const last = page.locator(".runs tbody tr", { hasText: LAST });
     assert.match(await last.innerText(), /sample · axum, Go net\/http, /);
     await last.locator(".told").waitFor();
-    assert.match(await last.locator(".told").innerText(), /^axum is fastest: .* and 1 more board$/);
+    assert.match(await last.locator(".told").innerText(), /^axum leads: .* and 1 more board$/);
     await fits(page);
-    await page.getByLabel("Find").fill("axum is fastest");
+    await page.getByLabel("Find").fill("axum leads");
     await page.getByText("1 of 8 runs").waitFor();
     await page.getByLabel("Find").fill("");
     await page.getByLabel(`Compare ${LAST}`).check();

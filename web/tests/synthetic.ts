@@ -274,7 +274,7 @@ function groupOf(contract: string, load: Record<string, unknown>, load_text: str
     ceiling_text: null,
     offered_per_s: typeof load["rate"] === "number" ? load["rate"] : null,
     ranked_by: "throughput_per_s",
-    finding: `${best.service} is fastest: ${Math.round(pointOf(best)).toLocaleString("en-GB")} replies per second, ${times.low.toFixed(2)}–${times.high.toFixed(2)} × ${next.service}, the next.`,
+    finding: `${best.service} leads: ${Math.round(pointOf(best)).toLocaleString("en-GB")} replies per second, ${times.low.toFixed(2)}–${times.high.toFixed(2)} × ${next.service}, the next.`,
     services: [...rows, excluded(failing)],
     pairs,
     warnings: [],

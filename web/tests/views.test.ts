@@ -48,7 +48,7 @@ for (const width of WIDTHS) {
     test("a number in doubt is marked itself, and a note marks none", async () => {
       const report = synthetic(SMALL);
       const rows = report.groups[0]!.services;
-      rows[1]!.warnings = [{ kind: "littles_law", text: "126 of 512 requests were under way", level: "warning", affects: ["rates", "times"] }];
+      rows[1]!.warnings = [{ kind: "littles_law", text: "126 of 512 requests were under way", level: "warning", affects: ["times"] }];
       rows[3]!.warnings = [{ kind: "missing_header", text: "no Date header", level: "note", affects: [] }];
       const { page, said } = await browser.open(report, { width });
       const marked = (at: number) => row(page, `${rows[at]!.service}/${rows[at]!.variant}`);
