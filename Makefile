@@ -22,13 +22,13 @@ bench: ## the main job: build, start, check, load and rank real services (about 
 	@scripts/bench
 
 studies: build ## repeat every study in `quick` and export what was measured into results/ (about four hours)
-	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do scripts/study $$study || exit; done
+	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do cargo xtask study $$study || exit; done
 
 study: ## one of them: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
 	@echo "which? make study-000 … study-004, study-efficiency, study-capacity, study-orders, study-fortunes, study-account, study-events, study-websocket, study-grpc-streams" && exit 2
 
 study-%: build
-	@scripts/study $*
+	@cargo xtask study $*
 
 site: build ## static pages of results/: all boards, each service over all boards, badges and a feed, in target/site
 	@rm -rf target/site
@@ -70,7 +70,7 @@ test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG,
 	@scripts/test-kubernetes
 
 dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
-	@scripts/dist
+	@cargo xtask dist
 
 test-dist: dist ## try that in bare systems: Debian 11 to 13, Alpine, and one with nothing else (as root)
 	@scripts/test-dist
