@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-ci bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-ci bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,9 +36,6 @@ site: build ## static pages of results/: all boards, each service over all board
 
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
 	@cargo xtask bench-engine
-
-bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
-	@status=0; scripts/bench-noise || status=$$?; research/noise-frontier && exit $$status
 
 bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs of commits and 20 slower by 5 % (three hours, on a machine of its own)
 	@scripts/bench-ci

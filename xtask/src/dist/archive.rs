@@ -18,6 +18,8 @@ pub(super) fn tar_gz(folder: &Path, name: &str, time: u64) -> Result<Vec<u8>> {
         let path = Path::new(name).join(entry.path().strip_prefix(folder)?);
         let mut header = Header::new_gnu();
         header.set_mtime(time);
+        header.set_uid(0);
+        header.set_gid(0);
         header.set_username("root")?;
         header.set_groupname("root")?;
         if entry.file_type().is_dir() {
