@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-noise bench-ci bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-ci bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -22,13 +22,13 @@ bench: ## the main job: build, start, check, load and rank real services (about 
 	@scripts/bench
 
 studies: build ## repeat every study in `quick` and export what was measured into results/ (about four hours)
-	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do scripts/study $$study || exit; done
+	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do cargo xtask study $$study || exit; done
 
 study: ## one of them: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
 	@echo "which? make study-000 … study-004, study-efficiency, study-capacity, study-orders, study-fortunes, study-account, study-events, study-websocket, study-grpc-streams" && exit 2
 
 study-%: build
-	@scripts/study $*
+	@cargo xtask study $*
 
 site: build ## static pages of results/: all boards, each service over all boards, badges and a feed, in target/site
 	@rm -rf target/site
@@ -36,9 +36,6 @@ site: build ## static pages of results/: all boards, each service over all board
 
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
 	@cargo xtask bench-engine
-
-bench-noise: build ## boards in turns and in sequence beside busy neighbours and in quiet, and what other ways to read them would give (about an hour, on a machine of its own)
-	@status=0; scripts/bench-noise || status=$$?; research/noise-frontier && exit $$status
 
 bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs of commits and 20 slower by 5 % (three hours, on a machine of its own)
 	@scripts/bench-ci
@@ -70,7 +67,7 @@ test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG,
 	@scripts/test-kubernetes
 
 dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
-	@scripts/dist
+	@cargo xtask dist
 
 test-dist: dist ## try that in bare systems: Debian 11 to 13, Alpine, and one with nothing else (as root)
 	@scripts/test-dist

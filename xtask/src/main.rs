@@ -2,8 +2,11 @@
 
 mod bench_engine;
 mod checkout;
+mod dist;
+mod release;
 mod run;
 mod services;
+mod study;
 mod suites;
 mod test;
 
@@ -29,6 +32,11 @@ enum Step {
     Services(services::Arguments),
     Suites(suites::Arguments),
     BenchEngine(bench_engine::Arguments),
+    Study(study::Arguments),
+    Dist(dist::Arguments),
+    /// Pack every crate as it would be published, and check what is in it
+    Packages,
+    Release(release::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +47,10 @@ fn main() -> ExitCode {
         Step::Services(arguments) => services::run(&arguments),
         Step::Suites(arguments) => suites::run(&arguments),
         Step::BenchEngine(arguments) => bench_engine::run(&arguments),
+        Step::Study(arguments) => study::run(&arguments),
+        Step::Dist(arguments) => dist::run(&arguments),
+        Step::Packages => release::check_packages(),
+        Step::Release(arguments) => release::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -154,7 +154,7 @@ fn everything(root: &Path) -> Vec<Step> {
         with_release("drafts", "scripts/test-drafts"),
         // Never on a cluster of whoever runs this.
         with_release("kubernetes", "env -u KUBECONFIG scripts/test-kubernetes").only_where(without_root),
-        Step::new("package", "scripts/dist").needs(&["set-up"]),
+        Step::new("package", "cargo xtask dist").needs(&["set-up"]),
         Step::new("distributions", "scripts/test-dist")
             .needs(&["package"])
             .only_where(without_root),

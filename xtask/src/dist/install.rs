@@ -1,0 +1,55 @@
+//! Writes files with modes that do not depend on who builds.
+
+use anyhow::{Context as _, Result};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// A file that everybody may read.
+pub(super) fn file(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, 0o644)
+}
+
+/// A file that everybody may run.
+pub(super) fn program(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, 0o755)
+}
+
+/// A copy that may be run if the original may.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    if is_executable(from)? {
+        program(to, &content)
+    } else {
+        file(to, &content)
+    }
+}
+
+pub(super) fn is_executable(path: &Path) -> Result<bool> {
+    Ok(fs::metadata(path)?.permissions().mode() & 0o111 != 0)
+}
+
+/// Bytes of all files of a folder.
+pub(super) fn size(folder: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for entry in WalkDir::new(folder) {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            sum += entry.metadata()?.len();
+        }
+    }
+    Ok(sum)
+}
+
+fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let folder = path.parent().context("a file is in a folder")?;
+    // The umask of whoever builds must not reach users.
+    let mut missing: Vec<&Path> = folder.ancestors().take_while(|one| !one.exists()).collect();
+    while let Some(folder) = missing.pop() {
+        fs::create_dir(folder)?;
+        fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    }
+    fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(fs::set_permissions(path, Permissions::from_mode(mode))?)
+}

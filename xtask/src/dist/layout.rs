@@ -1,0 +1,83 @@
+//! What is installed, and where below /usr.
+
+use super::{archive, install};
+use crate::root;
+use anyhow::Result;
+use std::fs;
+use std::path::Path;
+use xshell::{Shell, cmd};
+
+/// Folders of the checkout that are installed with the program.
+const SHARED: [&str; 5] = ["contracts", "companions", "suites", "services", "results"];
+const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Shells with the files, below `share`, that hold their completions.
+type Shells = [(&'static str, &'static str); 3];
+
+pub(super) const SHELLS: Shells = [
+    ("bash", "bash-completion/completions/prony"),
+    ("zsh", "zsh/site-functions/_prony"),
+    ("fish", "fish/vendor_completions.d/prony.fish"),
+];
+/// Where they look in a Debian system.
+pub(super) const DEBIAN_SHELLS: Shells = [SHELLS[0], ("zsh", "zsh/vendor-completions/_prony"), SHELLS[2]];
+
+pub(super) struct Layout<'a> {
+    pub(super) shell: &'a Shell,
+    pub(super) program: &'a Path,
+    /// The same for this machine: it writes its manual and completions.
+    pub(super) runs_here: &'a Path,
+    pub(super) licences: String,
+}
+
+impl Layout<'_> {
+    /// Writes a folder as /usr has it.
+    pub(super) fn install(&self, folder: &Path, shells: &Shells) -> Result<()> {
+        let (shell, prony) = (self.shell, self.runs_here);
+        install::program(&folder.join("bin/prony"), &fs::read(self.program)?)?;
+        let share = folder.join("share");
+        let documents = share.join("doc/prony");
+        install::file(&documents.join("THIRD-PARTY.md"), self.licences.as_bytes())?;
+        for name in TEXTS {
+            install::file(&documents.join(name), &fs::read(root().join(name))?)?;
+        }
+        for name in self.tracked("docs/*.md docs/*.json")? {
+            install::file(&documents.join(&name), &fs::read(root().join(&name))?)?;
+        }
+        for part in SHARED {
+            for name in self.tracked(part)? {
+                install::copy(&root().join(&name), &share.join("prony").join(&name))?;
+            }
+        }
+        // With it the folder is a project: `prony -C FOLDER list services` works in a copy.
+        install::file(&share.join("prony/prony.toml"), b"")?;
+        for (name, path) in shells {
+            let completions = cmd!(shell, "{prony} completions {name}").quiet().output()?.stdout;
+            install::file(&share.join(path), &completions)?;
+        }
+        let pages = share.join("man/man1");
+        // The first file makes its folders.
+        install::file(&pages.join("prony.1"), b"")?;
+        cmd!(shell, "{prony} man --out {pages}")
+            .quiet()
+            .ignore_stdout()
+            .run()?;
+        for page in fs::read_dir(&pages)?.collect::<Result<Vec<_>, _>>()? {
+            archive::compress(&page.path())?;
+        }
+        Ok(())
+    }
+
+    /// Files of the checkout that git knows and that match a pattern; `*` matches slashes, too.
+    fn tracked(&self, patterns: &str) -> Result<Vec<String>> {
+        let patterns = patterns.split(' ');
+        let names = cmd!(self.shell, "git ls-files -z -- {patterns...}")
+            .quiet()
+            .read()?;
+        Ok(names
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+}

@@ -1,0 +1,187 @@
+//! A study: runs its suites in `quick` (or another profile) and exports what was measured into results/.
+
+use crate::root;
+use anyhow::{Context as _, Result, bail, ensure};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use xshell::{Shell, cmd};
+
+/// Run the suites of a study and export what they measured into results/
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Its number, as `002`, or the name of a suite, as `efficiency`
+    #[arg(required_unless_present = "export")]
+    study: Option<String>,
+    /// Profile of its suites
+    #[arg(default_value = "quick")]
+    profile: String,
+    /// Export this run of the store, and measure nothing
+    #[arg(long, value_name = "RUN", conflicts_with = "study")]
+    export: Option<String>,
+    /// The prony that measures
+    #[arg(long, env = "PRONY", default_value = "target/release/prony")]
+    prony: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    let shell = Shell::new()?;
+    shell.change_dir(root());
+    let prony = root().join(&arguments.prony);
+    if let Some(run) = &arguments.export {
+        let report = cmd!(shell, "{prony} report {run} --format json").read()?;
+        export(&shell, &prony, &report)?;
+        return Ok(true);
+    }
+    let study = arguments.study.as_deref().unwrap_or_default();
+    let suites = suites_of(study)?;
+    ensure!(
+        !suites.is_empty(),
+        "no suite is called {study} or {study}-…: see suites/"
+    );
+    let profile = &arguments.profile;
+    for suite in suites {
+        // What cannot be had here becomes a row with its reason.
+        let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
+        let report = cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?;
+        export(&shell, &prony, &report)?;
+    }
+    Ok(true)
+}
+
+fn suites_of(study: &str) -> Result<Vec<String>> {
+    let mut suites = Vec::new();
+    for entry in fs::read_dir(root().join("suites"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if let Some(suite) = name.strip_suffix(".toml")
+            && (suite == study || suite.starts_with(&format!("{study}-")))
+        {
+            suites.push(suite.to_owned());
+        }
+    }
+    suites.sort();
+    Ok(suites)
+}
+
+/// JSON whose objects keep the order of their keys, so that what is exported again differs only where it changed.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Json {
+    Null,
+    Bool(bool),
+    Number(serde_json::Number),
+    Text(String),
+    Array(Vec<Self>),
+    Object(IndexMap<String, Self>),
+}
+
+impl Json {
+    fn get(&self, key: &str) -> Result<&Self> {
+        let found = match self {
+            Self::Object(fields) => fields.get(key),
+            _ => None,
+        };
+        found.with_context(|| format!("a report has no {key}"))
+    }
+
+    fn text(&self, key: &str) -> Result<&str> {
+        match self.get(key)? {
+            Self::Text(text) => Ok(text),
+            other => bail!("{key} of a report is {other:?}"),
+        }
+    }
+}
+
+fn export(shell: &Shell, prony: &Path, report: &str) -> Result<()> {
+    let mut report: Json = serde_json::from_str(report).context("a report is JSON")?;
+    without_logs(&mut report);
+    let (run, name) = (report.text("run")?, folder_of(report.text("suite")?));
+    let folder = root().join("results").join(&name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder)?;
+    write(&folder.join("report.json"), &report)?;
+    // The report has the environment, too; a file of its own is easier to compare with that of another machine.
+    write(&folder.join("environment.json"), report.get("environment")?)?;
+    for (format, name) in [("md", "report.md"), ("csv", "report.csv"), ("svg", "charts")] {
+        let out = folder.join(name);
+        cmd!(shell, "{prony} report {run} --format {format} --out {out}")
+            .quiet()
+            .run()?;
+    }
+    println!("{run}: results/{name}");
+    Ok(())
+}
+
+/// 000-sequence goes to results/000, 001-person-4 to results/001-4, efficiency to results/efficiency.
+fn folder_of(suite: &str) -> String {
+    let digits = suite.chars().take_while(char::is_ascii_digit).count();
+    let word = suite.get(digits..).and_then(|rest| rest.strip_prefix('-'));
+    match word {
+        Some(word) if digits > 0 => {
+            let rest = word.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+            format!("{}{rest}", &suite[..digits])
+        }
+        _ => suite.to_owned(),
+    }
+}
+
+/// The log of a build that failed names folders and registries of one machine. The reason stays.
+fn without_logs(value: &mut Json) {
+    match value {
+        Json::Object(fields) => {
+            for (key, field) in fields {
+                if key == "log_tail" {
+                    *field = Json::Array(Vec::new());
+                } else {
+                    without_logs(field);
+                }
+            }
+        }
+        Json::Array(values) => values.iter_mut().for_each(without_logs),
+        _ => {}
+    }
+}
+
+/// With one space for each level: these files are large, and are compared line by line.
+fn write(path: &Path, value: &Json) -> Result<()> {
+    let mut bytes = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter))?;
+    bytes.push(b'\n');
+    Ok(fs::write(path, bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_goes_to_the_folder_of_its_study() {
+        for (suite, folder) in [
+            ("000-sequence", "000"),
+            ("001-person-4", "001-4"),
+            ("efficiency", "efficiency"),
+            ("grpc-streams", "grpc-streams"),
+        ] {
+            assert_eq!(folder_of(suite), folder);
+        }
+    }
+
+    #[test]
+    fn logs_are_left_out_at_every_depth_and_keys_keep_their_order() {
+        let text = r#"{"rows":[{"excluded":{"reason":"r","log_tail":["/home/x"]}}],"log_tail":["y"],"ended":null,"share":0.25,"a":1}"#;
+        let mut report: Json = serde_json::from_str(text).expect("JSON");
+        without_logs(&mut report);
+        assert_eq!(
+            serde_json::to_string(&report).expect("JSON"),
+            text.replace(r#"["/home/x"]"#, "[]").replace(r#"["y"]"#, "[]")
+        );
+    }
+
+    #[test]
+    fn every_study_has_its_suites() {
+        assert_eq!(suites_of("001").expect("read"), ["001-person", "001-person-4"]);
+        assert_eq!(suites_of("efficiency").expect("read"), ["efficiency"]);
+    }
+}
