@@ -64,6 +64,12 @@ fn what_is_missing_is_said_with_the_remedy() {
         ended.out
     );
     assert!(ended.out.contains("toy-right/current"), "{}", ended.out);
+    assert_eq!(
+        ended.out.lines().next(),
+        Some("0 of 1 service can run here; 1 toolchain is missing"),
+        "{}",
+        ended.out
+    );
     let json = checkout.prony(&["doctor", "toys", "--json"]).json();
     assert_eq!(json["services"][0]["ready"], false);
     assert_eq!(
@@ -240,4 +246,22 @@ fn what_a_caller_sets_for_compilers_makes_another_build() {
     assert_ne!(optimised, usual);
     assert_ne!(build(Some(("CARGO_PROFILE_RELEASE_LTO", "fat"))), optimised);
     assert_ne!(build(Some(("RUSTFLAGS", "-Copt-level=0"))), usual);
+}
+
+/// Without a word, `list` says how many there are of everything, and how to list it.
+#[test]
+fn what_there_is_is_counted() {
+    let checkout = checkout("flux >= 1.2");
+    let ended = checkout.prony(&["list"]);
+    assert!(
+        ended
+            .out
+            .ends_with(" contracts, 1 service, 0 runs\n→ prony list suites, contracts, services or runs\n"),
+        "{ended:?}"
+    );
+    let counts = checkout.prony(&["list", "--json"]).json();
+    for what in ["suites", "contracts", "services", "runs"] {
+        let all = checkout.prony(&["list", what, "--json"]).json();
+        assert_eq!(counts[what], all[what].as_array().map_or(0, Vec::len), "{what}");
+    }
 }

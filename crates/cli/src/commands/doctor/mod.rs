@@ -173,6 +173,27 @@ impl<'a> Patient<'a> {
         lacking.into_values().collect()
     }
 
+    /// How many services can run here, in at least one variant: `62 of 99 services can run here; 14 toolchains are missing`.
+    fn headline(&self) -> String {
+        let names = |services: &mut dyn Iterator<Item = &&Service>| {
+            let names: BTreeSet<String> = services.map(|service| service.name.clone()).collect();
+            names.len()
+        };
+        let all = names(&mut self.services.iter());
+        let mut ready = self
+            .services
+            .iter()
+            .filter(|service| lacks(service, &self.state).is_empty());
+        let ready = names(&mut ready);
+        let services = if all == 1 { "service" } else { "services" };
+        let missing = match self.lacking().len() {
+            0 => String::new(),
+            1 => "; 1 toolchain is missing".to_owned(),
+            many => format!("; {many} toolchains are missing"),
+        };
+        format!("{ready} of {all} {services} can run here{missing}")
+    }
+
     /// What is there of each toolchain, and what each one lacks.
     fn toolchains(&self) -> String {
         let lacking = self.lacking();
@@ -244,7 +265,11 @@ fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {
         .services
         .iter()
         .map(|service| vec![service.label(), verdict(service, &patient.state)]);
-    let mut parts = vec![patient.toolchains(), table::plain(&["service", "state"], rows)];
+    let mut parts = vec![
+        patient.headline(),
+        patient.toolchains(),
+        table::plain(&["service", "state"], rows),
+    ];
     let lacking = patient.lacking().len();
     if lacking > 0 {
         parts.push(format!(

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 /// List services, contracts, suites or runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to list
+    /// What to list; without it, how many there are of each
     #[arg(value_enum)]
-    what: What,
+    what: Option<What>,
     #[command(flatten)]
     narrowed: Narrowed,
     /// Build and start the services, and show their replies to `hello` side by side; fails where one logs each request, runs in a
@@ -67,7 +67,7 @@ enum What {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, What::Services) {
+    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(What::Services)) {
         return Err(bad_input(anyhow!(
             "`--language`, `--class`, `--contract` and `--replies` are for services: `prony list services` takes them"
         )));
@@ -76,11 +76,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let catalogue = catalogue()?;
         return replies::run(&args.narrowed.services(&catalogue)?, &catalogue, args.json);
     }
-    if let (Some(suite), What::Services) = (&args.fingerprints, args.what) {
+    if let (Some(suite), Some(What::Services)) = (&args.fingerprints, args.what) {
         let catalogue = catalogue()?;
         return fingerprints::run(&args.narrowed.services(&catalogue)?, &catalogue, suite);
     }
-    let (headings, rows) = match args.what {
+    let Some(what) = args.what else {
+        return overview(args);
+    };
+    let (headings, rows) = match what {
         What::Services => services(&args.narrowed.services(&catalogue()?)?),
         What::Contracts => contracts(&catalogue()?),
         What::Suites => suites(&catalogue()?)?,
@@ -88,10 +91,48 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     if args.json {
         let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
-        print(&json!({ "schema": 1, args.what.word(): objects }).to_string())?;
+        print(&json!({ "schema": 1, what.word(): objects }).to_string())?;
     } else {
         let texts = rows.iter().map(|row| row.iter().map(text).collect());
         print(&table::plain(&headings, texts))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// How many there are of everything, and how to list it.
+fn overview(args: &Args) -> anyhow::Result<Exit> {
+    let catalogue = catalogue()?;
+    let (_, runs) = runs(&args.store)?;
+    let names: BTreeSet<&str> = catalogue
+        .services
+        .iter()
+        .map(|service| service.name.as_str())
+        .collect();
+    let counts = [
+        (What::Suites, catalogue.suites().len()),
+        (What::Contracts, catalogue.contracts.len()),
+        (What::Services, names.len()),
+        (What::Runs, runs.len()),
+    ];
+    if args.json {
+        let numbers = counts.map(|(what, number)| (what.word().to_owned(), json!(number)));
+        let mut object: serde_json::Map<String, Value> = numbers.into_iter().collect();
+        object.insert("schema".to_owned(), json!(1));
+        print(&Value::Object(object).to_string())?;
+    } else {
+        let parts = counts.map(|(what, number)| {
+            let words = what.word();
+            let word = if number == 1 {
+                words.trim_end_matches('s')
+            } else {
+                words
+            };
+            format!("{number} {word}")
+        });
+        print(&format!(
+            "{}\n→ prony list suites, contracts, services or runs",
+            parts.join(", ")
+        ))?;
     }
     Ok(Exit::Fine)
 }

@@ -101,19 +101,24 @@ impl View {
             .as_ref()
             .map(|profile| format!(" ({profile})"))
             .unwrap_or_default();
-        self.line(&format!("{}{profile}", plan.title));
-        if let Some(run) = resumed {
-            self.line(&format!("continues {run}"));
-        }
-        let services = plan.entries.len();
-        let entries = if services == 1 { "entry" } else { "entries" };
+        let rows = plan.entries.len();
+        let services: BTreeSet<&str> = plan.entries.iter().map(|entry| entry.service.as_str()).collect();
+        let what = match rows {
+            1 => "service",
+            _ if services.len() == rows => "services",
+            _ => "rows",
+        };
         self.line(&format!(
-            "{services} {entries} × {} rounds = {} trials, about {}; seed {}",
+            "{}{profile}: {rows} {what} × {} rounds = {} trials, about {}, seed {}",
+            plan.title,
             plan.rounds,
             plan.len(),
             minutes(plan.expected()),
             plan.seed
         ));
+        if let Some(run) = resumed {
+            self.line(&format!("continues {run}"));
+        }
     }
 
     fn leaves_out(&self, round: u32, entries: &[usize]) {
