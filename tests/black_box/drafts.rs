@@ -1,7 +1,7 @@
 //! Services of this repository that describe their routes themselves: the contract drafted from such a description is one that the
 //! service passes, and a service with other replies does not.
 //!
-//! FastAPI describes its routes itself, Fastify by `@fastify/swagger`, Spring by springdoc; the latter two are added to a copy of the
+//! `FastAPI` describes its routes itself, Fastify by `@fastify/swagger`, Spring by springdoc; the latter two are added to a copy of the
 //! service, since no service that is measured has them. `make test-all` runs these tests: they install packages.
 
 use crate::common::Ended;
