@@ -41,7 +41,7 @@ bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs 
 	@scripts/bench-ci
 
 bench-store: build ## size and speed of a generated store of 1,000 runs (some minutes)
-	@scripts/bench-store
+	@cargo xtask bench-store
 
 # Develop
 

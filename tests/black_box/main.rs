@@ -18,6 +18,7 @@ mod companions_faults;
 mod companions_restart;
 mod doctor;
 mod draft;
+mod drafts;
 mod duet;
 mod events;
 #[path = "../lab.rs"]
@@ -34,6 +35,7 @@ mod lab_page;
 #[cfg(feature = "kubernetes")]
 mod lab_pods;
 mod lab_ssh;
+mod llm;
 mod machine;
 mod misbehaving;
 mod new;
@@ -42,6 +44,7 @@ mod otlp;
 mod ports;
 mod resume;
 mod run;
+mod server;
 mod shopfront;
 #[path = "../skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]

@@ -1,6 +1,7 @@
 //! Checks of this repository that are more than a command. They drive the built `prony` from outside, by its commands.
 
 mod bench_engine;
+mod bench_store;
 mod checkout;
 mod dist;
 mod release;
@@ -32,6 +33,7 @@ enum Step {
     Services(services::Arguments),
     Suites(suites::Arguments),
     BenchEngine(bench_engine::Arguments),
+    BenchStore(bench_store::Arguments),
     Study(study::Arguments),
     Dist(dist::Arguments),
     /// Pack every crate as it would be published, and check what is in it
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Step::Services(arguments) => services::run(&arguments),
         Step::Suites(arguments) => suites::run(&arguments),
         Step::BenchEngine(arguments) => bench_engine::run(&arguments),
+        Step::BenchStore(arguments) => bench_store::run(&arguments),
         Step::Study(arguments) => study::run(&arguments),
         Step::Dist(arguments) => dist::run(&arguments),
         Step::Packages => release::check_packages(),

@@ -67,7 +67,7 @@ const PACKAGES: &[&str] = &[
     "prometheus=prometheus",
 ];
 /// Those that only the tests of everything start.
-const MORE_PACKAGES: &[&str] = &["debootstrap=debootstrap", "dpkg-deb=dpkg"];
+const MORE_PACKAGES: &[&str] = &["curl=curl", "debootstrap=debootstrap", "dpkg-deb=dpkg"];
 /// One set of features for lints, tests and the binary, so that each crate is compiled once.
 const BUILD: &str = "--locked --workspace --features prony/kubernetes";
 
@@ -151,7 +151,8 @@ fn everything(root: &Path) -> Vec<Step> {
         with_release("services", "cargo xtask services --all"),
         with_release("studies", "cargo xtask suites --strict"),
         with_release("templates", "scripts/test-new"),
-        with_release("drafts", "scripts/test-drafts"),
+        ignored("drafts"),
+        ignored("llm"),
         // Never on a cluster of whoever runs this.
         with_release("kubernetes", "env -u KUBECONFIG scripts/test-kubernetes").only_where(without_root),
         Step::new("package", "cargo xtask dist").needs(&["set-up"]),
@@ -159,6 +160,16 @@ fn everything(root: &Path) -> Vec<Step> {
             .needs(&["package"])
             .only_where(without_root),
     ]
+}
+
+/// The tests of one module of `tests/black_box` that no other step runs, since they install packages: each has the attribute `ignore`.
+fn ignored(module: &'static str) -> Step {
+    let nextest = format!("cargo-nextest nextest run {BUILD} --profile all --run-ignored only");
+    Step::new(
+        module,
+        &format!("{nextest} -E binary(black-box)&test(/^{module}::/)"),
+    )
+    .needs(&["build"])
 }
 
 /// The database of advisories is a repository on the internet.
