@@ -21,6 +21,8 @@ pub struct Memory {
     pub(super) equal: EqualPairs,
     /// How far a whole body was read by rules for JSON.
     pub(super) walk: JsonWalk,
+    /// The document that rules for JSON last found right, where the verdict depends on its bytes alone.
+    pub(super) right: Vec<u8>,
     /// A body that was decoded.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: Decoded,

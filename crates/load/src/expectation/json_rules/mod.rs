@@ -24,6 +24,9 @@ type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
 /// The longest body that is judged, bytes.
 const LONGEST: usize = 16 << 20;
 
+/// The longest document that is known again by its bytes. Services often repeat themselves, and comparing is far cheaper than reading.
+const LARGEST_KNOWN: usize = 4096;
+
 /// A rule for the value at a pointer (RFC 6901).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,6 +154,8 @@ fn split(text: &str) -> (&str, Option<Operator>, &str) {
 pub(super) struct CompiledJsonRules {
     tree: Tree,
     rules: Vec<CompiledRule>,
+    /// Whether the verdict depends on the document alone, not on the request.
+    is_constant: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -223,8 +228,10 @@ impl CompiledJsonRules {
                 test,
             });
         }
+        let depends = |rule: &CompiledRule| matches!(rule.test, CompiledTest::Equal(_, Wanted::Filled(_)));
         Ok((!compiled.is_empty()).then_some(Self {
             tree,
+            is_constant: !compiled.iter().any(depends),
             rules: compiled,
         }))
     }
@@ -261,7 +268,8 @@ impl CompiledJsonRules {
     /// Begins a reply.
     pub(super) fn begin(&self, walk: &mut JsonWalk) {
         walk.walker.begin(&self.tree);
-        (walk.bytes, walk.wrong) = (0, None);
+        (walk.bytes, walk.wrong, walk.is_known) = (0, None, false);
+        walk.first.clear();
     }
 
     /// Takes the next piece of a body.
@@ -272,8 +280,33 @@ impl CompiledJsonRules {
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) {
-        let JsonWalk { walker, bytes, wrong } = walk;
-        *bytes += piece.len();
+        let is_first = walk.bytes == 0;
+        walk.bytes += piece.len();
+        if is_first && self.is_constant && piece.len() <= LARGEST_KNOWN {
+            walk.first.extend_from_slice(piece);
+            walk.is_known = piece == memory.right;
+        } else if std::mem::take(&mut walk.is_known) {
+            // It begins as a right one, and goes on.
+            let first = std::mem::take(&mut walk.first);
+            self.read(walk, &first, memory, value);
+            walk.first = first;
+        }
+        if !walk.is_known {
+            self.read(walk, piece, memory, value);
+        }
+    }
+
+    /// Reads on in a document.
+    fn read(
+        &self,
+        walk: &mut JsonWalk,
+        piece: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) {
+        let JsonWalk {
+            walker, bytes, wrong, ..
+        } = walk;
         if *bytes > LONGEST || matches!(wrong, Some(Wrong::Fault(_))) {
             return;
         }
@@ -293,7 +326,16 @@ impl CompiledJsonRules {
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        let JsonWalk { walker, bytes, wrong } = walk;
+        if walk.is_known && walk.bytes > 0 {
+            return Ok(());
+        }
+        let JsonWalk {
+            walker,
+            bytes,
+            wrong,
+            first,
+            ..
+        } = walk;
         if *bytes > LONGEST {
             let (wanted, got) = (
                 format!("at most {LONGEST} bytes"),
@@ -321,6 +363,9 @@ impl CompiledJsonRules {
                 return Err(rule.mismatch("nothing", memory));
             }
         }
+        if !first.is_empty() && first.len() == *bytes {
+            std::mem::swap(first, &mut memory.right);
+        }
         Ok(())
     }
 
@@ -347,12 +392,16 @@ pub struct JsonWalk {
     /// Bytes of the body so far.
     bytes: usize,
     wrong: Option<Wrong>,
+    /// Its first piece, which is often all of it.
+    first: Vec<u8>,
+    /// Whether it has been the document that was last found right so far, and was not read.
+    is_known: bool,
 }
 
 impl JsonWalk {
-    /// Bytes of objects and arrays that are held to be compared.
+    /// Bytes that are held to be compared.
     pub fn held(&self) -> usize {
-        self.walker.held()
+        self.walker.held() + self.first.len()
     }
 }
 

@@ -336,3 +336,44 @@ fn numbers_are_equal_by_value() {
         );
     }
 }
+
+/// A document that was right is known again by its bytes; what only begins like it is read.
+#[test]
+fn a_right_document_is_known_again_and_no_other_is_taken_for_it() {
+    let expectation = Expectation {
+        json: vec![rule("/id=7"), rule("!/error")],
+        ..Expectation::default()
+    };
+    let compiled = expectation.compile().expect("good rules");
+    let mut memory = Memory::default();
+    let mut walk = JsonWalk::default();
+    let mut judge = |pieces: &[&str]| {
+        let headers: &[(&[u8], &[u8])] = &[(b"Content-Type", b"application/json")];
+        assert!(compiled.begin_json(headers, &mut walk));
+        for piece in pieces {
+            compiled.push_json(&mut walk, piece.as_bytes(), &mut memory, |_, _| {});
+        }
+        let body = pieces.concat();
+        let reply = Reply {
+            status: 200,
+            grpc_status: None,
+            headers,
+            body: body.as_bytes(),
+        };
+        compiled
+            .end_json(&mut walk, &reply, &mut memory, |_, _| {})
+            .is_ok()
+    };
+    let right = r#"{"id":7}"#;
+    for _ in 0..3 {
+        assert!(judge(&[right]));
+        assert!(judge(&[right, " \n"]));
+        assert!(judge(&[r#"{"id":"#, "7}"]));
+        assert!(judge(&["", right]));
+        assert!(!judge(&[right, "x"]));
+        assert!(!judge(&[r#"{"id":8}"#]));
+        assert!(!judge(&[r#"{"id":7,"error":1}"#]));
+        assert!(!judge(&[]));
+        assert!(!judge(&[&right[..right.len() - 1]]));
+    }
+}
