@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Where scripts/setup puts a Node.js when the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-ci bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-store dist test-dist fuzz clean studies study site
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,9 +37,6 @@ site: build ## static pages of results/: all boards, each service over all board
 bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
 	@cargo xtask bench-engine
 
-bench-ci: build ## what the action finds beside busy neighbours: 20 equal pairs of commits and 20 slower by 5 % (three hours, on a machine of its own)
-	@scripts/bench-ci
-
 bench-store: build ## size and speed of a generated store of 1,000 runs (some minutes)
 	@cargo xtask bench-store
 
@@ -64,7 +61,7 @@ test-services: build ## verify services that have no valid entry in services/ver
 	@cargo xtask services --update $(SERVICES)
 
 test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG, else one that is brought up here (as root)
-	@scripts/test-kubernetes
+	@cargo xtask kubernetes
 
 dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
 	@cargo xtask dist

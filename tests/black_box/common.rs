@@ -53,7 +53,7 @@ version = 'Python (\d+(?:\.\d+)+)'
 debian = ["python3"]
 "#;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()

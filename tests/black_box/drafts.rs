@@ -4,7 +4,7 @@
 //! `FastAPI` describes its routes itself, Fastify by `@fastify/swagger`, Spring by springdoc; the latter two are added to a copy of the
 //! service, since no service that is measured has them. `make test-all` runs these tests: they install packages.
 
-use crate::common::Ended;
+use crate::common::{Ended, root};
 use crate::ports::reserved;
 use crate::server::{Server, output};
 use std::fs;
@@ -27,13 +27,6 @@ const fastify = require('fastify');
   console.log(JSON.stringify(app.swagger()));
 })();
 ";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the checkout's root")
-}
 
 fn copy_folder(from: &Path, to: &Path) {
     output(Command::new("cp").arg("-r").args([from, to]));

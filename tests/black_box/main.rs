@@ -26,6 +26,8 @@ mod events;
 mod hosts;
 mod images;
 mod kills;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod lab;
 mod lab_clocks;
 mod lab_commands;

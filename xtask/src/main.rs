@@ -4,6 +4,7 @@ mod bench_engine;
 mod bench_store;
 mod checkout;
 mod dist;
+mod kubernetes;
 mod release;
 mod run;
 mod services;
@@ -34,6 +35,7 @@ enum Step {
     Suites(suites::Arguments),
     BenchEngine(bench_engine::Arguments),
     BenchStore(bench_store::Arguments),
+    Kubernetes(kubernetes::Arguments),
     Study(study::Arguments),
     Dist(dist::Arguments),
     /// Pack every crate as it would be published, and check what is in it
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Step::Suites(arguments) => suites::run(&arguments),
         Step::BenchEngine(arguments) => bench_engine::run(&arguments),
         Step::BenchStore(arguments) => bench_store::run(&arguments),
+        Step::Kubernetes(arguments) => kubernetes::run(&arguments),
         Step::Study(arguments) => study::run(&arguments),
         Step::Dist(arguments) => dist::run(&arguments),
         Step::Packages => release::check_packages(),

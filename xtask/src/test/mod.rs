@@ -4,8 +4,8 @@
 //! last lines give the time of each step and the number of tests that passed, failed or could not run on this machine.
 
 mod counts;
-mod process;
-mod steps;
+pub(crate) mod process;
+pub(crate) mod steps;
 mod tools;
 
 use anyhow::{Context as _, Result, bail};
@@ -136,7 +136,7 @@ fn run_step(step: &Step, root: &Path, logs: &Path, deadline: Instant, before: &[
     let skipped = logs.join(format!("test-{}.skipped", step.name));
     let _ = fs::remove_file(&skipped);
     let mut environment = step.environment.clone();
-    environment.push(("PATH", path_with(&tool_folder(&crate::root()).join("bin"))));
+    environment.push(("PATH", path_with_tools()));
     environment.push(("PRONY_SKIPPED_FILE", skipped.display().to_string()));
     environment.push(("PRONY_TEST_UNTIL", epoch_seconds(left)));
     let ended = match process::run(&step.command, &environment, root, &log, deadline) {
@@ -229,7 +229,8 @@ pub(crate) fn install_tools() -> Result<bool> {
 }
 
 /// The search path, with the tools of the tests first.
-fn path_with(tools: &Path) -> String {
+pub(crate) fn path_with_tools() -> String {
+    let tools = tool_folder(&crate::root()).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{}:{path}", tools.display())
 }

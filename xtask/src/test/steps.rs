@@ -69,7 +69,7 @@ const PACKAGES: &[&str] = &[
 /// Those that only the tests of everything start.
 const MORE_PACKAGES: &[&str] = &["curl=curl", "debootstrap=debootstrap", "dpkg-deb=dpkg"];
 /// One set of features for lints, tests and the binary, so that each crate is compiled once.
-const BUILD: &str = "--locked --workspace --features prony/kubernetes";
+pub(crate) const BUILD: &str = "--locked --workspace --features prony/kubernetes";
 
 pub(crate) fn of(scope: Scope) -> Vec<Step> {
     let root = root();
@@ -154,7 +154,9 @@ fn everything(root: &Path) -> Vec<Step> {
         ignored("drafts"),
         ignored("llm"),
         // Never on a cluster of whoever runs this.
-        with_release("kubernetes", "env -u KUBECONFIG scripts/test-kubernetes").only_where(without_root),
+        Step::new("kubernetes", "env -u KUBECONFIG cargo xtask kubernetes")
+            .needs(&["build"])
+            .only_where(without_root),
         Step::new("package", "cargo xtask dist").needs(&["set-up"]),
         Step::new("distributions", "scripts/test-dist")
             .needs(&["package"])

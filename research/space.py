@@ -1,4 +1,4 @@
-"""A real cluster for tests and benchmarks, and what they do in it: namespaces with a project and the rights that prony needs."""
+"""A real cluster for `research/kubernetes`, and what it does there: namespaces with a project and the rights that prony needs."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 KUBERNETES = str(ROOT / "scripts" / "kubernetes")
 PROJECT = ROOT / "tests" / "kubernetes" / "project"
 # Longest wait for a command, and for something that must come, s.

@@ -1,0 +1,168 @@
+//! `cargo xtask kubernetes`: runs of prony on a real Kubernetes cluster, and what becomes of them when something there fails.
+//!
+//! The tests are those of `tests/black_box/kubernetes`. They share a cluster, which one process must bring up before them and end after
+//! them, and an image that has prony in it.
+
+use crate::test::{install_tools, path_with_tools, process, steps::BUILD};
+use anyhow::{Context as _, Result, bail, ensure};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use xshell::Shell;
+
+/// Try prony on the cluster of KUBECONFIG, else, as root, on one that is brought up on this machine.
+///
+/// For the cluster of KUBECONFIG, `PRONY_TEST_IMAGE` names an image that its nodes can fetch, with a shell and this prony at
+/// /usr/bin/prony.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only tests with one of these in their names.
+    names: Vec<String>,
+}
+
+/// The image of a cluster on this machine.
+const IMAGE: &str = "localhost/prony-test:1";
+
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+    // A cluster that was brought up is ended whatever happens.
+    process::stop_on_signals();
+    let root = crate::root();
+    install_tools()?;
+    let nextest = |more: &[&str]| {
+        let mut command = Command::new("cargo-nextest");
+        command
+            .args(["nextest", "run", "--profile", "kubernetes", "--test", "black-box"])
+            .args(BUILD.split(' '))
+            .args(more)
+            .current_dir(&root)
+            .env("PATH", path_with_tools());
+        command
+    };
+    let mut tests = nextest(&["--run-ignored", "only", "--no-fail-fast"]);
+    tests.args(&arguments.names);
+    if std::env::var_os("KUBECONFIG").is_some_and(|config| !config.is_empty()) {
+        ensure!(
+            std::env::var_os("PRONY_TEST_IMAGE").is_some(),
+            "PRONY_TEST_IMAGE must name an image that the cluster of KUBECONFIG can fetch"
+        );
+        return succeeds(&mut tests);
+    }
+    ensure!(
+        nix::unistd::geteuid().is_root(),
+        "only root can bring up a cluster, and KUBECONFIG names none"
+    );
+    check(Command::new(root.join("scripts/setup")).args([
+        "busybox=busybox-static",
+        "strip=binutils",
+        "ldd=libc-bin",
+    ]))?;
+    check(&mut nextest(&["--no-run"]))?;
+    let cluster = Cluster::up(&root)?;
+    let folder = Shell::new()?.create_temp_dir()?;
+    fill(folder.path(), &root.join("target/debug/prony"))?;
+    check(cluster.script("image").arg(IMAGE).arg(folder.path()))?;
+    tests
+        .env("PRONY_TEST_IMAGE", IMAGE)
+        .env("PRONY_TEST_IMAGE_ROOT", folder.path());
+    let passed = succeeds(&mut tests);
+    cluster.end()?;
+    passed
+}
+
+/// A cluster of this machine.
+struct Cluster {
+    script: PathBuf,
+    /// Whether somebody else had brought it up, who still wants it.
+    stays: bool,
+}
+
+impl Cluster {
+    fn up(root: &Path) -> Result<Self> {
+        let mut cluster = Self {
+            script: root.join("scripts/kubernetes"),
+            stays: false,
+        };
+        let is_up = cluster.script("exec").arg("true").output();
+        cluster.stays = is_up.is_ok_and(|ended| ended.status.success());
+        check(&mut cluster.script("up"))?;
+        Ok(cluster)
+    }
+
+    fn script(&self, command: &str) -> Command {
+        let mut script = Command::new(&self.script);
+        script.arg(command);
+        script
+    }
+
+    fn end(mut self) -> Result<()> {
+        let stays = std::mem::replace(&mut self.stays, true);
+        if stays {
+            return Ok(());
+        }
+        check(&mut self.script("down"))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if !self.stays {
+            let _ = self.script("down").status();
+        }
+    }
+}
+
+/// Fills the root of an image with prony, a shell, and the libraries of both.
+fn fill(image: &Path, prony: &Path) -> Result<()> {
+    let shell = find("busybox")?;
+    // prony reads the version of the C library from the last one.
+    let programs = [
+        (prony, "usr/bin/prony"),
+        (&shell, "bin/busybox"),
+        (&find("getconf")?, "usr/bin/getconf"),
+    ];
+    for (program, place) in programs {
+        let place = image.join(place);
+        fs::create_dir_all(place.parent().context("a folder")?)?;
+        // Without what a debugger reads, which is most of it.
+        check(Command::new("strip").arg("-o").arg(&place).arg(program))?;
+        // A static program has no libraries, and ldd says so with an error.
+        let libraries = Command::new("ldd").arg(program).output().context("ldd")?;
+        let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
+        for library in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
+            let place = image.join(library.trim_start_matches('/'));
+            fs::create_dir_all(place.parent().context("a folder")?)?;
+            fs::copy(library, &place).with_context(|| format!("cannot copy {library}"))?;
+        }
+    }
+    let listed = Command::new(&shell).arg("--list").output().context("busybox")?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for name in listed.lines().filter(|name| *name != "busybox") {
+        symlink("busybox", image.join("bin").join(name)).with_context(|| format!("cannot make {name}"))?;
+    }
+    Ok(())
+}
+
+/// The path of a program.
+fn find(name: &str) -> Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
+    places
+        .find(|place| place.is_file())
+        .with_context(|| format!("there is no {name}"))
+}
+
+fn succeeds(command: &mut Command) -> Result<bool> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    Ok(status.success())
+}
+
+fn check(command: &mut Command) -> Result<()> {
+    if process::is_interrupted() {
+        bail!("interrupted");
+    }
+    ensure!(succeeds(command)?, "{command:?} failed");
+    Ok(())
+}
