@@ -280,3 +280,6 @@ fn tokens_table(points: &[&Point]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

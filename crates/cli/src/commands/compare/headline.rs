@@ -256,4 +256,52 @@ mod tests {
         };
         assert_eq!(range(loss), "12 to 15 %");
     }
+
+    /// A comparison of a service with one gated change: new over base, of CPU time per request.
+    fn comparison(ratio: [f64; 3], verdict: &str, gates: bool, max_slowdown: f64) -> Comparison {
+        let estimate = |[point, low, high]: [f64; 3]| serde_json::json!({ "point": point, "low": low, "high": high, "confidence": 0.95 });
+        let (low, high) = (ratio[1] - 1.0, ratio[2] - 1.0);
+        let (regressed, inconclusive) = (low > max_slowdown, low <= max_slowdown && high > max_slowdown);
+        let change = serde_json::json!({
+            "groups": [{ "contract": "hello", "workload": "hello", "load": { "kind": "closed" }, "services": [{
+                "service": "node-mine/current",
+                "changes": [{
+                    "metric": "cpu_ns_per_request", "base": estimate([1.0, 1.0, 1.0]), "new": estimate(ratio), "ratio": estimate(ratio),
+                    "p_adjusted": 0.01, "verdict": verdict, "gated": gates, "regressed": regressed && gates,
+                    "inconclusive": inconclusive && gates
+                }]
+            }] }],
+            "missing": [], "gates": gates, "regressed": regressed && gates, "inconclusive": inconclusive && gates
+        });
+        Comparison {
+            schema: 1,
+            verdict: "",
+            headline: String::new(),
+            exit: 0,
+            base: "base-run".to_owned(),
+            new: "new-run".to_owned(),
+            confidence: 0.95,
+            tie_band: 0.01,
+            max_slowdown,
+            paired: true,
+            mismatches: Vec::new(),
+            others: None,
+            change: serde_json::from_value(change).expect("a change"),
+            measured: None,
+            history: Vec::new(),
+        }
+    }
+
+    /// The first lines of INTERFACE: one for each word.
+    #[test]
+    fn each_verdict_has_its_first_line() {
+        let lines = [
+            comparison([1.13, 1.12, 1.15], "slower", true, 0.02),
+            comparison([1.0, 0.99, 1.01], "same", true, 0.02),
+            comparison([0.9, 0.88, 0.92], "faster", true, 0.02),
+            comparison([1.2, 0.9, 1.61], "cannot_tell", true, 0.02),
+            comparison([1.2, 1.1, 1.3], "slower", false, 0.02),
+        ];
+        insta::assert_snapshot!(lines.each_ref().map(headline).join("\n"));
+    }
 }

@@ -1,0 +1,106 @@
+use super::*;
+use prony_measurement::{Histogram, Outcomes};
+
+/// A rate that was offered for 10 s: replies that are valid, and others with status 503; response times are half at `p50_ms`
+/// and half at `p99_ms`.
+fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), missed: &[&str]) -> Point {
+    let mut times = Histogram::new();
+    times.record_many((p50_ms * 1e6) as u64, valid / 2);
+    times.record_many((p99_ms * 1e6) as u64, valid - valid / 2);
+    let outcomes = json!({ "valid": valid, "wrong_reply": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 });
+    let counts: Outcomes = serde_json::from_value(outcomes.clone()).expect("outcomes");
+    let response = Responses::new(times.clone(), None, &counts).times();
+    let recording = json!({
+        "schema": 1, "target": "http://127.0.0.1:8080/", "protocol": "http1", "load": { "kind": "open" },
+        "duration_s": 10.0, "timeout_ns": 10_000_000_000_u64,
+        "requests": { "offered": valid + others, "sent": valid + others, "completed": valid + others, "valid": valid },
+        "throughput_per_s": (valid + others) as f64 / 10.0, "goodput_per_s": valid as f64 / 10.0,
+        "outcomes": outcomes, "status_codes": { "503": others }, "bytes": { "sent": 0, "received": 0 },
+        "coverage": "every_request", "response_time_ns": response, "service_time_ns": null, "schedule_lag_ns": null,
+        "connections": { "asked": 64, "established": 64, "reconnects": 0 },
+        "generator": { "threads": 1, "cpu_s": 1.0, "busiest_thread": 0.1, "transport": "epoll", "saturated": false },
+        "intervals": [], "histogram": times.encode(), "warnings": []
+    });
+    let mut recording: Recording = serde_json::from_value(recording).expect("a recording");
+    recording.warnings.extend(recording.failure(None));
+    Point {
+        rate,
+        failed: valid == 0,
+        recording,
+        missed: missed.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn shown(end: Next, points: &[Point]) -> (String, u8) {
+    let of = ("http://127.0.0.1:8080/", "p99<10ms".to_owned(), "requests");
+    let result = CapacityResult::of(of, end, points);
+    (result.text(80), result.exit().code())
+}
+
+#[test]
+fn a_capacity_and_its_curve() {
+    let points = [
+        point(8_000.0, (80_000, 0), (0.21, 1.9), &[]),
+        point(13_190.0, (131_900, 0), (0.48, 9.1), &[]),
+        point(
+            13_460.0,
+            (134_020, 580),
+            (1.2, 18.8),
+            &["p99 18.8 ms, not below 10 ms"],
+        ),
+    ];
+    let (text, exit) = shown(Next::Found(13_190.0), &points);
+    assert_eq!(exit, 0);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_rate_beyond_the_limit_is_a_lower_bound() {
+    let points = [point(200.0, (2_000, 0), (0.2, 0.9), &[])];
+    let (text, exit) = shown(Next::Beyond(200.0), &points);
+    assert_eq!(exit, 0);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_generator_at_its_limit_is_a_lower_bound() {
+    let mut points = [
+        point(90_000.0, (900_000, 0), (0.2, 0.9), &[]),
+        point(
+            95_000.0,
+            (950_000, 0),
+            (4.0, 18.8),
+            &["p99 18.8 ms, not below 10 ms"],
+        ),
+    ];
+    points[1].recording.generator.saturated = true;
+    let (text, exit) = shown(Next::Found(90_000.0), &points);
+    assert_eq!(exit, 0);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_rate_meets_the_objective() {
+    let points = [point(
+        1_000.0,
+        (10_000, 0),
+        (9.0, 14.2),
+        &["p99 14.2 ms, not below 10 ms"],
+    )];
+    let (text, exit) = shown(Next::None, &points);
+    assert_eq!(exit, 3);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn nothing_but_503_has_no_capacity() {
+    let points = [point(
+        50.0,
+        (0, 500),
+        (0.0, 0.0),
+        &["all 500 replies have status 503"],
+    )];
+    let (text, exit) = shown(Next::None, &points);
+    assert_eq!(exit, 3);
+    insta::assert_snapshot!(text);
+}
