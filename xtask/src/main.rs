@@ -4,6 +4,7 @@ mod bench_engine;
 mod bench_store;
 mod checkout;
 mod dist;
+mod keep_store;
 mod kubernetes;
 mod release;
 mod run;
@@ -35,6 +36,7 @@ enum Step {
     Suites(suites::Arguments),
     BenchEngine(bench_engine::Arguments),
     BenchStore(bench_store::Arguments),
+    KeepStore(keep_store::Arguments),
     Kubernetes(kubernetes::Arguments),
     Study(study::Arguments),
     Dist(dist::Arguments),
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Step::Suites(arguments) => suites::run(&arguments),
         Step::BenchEngine(arguments) => bench_engine::run(&arguments),
         Step::BenchStore(arguments) => bench_store::run(&arguments),
+        Step::KeepStore(arguments) => keep_store::run(&arguments),
         Step::Kubernetes(arguments) => kubernetes::run(&arguments),
         Step::Study(arguments) => study::run(&arguments),
         Step::Dist(arguments) => dist::run(&arguments),

@@ -157,6 +157,7 @@ fn everything(root: &Path) -> Vec<Step> {
         Step::new("kubernetes", "env -u KUBECONFIG cargo xtask kubernetes")
             .needs(&["build"])
             .only_where(without_root),
+        Step::new("crates", "cargo xtask packages").needs(&["set-up"]),
         Step::new("package", "cargo xtask dist").needs(&["set-up"]),
         Step::new("distributions", "scripts/test-dist")
             .needs(&["package"])
