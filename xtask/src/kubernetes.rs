@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xshell::Shell;
 
 /// Try prony on the cluster of KUBECONFIG, else, as root, on one that is brought up on this machine.
@@ -23,30 +24,20 @@ pub(crate) struct Arguments {
 
 /// The image of a cluster on this machine.
 const IMAGE: &str = "localhost/prony-test:1";
+/// Longest time of all tests, or of building them. Each test has a limit of its own in `.config/nextest.toml`.
+const LIMIT: Duration = Duration::from_hours(2);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     // A cluster that was brought up is ended whatever happens.
     process::stop_on_signals();
     let root = crate::root();
     install_tools()?;
-    let nextest = |more: &[&str]| {
-        let mut command = Command::new("cargo-nextest");
-        command
-            .args(["nextest", "run", "--profile", "kubernetes", "--test", "black-box"])
-            .args(BUILD.split(' '))
-            .args(more)
-            .current_dir(&root)
-            .env("PATH", path_with_tools());
-        command
-    };
-    let mut tests = nextest(&["--run-ignored", "only", "--no-fail-fast"]);
-    tests.args(&arguments.names);
     if std::env::var_os("KUBECONFIG").is_some_and(|config| !config.is_empty()) {
         ensure!(
             std::env::var_os("PRONY_TEST_IMAGE").is_some(),
             "PRONY_TEST_IMAGE must name an image that the cluster of KUBECONFIG can fetch"
         );
-        return succeeds(&mut tests);
+        return test(&root, arguments, Vec::new(), Command::new("kubectl"));
     }
     ensure!(
         nix::unistd::geteuid().is_root(),
@@ -57,17 +48,72 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         "strip=binutils",
         "ldd=libc-bin",
     ]))?;
-    check(&mut nextest(&["--no-run"]))?;
+    ensure!(
+        nextest(&root, &["--no-run".to_owned()], Vec::new())?,
+        "the tests cannot be built"
+    );
     let cluster = Cluster::up(&root)?;
     let folder = Shell::new()?.create_temp_dir()?;
     fill(folder.path(), &root.join("target/debug/prony"))?;
     check(cluster.script("image").arg(IMAGE).arg(folder.path()))?;
-    tests
-        .env("PRONY_TEST_IMAGE", IMAGE)
-        .env("PRONY_TEST_IMAGE_ROOT", folder.path());
-    let passed = succeeds(&mut tests);
+    let environment = vec![
+        ("PRONY_TEST_IMAGE", IMAGE.to_owned()),
+        ("PRONY_TEST_IMAGE_ROOT", folder.path().display().to_string()),
+    ];
+    let passed = test(&root, arguments, environment, cluster.script("kubectl"));
     cluster.end()?;
     passed
+}
+
+/// Runs the tests; whether all passed. Their namespaces are removed even if the tests were interrupted, which removes none.
+fn test(
+    root: &Path,
+    arguments: &Arguments,
+    mut environment: Vec<(&str, String)>,
+    mut kubectl: Command,
+) -> Result<bool> {
+    let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let label = format!("{began}-{}", std::process::id());
+    environment.push(("PRONY_TEST_RUN", label.clone()));
+    let mut more = ["--run-ignored", "only", "--no-fail-fast"]
+        .map(str::to_owned)
+        .to_vec();
+    more.extend_from_slice(&arguments.names);
+    let passed = nextest(root, &more, environment);
+    kubectl.args([
+        "delete",
+        "namespaces",
+        "--ignore-not-found",
+        "--wait=false",
+        "--timeout=30s",
+    ]);
+    kubectl.arg(format!("--selector=prony-test-run={label}"));
+    let removed = succeeds(&mut kubectl);
+    let passed = passed?;
+    ensure!(
+        removed?,
+        "the namespaces of the tests cannot be removed: {kubectl:?} failed"
+    );
+    Ok(passed)
+}
+
+/// Runs nextest in a process group of its own, so that a signal to this process alone ends it too.
+fn nextest(root: &Path, more: &[String], mut environment: Vec<(&str, String)>) -> Result<bool> {
+    let words = format!("cargo-nextest nextest run --profile kubernetes --test black-box {BUILD}");
+    let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    words.extend_from_slice(more);
+    environment.push(("PATH", path_with_tools()));
+    let logs = root.join(".prony/log");
+    fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    let log = logs.join("kubernetes-tests.log");
+    let ended = process::run(&words, &environment, root, &log, Instant::now() + LIMIT)?;
+    if process::is_interrupted() {
+        bail!("interrupted");
+    }
+    if let Some(reason) = ended.failure() {
+        eprintln!("error: cargo-nextest: {reason}");
+    }
+    Ok(ended.is_success())
 }
 
 /// A cluster of this machine.

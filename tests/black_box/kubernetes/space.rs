@@ -188,10 +188,23 @@ impl Space {
             .arg("-r")
             .arg(project)
             .arg(space.checkout.path("project")));
-        kubectl(&["create", "namespace", &space.name]);
-        // As strict as namespaces can be.
-        let strict = "pod-security.kubernetes.io/enforce=restricted";
-        kubectl(&["label", "namespace", &space.name, strict]);
+        // By this label `cargo xtask kubernetes` removes what a test that was killed has left.
+        let run = std::env::var("PRONY_TEST_RUN").unwrap_or_else(|_| "by-hand".to_owned());
+        let namespace = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": space.name,
+                "labels": {
+                    // As strict as namespaces can be.
+                    "pod-security.kubernetes.io/enforce": "restricted",
+                    "prony-test-run": run,
+                },
+            },
+        });
+        let mut create = kubectl_command();
+        create.args(["create", "--filename=-"]);
+        run_with(&mut create, &namespace.to_string());
         space.kubectl(&["create", "serviceaccount", "prony"]);
         let token = space.kubectl(&["create", "token", "prony", "--duration=2h"]);
         space.log_in(token.trim());
