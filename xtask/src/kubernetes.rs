@@ -146,7 +146,10 @@ impl Cluster {
         if stays {
             return Ok(());
         }
-        check(&mut self.script("down"))
+        // After an interrupt, too.
+        let is_down = succeeds(&mut self.script("down"))?;
+        ensure!(is_down, "the cluster is not down: scripts/kubernetes down");
+        Ok(())
     }
 }
 

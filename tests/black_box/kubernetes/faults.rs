@@ -42,7 +42,7 @@ fn a_worker_whose_agent_is_killed_is_reached_again() {
 fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
     // The first node of the cluster here gives pods CPUs of their own, so another one would be another machine for the service.
     let mut space = Space::with("pod", |lab| lab.node = is_own().then_some("node1"));
-    let child = space.start_run();
+    let child = space.start_long_run();
     let pods = space.loaded();
     // All that the cluster says of the jobs from now on.
     let columns = "jsonpath={.metadata.name} {.status.failedIndexes} {.status.active}{\"\\n\"}";
@@ -94,7 +94,7 @@ fn a_node_without_power_ends_the_run_and_its_jobs() {
         return skipped("it takes down a node, which it does to a cluster of this machine only");
     }
     let mut space = Space::new("power");
-    let child = space.start_run();
+    let child = space.start_long_run();
     let pod = space.loaded()["load-1"].clone();
     let number = pod.node.trim_start_matches("node");
     run(&mut script(&["kill-node", number]));
@@ -159,7 +159,7 @@ impl Drop for Joined<'_> {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn pods_of_a_killed_prony_become_quiet_and_are_cleaned() {
     let mut space = Space::new("controller");
-    let mut child = space.start_run();
+    let mut child = space.start_long_run();
     let pods = space.loaded();
     kill(&mut child);
     let began = Instant::now();
@@ -178,7 +178,7 @@ fn pods_of_a_killed_prony_become_quiet_and_are_cleaned() {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn the_cluster_removes_what_a_killed_prony_left() {
     let mut space = Space::with("alone", |lab| lab.deadline = DEADLINE);
-    let mut child = space.start_run();
+    let mut child = space.start_long_run();
     space.loaded();
     kill(&mut child);
     let began = Instant::now();

@@ -85,7 +85,7 @@ fn a_namespace_that_is_missing_and_one_that_is_deleted_end_the_run() {
     says(&nowhere.err, &["(404)", "kubectl create namespace"]);
     println!("{}", line(&nowhere.err, "the cluster refuses to make"));
 
-    let child = space.start_run();
+    let child = space.start_long_run();
     space.loaded();
     space.kubectl(&["delete", "namespace", &space.name, "--wait=false"]);
     let ended = ended(child, 3);

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 const PIPES: &str = r#"[host.app]
 pipe = true
@@ -29,6 +29,10 @@ load = ["load-0", "load-1"]
 fn the_instructions_of_docs_labs_work_word_for_word() {
     if !is_own() {
         return skipped("it wants a cluster of this machine");
+    }
+    // The service of the page is written in it.
+    if Command::new("go").arg("version").output().is_err() {
+        return skipped("it wants Go on this machine");
     }
     // As if nodes had fetched it.
     let image =

@@ -314,6 +314,11 @@ impl Space {
         self.start(&run_of("one", "lab.toml"))
     }
 
+    /// Starts a run that must not reach its end: a cluster may take a while to do what it is asked to.
+    pub(super) fn start_long_run(&mut self) -> Child {
+        self.start(&run_of("long", "lab.toml"))
+    }
+
     /// A run that must end with this code.
     pub(super) fn run(&self, suite: &str, lab: &str, code: i32) -> Ended {
         self.prony(&run_of(suite, lab), code)
