@@ -237,6 +237,18 @@ pub enum Protocol {
     WebSocket,
 }
 
+impl Protocol {
+    /// Its name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+            Self::Grpc => "gRPC",
+            Self::WebSocket => "WebSocket",
+        }
+    }
+}
+
 /// How long each phase lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

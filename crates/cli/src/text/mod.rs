@@ -26,7 +26,7 @@ pub(crate) fn width(text: &str) -> usize {
 /// Breaks a text between words, so that each line but the first begins with `hanging`. The first has `used` columns before
 /// it. A word is never broken: it may be a name or a URL.
 pub(crate) fn wrapped(text: &str, columns: usize, used: usize, hanging: usize) -> String {
-    fill(text.split(' '), " ", columns, used, hanging)
+    fill(text.split(' '), columns, used, hanging)
 }
 
 /// The same for a headline, which breaks behind `;` or `,` where its parts fit a line.
@@ -34,59 +34,36 @@ pub(crate) fn headline(text: &str, columns: usize) -> String {
     const HANGING: usize = 2;
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find([';', ',']) {
-        let end = at + 1;
-        // A comma inside a number or a URL is no place to break at.
-        if !rest[end..].starts_with(' ') {
-            let next = rest[end..]
-                .find("; ")
-                .into_iter()
-                .chain(rest[end..].find(", "))
-                .min();
-            let Some(next) = next else { break };
-            parts.push(&rest[..=end + next]);
-            rest = rest[end + next + 1..].trim_start();
-            continue;
-        }
-        parts.push(&rest[..end]);
-        rest = rest[end..].trim_start();
+    // A comma inside a number or a URL, which no space follows, is no place to break at.
+    let next = |rest: &str| [rest.find("; "), rest.find(", ")].into_iter().flatten().min();
+    while let Some(at) = next(rest) {
+        parts.push(&rest[..=at]);
+        rest = rest[at + 1..].trim_start();
     }
     parts.push(rest);
-    let parts: Vec<String> = parts
-        .into_iter()
-        .flat_map(|part| {
-            let fits = width(part) + HANGING <= columns;
-            let words: Vec<String> = if fits {
-                vec![part.to_owned()]
-            } else {
-                part.split(' ').map(str::to_owned).collect()
-            };
-            words
-        })
-        .collect();
-    fill(parts.iter().map(String::as_str), " ", columns, 0, HANGING)
+    let fits = |part: &str| width(part) + HANGING <= columns;
+    let pieces = parts.into_iter().flat_map(|part| {
+        // A part that fits no line is broken between its words.
+        let most = if fits(part) { 1 } else { usize::MAX };
+        part.splitn(most, ' ')
+    });
+    fill(pieces, columns, 0, HANGING)
 }
 
-/// Joins pieces, with a line end and an indent in place of the gap where the next one does not fit.
-fn fill<'a>(
-    pieces: impl Iterator<Item = &'a str>,
-    gap: &str,
-    columns: usize,
-    used: usize,
-    hanging: usize,
-) -> String {
+/// Joins pieces by spaces, or by a line end and an indent where the next one does not fit.
+fn fill<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize, used: usize, hanging: usize) -> String {
     let mut out = String::new();
     let mut at = used;
     for (number, piece) in pieces.enumerate() {
         let wide = width(piece);
         if number > 0 {
-            if at + gap.len() + wide > columns {
+            if at + 1 + wide > columns {
                 out.push('\n');
                 out.push_str(&" ".repeat(hanging));
                 at = hanging;
             } else {
-                out.push_str(gap);
-                at += gap.len();
+                out.push(' ');
+                at += 1;
             }
         }
         out.push_str(piece);

@@ -1,6 +1,8 @@
 //! Whether a load has a result, and how far to trust it. Everything that shows or judges a load reads this.
 
-use crate::{Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, Stage, Warning, WarningKind};
+use crate::{
+    Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, Stage, Warning, WarningKind,
+};
 
 /// How far the figures of a recording can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +15,24 @@ pub enum Verdict<'a> {
     Doubtful(Vec<&'a Warning>),
     /// There is no result.
     Invalid(Vec<&'a Warning>),
+}
+
+impl<'a> Verdict<'a> {
+    /// What to do where there is no result.
+    pub fn advice(&self) -> Option<&'a str> {
+        match self {
+            Self::Invalid(warnings) => warnings.iter().find_map(|one| one.advice.as_deref()),
+            _ => None,
+        }
+    }
+
+    /// What was the limit instead of the service, in words.
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::LowerBound(warning) => warning.kind.facts().bottleneck.map(Bottleneck::sentence),
+            _ => None,
+        }
+    }
 }
 
 /// How far the figures of a recording can be trusted.

@@ -131,6 +131,17 @@ pub enum Bottleneck {
     BackingService,
 }
 
+impl Bottleneck {
+    /// It as a part of a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Generator => "the generator was the limit",
+            Self::Network => "the network was the limit",
+            Self::BackingService => "a backing service was the limit",
+        }
+    }
+}
+
 /// What a warning is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use crate::shown::{duration, quantile};
 use crate::text;
 use prony_bench::capacity::{Next, Point};
 use prony_bench::{number, percent_down};
-use prony_measurement::{Bottleneck, Latency, Level, Quantile, Recording, ResponseTimes, Responses};
+use prony_measurement::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -84,13 +84,9 @@ impl<'a> CapacityResult<'a> {
     fn limit(&self) -> Option<&'static str> {
         let miss = self.last_miss?;
         if miss.recording.generator.saturated {
-            return Some("the generator was the limit");
+            return Some(Bottleneck::Generator.sentence());
         }
-        match bottleneck(&miss.recording)? {
-            Bottleneck::Generator => Some("the generator was the limit"),
-            Bottleneck::Network => Some("the network was the limit"),
-            Bottleneck::BackingService => Some("a backing service was the limit"),
-        }
+        bottleneck(&miss.recording).map(Bottleneck::sentence)
     }
 
     pub(super) fn exit(&self) -> Exit {
@@ -131,7 +127,10 @@ impl<'a> CapacityResult<'a> {
     pub(super) fn text(&self, columns: usize) -> String {
         let line = text::headline(&self.headline(), columns);
         let failed = self.word() == Word::Failed;
-        let advice = failed.then(|| self.advice()).flatten();
+        let advice = self
+            .last_miss
+            .filter(|_| failed)
+            .and_then(|miss| verdict(&miss.recording).advice());
         let table = match self
             .points
             .first()
@@ -145,12 +144,6 @@ impl<'a> CapacityResult<'a> {
             let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
         }
         out
-    }
-
-    fn advice(&self) -> Option<&str> {
-        let warnings = self.last_miss?.recording.warnings.iter();
-        let mut invalid = warnings.filter(|one| one.level() == Level::Invalid);
-        invalid.find_map(|one| one.advice.as_deref())
     }
 
     pub(super) fn json(&self) -> Value {

@@ -1,7 +1,6 @@
 //! The matrix of a check for people: service × case, then every failure as a diff, then what is worth a warning.
 
 use prony_bench::check::{Outcome, Row};
-use prony_load::Protocol;
 use prony_trial::check::{CaseReport, CheckReport, Failure, protocol_word};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -80,12 +79,7 @@ pub(super) fn headline(rows: &[Row]) -> String {
         "running" => row.id.service.clone(),
         _ => row.id.to_string(),
     };
-    let protocol = match row.protocol {
-        Protocol::Http1 => "HTTP/1.1",
-        Protocol::Http2 => "HTTP/2",
-        Protocol::Grpc => "gRPC",
-        Protocol::WebSocket => "WebSocket",
-    };
+    let protocol = row.protocol.title();
     format!("{word}: {what}; {who}, contract {}, {protocol}", row.contract)
 }
 

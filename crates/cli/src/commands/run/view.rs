@@ -5,7 +5,7 @@ use crate::reporting;
 use crate::shown::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_bench::{AllBuilt, Shows};
-use prony_measurement::{Fault, Interval, Phase, TrialRecord};
+use prony_measurement::{Fault, Interval, Phase, TrialRecord, count};
 use prony_plan::{Entry, Plan};
 use prony_report::describe_load;
 use prony_trial::Progress;
@@ -316,14 +316,7 @@ fn minutes(time: Duration) -> String {
     humantime::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64)).to_string()
 }
 
-/// A count with thousands apart.
+/// A rate without its fraction, with thousands apart.
 fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or(""))
-        .collect();
-    groups.join(",")
+    count(value.round_ties_even() as u64)
 }

@@ -2,7 +2,7 @@
 
 use super::LoadResult;
 use crate::text;
-use prony_measurement::{Recording, WrongReply, count};
+use prony_measurement::{Recording, WrongReply, count, verdict};
 
 /// Errors that are shown, at most.
 const MOST: usize = 5;
@@ -22,7 +22,7 @@ impl LoadResult<'_> {
             .enumerate()
             .map(|(place, kind)| {
                 // The advice is about all of them: it is given once.
-                let advice = self.advice().filter(|_| place == 0);
+                let advice = verdict(self.recording).advice().filter(|_| place == 0);
                 let text = describe(self.recording, &kinds, kind);
                 text::marked('✗', &text, advice, columns)
             })

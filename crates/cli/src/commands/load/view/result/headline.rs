@@ -4,9 +4,7 @@ use super::{LoadResult, Word, kind, llm};
 use crate::shown::{duration, quantile};
 use prony_bench::{number, percent_down};
 use prony_load::{Load, Profile};
-use prony_measurement::{
-    Bottleneck, Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict,
-};
+use prony_measurement::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
 
 /// Percentiles that a headline may have, highest first, with the fewest requests of which ten lie beyond it.
 const PERCENTILES: [(&str, f64, u64); 5] = [
@@ -37,7 +35,9 @@ impl LoadResult<'_> {
                 let missed = missed.collect::<Vec<_>>().join("; ");
                 format!("{missed}; {success}, {}", self.rate())
             }
-            Word::Errors if self.limit().is_some() => format!("{success}, {}", self.bound()),
+            Word::Errors if verdict(self.recording).limit().is_some() => {
+                format!("{success}, {}", self.bound())
+            }
             Word::LowerBound => self.bound(),
             Word::Errors | Word::Ok => format!("{success}, {}", self.figures()),
         };
@@ -52,20 +52,12 @@ impl LoadResult<'_> {
         }
     }
 
-    /// What was the limit instead of the service.
-    fn limit(&self) -> Option<&'static str> {
-        let Verdict::LowerBound(warning) = verdict(self.recording) else {
-            return None;
-        };
-        Some(match warning.kind.facts().bottleneck? {
-            Bottleneck::Generator => "the generator was the limit",
-            Bottleneck::Network => "the network was the limit",
-            Bottleneck::BackingService => "a backing service was the limit",
-        })
-    }
-
     fn bound(&self) -> String {
-        format!("at least {}, {}", self.rate(), self.limit().unwrap_or_default())
+        format!(
+            "at least {}, {}",
+            self.rate(),
+            verdict(self.recording).limit().unwrap_or_default()
+        )
     }
 
     fn warning_count(&self) -> String {

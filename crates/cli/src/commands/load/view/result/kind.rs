@@ -3,7 +3,7 @@
 use crate::shown::duration;
 use crate::text::{self, plural};
 use prony_bench::number;
-use prony_load::{Load, Profile};
+use prony_load::{Load, Profile, Protocol};
 use prony_measurement::{Latency, Messages, Recording, ResponseTimes, count};
 
 pub(super) fn load(recording: &Recording) -> Option<Load> {
@@ -32,13 +32,8 @@ pub(super) fn message(recording: &Recording) -> &'static str {
 }
 
 fn protocol(recording: &Recording) -> &'static str {
-    match recording.protocol.as_str() {
-        "http1" => "HTTP/1.1",
-        "http2" => "HTTP/2",
-        "grpc" => "gRPC",
-        "websocket" => "WebSocket",
-        _ => "another protocol",
-    }
+    let known: Option<Protocol> = serde_json::from_value(recording.protocol.as_str().into()).ok();
+    known.map_or("another protocol", Protocol::title)
 }
 
 /// Where the requests went, and how they arrived: two lines.

@@ -4,7 +4,8 @@ use super::{LoadResult, kind, llm};
 use crate::shown::quantile;
 use crate::text::{self, row};
 use prony_bench::{number, percent_down};
-use prony_measurement::{Messages, OperationRecording, Recording, Responses, count};
+use prony_contract::grpc_code_name;
+use prony_measurement::{Messages, OperationRecording, Recording, Responses, count, verdict};
 
 /// Operations that are shown, at most.
 const MOST_OPERATIONS: usize = 30;
@@ -71,16 +72,11 @@ impl LoadResult<'_> {
                 row(label, name, &format!("{}{more}", count(*number)), columns)
             })
             .collect();
-        let advice = self.advice().filter(|_| recording.wrong_replies.is_empty());
+        let advice = verdict(recording)
+            .advice()
+            .filter(|_| recording.wrong_replies.is_empty());
         lines.extend(advice.map(|advice| format!("    → {}", text::wrapped(advice, columns, 6, 6))));
         lines
-    }
-
-    /// What to do where there is no result.
-    pub(super) fn advice(&self) -> Option<&str> {
-        let warnings = self.recording.warnings.iter();
-        let mut invalid = warnings.filter(|one| one.level() == prony_measurement::Level::Invalid);
-        invalid.find_map(|one| one.advice.as_deref())
     }
 }
 
@@ -123,26 +119,7 @@ fn statuses(recording: &Recording, columns: usize) -> Vec<String> {
 
 /// A status of gRPC by name and number.
 fn grpc_status(code: &str) -> String {
-    const NAMES: [&str; 17] = [
-        "OK",
-        "CANCELLED",
-        "UNKNOWN",
-        "INVALID_ARGUMENT",
-        "DEADLINE_EXCEEDED",
-        "NOT_FOUND",
-        "ALREADY_EXISTS",
-        "PERMISSION_DENIED",
-        "RESOURCE_EXHAUSTED",
-        "FAILED_PRECONDITION",
-        "ABORTED",
-        "OUT_OF_RANGE",
-        "UNIMPLEMENTED",
-        "INTERNAL",
-        "UNAVAILABLE",
-        "DATA_LOSS",
-        "UNAUTHENTICATED",
-    ];
-    let name = code.parse::<usize>().ok().and_then(|code| NAMES.get(code));
+    let name = code.parse().ok().and_then(grpc_code_name);
     name.map_or_else(|| format!("gRPC {code}"), |name| format!("{name} ({code})"))
 }
 
