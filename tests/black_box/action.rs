@@ -1,13 +1,13 @@
 //! `action.yml`, its steps run as a runner would, against a server that stands for GitHub's.
 
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, Ended, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -110,11 +110,6 @@ impl Kept {
             _ => (404, Vec::new()),
         }
     }
-}
-
-fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().expect("the checkout's root")
 }
 
 fn nothing_is_left(checkout: &Checkout) {

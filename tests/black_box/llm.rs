@@ -4,7 +4,7 @@
 //! errors are its own. What prony counts is compared with what curl reads of the same stream. `make test-all` runs this test: the proxy
 //! is some hundred packages.
 
-use crate::common::{Ended, until};
+use crate::common::{Ended, root, until};
 use crate::ports::reserved;
 use crate::server::{Server, output, told};
 use crate::skip::skipped;
@@ -66,7 +66,7 @@ general_settings: {{ master_key: {KEY} }}
 }
 
 fn installed() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.prony/cache/llm");
+    let folder = root().join(".prony/cache/llm");
     fs::create_dir_all(&folder).expect("a folder");
     let folder = folder.canonicalize().expect("the folder");
     let done = folder.join("installed");

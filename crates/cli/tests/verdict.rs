@@ -82,8 +82,8 @@ fn refuses() -> String {
     format!("http://{address}")
 }
 
-/// A port where nobody listens.
-fn nobody() -> String {
+/// A port on which no server listens.
+fn closed_port() -> String {
     format!("http://127.0.0.1:{}/", ports::reserved())
 }
 
@@ -119,7 +119,7 @@ fn load(arguments: &[&str]) -> Output {
     )
 }
 
-/// A load of so many requests.
+/// A load of `number` requests.
 fn load_of(number: &str, arguments: &[&str]) -> Output {
     prony(&[&["load", "-n", number], arguments].concat())
 }
@@ -231,7 +231,7 @@ fn refused_connections_are_a_failure() {
         );
         assert_eq!(output.status.code(), Some(3), "{way:?}: {line}");
     }
-    let url = nobody();
+    let url = closed_port();
     let output = load(&[&url]);
     assert_eq!(output.status.code(), Some(3));
     assert!(

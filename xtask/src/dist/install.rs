@@ -1,9 +1,10 @@
 //! Writes files with modes that do not depend on who builds.
 
 use anyhow::{Context as _, Result};
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 use walkdir::WalkDir;
 
 /// A file that everybody may read.
@@ -42,9 +43,18 @@ pub(super) fn size(folder: &Path) -> Result<u64> {
     Ok(sum)
 }
 
+/// Sets the time of everything in a folder, in seconds since 1970.
+pub(super) fn set_times(folder: &Path, time: u64) -> Result<()> {
+    let time = UNIX_EPOCH + Duration::from_secs(time);
+    for entry in WalkDir::new(folder) {
+        File::open(entry?.path())?.set_modified(time)?;
+    }
+    Ok(())
+}
+
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
     let folder = path.parent().context("a file is in a folder")?;
-    // The umask of whoever builds must not reach users.
+    // The umask of the builder must not reach users.
     let mut missing: Vec<&Path> = folder.ancestors().take_while(|one| !one.exists()).collect();
     while let Some(folder) = missing.pop() {
         fs::create_dir(folder)?;

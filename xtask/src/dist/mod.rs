@@ -120,6 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let package = deb(&shell, &debian, (version, target.debian(), commit_time), &out)?;
     // What Containerfile copies.
     let usr = debian.join("usr");
+    install::set_times(&usr, commit_time)?;
     cmd!(shell, "cp -a {usr} {out}").run()?;
     let sums = out.join("SHA256SUMS");
     fs::write(&sums, checksums(&[&archive, &package])?)?;

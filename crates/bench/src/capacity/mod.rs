@@ -32,7 +32,7 @@ pub struct Point {
 }
 
 /// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and
-/// records what comes of it; `tell` hears of each point. A first rate without a valid reply ends the search.
+/// records the outcome; `tell` receives each point. A first rate without a valid reply ends the search.
 pub fn walk<E: From<BenchError>>(
     plan: Plan,
     (objective, under_way): (&Objective, f64),

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-/// A recording of an open load of one second: so many due, valid in the end, and of these valid within the second.
+/// A recording of an open load of one second: requests due, valid replies, and valid replies within the second.
 fn recording(due: u64, valid: u64, within: u64) -> Recording {
     let recording = json!({
         "schema": 1, "target": "http://127.0.0.1/", "protocol": "http1", "load": { "kind": "open" },

@@ -108,7 +108,7 @@ pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usiz
     out
 }
 
-/// Colours a result: the first word, and the marks at the begin of lines.
+/// Colours a result: the first word, and the marks at the start of lines.
 pub(crate) fn coloured(text: &str) -> String {
     const GREEN: &str = "\x1b[32m";
     const RED: &str = "\x1b[31m";

@@ -42,7 +42,7 @@ pub fn verdict(recording: &Recording) -> Verdict<'_> {
     if !invalid.is_empty() {
         return Verdict::Invalid(invalid);
     }
-    // An open load offers what it offers, whoever is the limit: there it is the response times that are in doubt.
+    // The rate of an open load does not depend on the bottleneck: there the response times are in doubt.
     let is_closed = recording.load["kind"] == "closed";
     let limit = at(Level::Warning).find(|one| is_closed && one.kind.facts().bottleneck.is_some());
     if let Some(limit) = limit {

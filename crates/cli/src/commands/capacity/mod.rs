@@ -27,13 +27,13 @@ pub(crate) struct Args {
     /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
-    /// First rate to try, per second; 1000 unless told, of language models 1
+    /// First rate to try, per second; default: 1000, for language models 1
     #[arg(long, value_name = "PER_S", value_parser = above_zero)]
     start: Option<f64>,
     /// Highest rate to try, per second
     #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
     limit: f64,
-    /// How close to the limit of the service the search goes, as in 2%
+    /// Precision of the search relative to the limit of the service, e.g. 2%
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
     precision: f64,
     /// Print one JSON object instead of text
@@ -133,8 +133,8 @@ fn start(args: &Args) -> f64 {
     args.start.unwrap_or(usual)
 }
 
-/// The same job at another rate, the next after so many loads. A language model hears other prompts each time: it may have kept
-/// what it worked out for those before.
+/// The same job at another rate, after `loads` others. A language model receives other prompts each time: it may have cached the
+/// earlier ones.
 fn offering(first: &Job, rate: f64, loads: u64) -> Job {
     let mut job = first.clone();
     if let Load::Open { arrival, .. } = &mut job.load {

@@ -5,7 +5,7 @@ use crate::text::row;
 use prony_bench::number;
 use prony_measurement::{Llm, Messages, Recording, Warning, WarningKind, count};
 
-/// From so long on a prompt that waits in the generator is worth a hint, ns.
+/// Longest wait of a prompt in the generator that needs no hint, ns.
 const WAITED: u64 = 10_000_000;
 
 /// Tokens per second.

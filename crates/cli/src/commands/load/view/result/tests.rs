@@ -20,7 +20,7 @@ fn latency(ms: [f64; 10]) -> Value {
     })
 }
 
-/// A histogram with these shares at and below these times, ms, of so many replies.
+/// A histogram of `count` replies with these shares at and below these times, ms.
 fn histogram(count: u64, steps: &[(f64, f64)]) -> Histogram {
     let mut all = Histogram::new();
     let mut before = 0;
