@@ -196,7 +196,7 @@ fn files_go_one_way() {
 fn no_reader_asks_for_a_kind_of_warning() {
     let mut faults = Vec::new();
     let sources = rust_sources().into_iter().filter(|path| !is_test_file(path));
-    for path in sources.filter(|path| !path.starts_with("crates/measurement/src/warning/")) {
+    for path in sources.filter(|path| !path.starts_with("crates/records/src/warning/")) {
         let content = text(&path);
         let code = content.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {

@@ -6,7 +6,7 @@ mod behind;
 mod calibrate;
 mod call;
 #[cfg(feature = "kubernetes")]
-#[path = "../../crates/cluster/tests/cluster/mod.rs"]
+#[path = "../../crates/kubernetes/tests/cluster/mod.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod cluster;
 #[path = "../collector.rs"]

@@ -1,8 +1,8 @@
 //! What can fail.
 
 use prony_host::HostError;
-use prony_measurement::Fault;
 use prony_plan::PlanError;
+use prony_records::Fault;
 use prony_statistics::StatisticsError;
 use prony_store::StoreError;
 use std::error::Error;

@@ -4,7 +4,7 @@ use crate::capacity::load_on;
 use crate::{BenchError, Workbench};
 use prony_lab::{LabFile, Link, Member, links_to, network_bound};
 use prony_load::{Job, Target};
-use prony_measurement::{Command, Event, Recording};
+use prony_records::{Command, Event, Recording};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::mpsc::Receiver;

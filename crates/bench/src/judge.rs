@@ -1,7 +1,7 @@
 //! The verdict of `--strict`: did every service give numbers, and nothing but right replies?
 
-use prony_measurement::{Outcome, Recording, Stage, TrialRecord, that_count};
 use prony_plan::Catalogue;
+use prony_records::{Outcome, Recording, Stage, TrialRecord, that_count};
 use std::collections::BTreeMap;
 
 /// What `--strict` found.

@@ -1,7 +1,7 @@
 //! What a service must hold, judged by a recording.
 
 use prony_load::{Condition, GoodStreams, Objective};
-use prony_measurement::{Good, Quantile, Recording, Responses, count};
+use prony_records::{Good, Quantile, Recording, Responses, count};
 
 /// A condition of an objective, and what a recording has instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

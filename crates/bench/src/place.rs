@@ -3,8 +3,8 @@
 use crate::BenchError;
 use prony_host::{Host as _, Local};
 use prony_lab::Lab;
-use prony_measurement::Environment;
 use prony_plan::{Address, Machine};
+use prony_records::Environment;
 use std::net::TcpListener;
 
 /// What this machine is like.

@@ -3,8 +3,8 @@
 use crate::output::print;
 use crate::signals;
 use prony_bench::BenchError;
-use prony_engine::EngineError;
-use prony_measurement::SCHEMA;
+use prony_generator::EngineError;
+use prony_records::SCHEMA;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! `prony compare` from outside, on a store with made-up runs.
 
 use crate::made::{keep, sample};
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_records::{RunRecord, TrialRecord};
 use prony_store::Store;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

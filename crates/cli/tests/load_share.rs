@@ -2,8 +2,8 @@
 
 use crate::common::{forgetful, server, told};
 use prony_load::{Job, Share};
-use prony_measurement::{Event, Phase, Recording};
-use prony_recording::{Live, Merger, Part, assemble};
+use prony_merge::{Live, Merger, Part, assemble};
+use prony_records::{Event, Phase, Recording};
 use prony_schema::Schema;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};

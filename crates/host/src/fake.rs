@@ -4,7 +4,7 @@ use crate::{
     AttachSpec, Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
     topology::Core,
 };
-use prony_measurement::{Environment, Warning};
+use prony_records::{Environment, Warning};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! A [`Host`], and the [`Process`]es on it.
 
 use crate::{AttachSpec, Cpus, Ending, HostError, MachineUsage, ProcessSpec, Topology, Usage};
-use prony_measurement::{Environment, Warning};
+use prony_records::{Environment, Warning};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Which role of a trial runs where: what the crate of labs decides.
 
 use crate::Cpus;
-use prony_measurement::Warning;
+use prony_records::Warning;
 use serde::{Deserialize, Serialize};
 
 /// Where one role runs.

@@ -2,7 +2,7 @@
 
 use crate::Cpus;
 use crate::container::Container;
-use prony_measurement::{ResourceSample, Resources};
+use prony_records::{ResourceSample, Resources};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

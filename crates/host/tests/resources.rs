@@ -3,7 +3,7 @@
 use crate::common::{Toy, until};
 use crate::skip;
 use prony_host::{Isolation, Limits, Process, Why};
-use prony_measurement::WarningKind;
+use prony_records::WarningKind;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! Whether the network was the limit of a load.
 
-use prony_measurement::{LabLink as Link, Recording, Warning, WarningKind};
+use prony_records::{LabLink as Link, Recording, Warning, WarningKind};
 
 /// From this share of what a link was measured to carry on, it may be the limit.
 const NEAR: f64 = 0.8;
@@ -90,7 +90,7 @@ fn gigabits(bits: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::WorkerRow;
+    use prony_records::WorkerRow;
     use serde_json::json;
 
     fn link(from: &str, to: &str, gigabits: f64) -> Link {
@@ -116,7 +116,7 @@ mod tests {
         let recording = json!({
             "schema": 1, "target": "http://a/", "protocol": "http1", "load": {}, "duration_s": 10.0,
             "requests": { "offered": 1, "sent": 1, "completed": 1, "valid": 1 },
-            "throughput_per_s": 1.0, "goodput_per_s": 1.0, "outcomes": prony_measurement::Outcomes::default(),
+            "throughput_per_s": 1.0, "goodput_per_s": 1.0, "outcomes": prony_records::Outcomes::default(),
             "status_codes": {}, "bytes": { "sent": 1, "received": (gigabits * 1e9 * 10.0 / 8.0) as u64 },
             "response_time_ns": latency, "service_time_ns": latency, "schedule_lag_ns": latency,
             "connections": { "asked": 1, "established": 1, "reconnects": 0 },

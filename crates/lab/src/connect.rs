@@ -3,8 +3,8 @@
 use crate::reached::Reached;
 use crate::{BuildAt, HostEntry, Lab, LabFile, Member, Way};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use prony_cluster::{Begin, Group, Pod, PodWay, Run};
 use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
+use prony_kubernetes::{Begin, Group, Pod, PodWay, Run};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

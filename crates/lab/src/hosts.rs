@@ -2,9 +2,9 @@
 
 use crate::placement;
 use crate::reached::Reached;
-use prony_cluster::Pod;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
-use prony_measurement::{Environment, LabHost};
+use prony_kubernetes::Pod;
+use prony_records::{Environment, LabHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

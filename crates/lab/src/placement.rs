@@ -66,7 +66,7 @@ struct Share {
     companion: Cpus,
     load: Cpus,
     keepers: Cpus,
-    warnings: Vec<prony_measurement::Warning>,
+    warnings: Vec<prony_records::Warning>,
 }
 
 fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {

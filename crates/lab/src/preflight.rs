@@ -3,10 +3,10 @@
 use crate::generator::clock_error_ns;
 use crate::talk::{Talk, Task};
 use crate::{Lab, LinkSpeed, Member};
-use prony_cluster::Pod;
 use prony_host::{Granted, HostError, free_bytes};
-use prony_measurement::LabHost;
-pub use prony_measurement::LabLink as Link;
+use prony_kubernetes::Pod;
+use prony_records::LabHost;
+pub use prony_records::LabLink as Link;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

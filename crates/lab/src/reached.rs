@@ -4,7 +4,7 @@ use prony_host::{
     AttachSpec, ClockSample, Connect, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Progress,
     Remote, RemoteClaim, Topology, Transport,
 };
-use prony_measurement::Environment;
+use prony_records::Environment;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};

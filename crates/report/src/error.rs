@@ -1,6 +1,6 @@
 //! What can fail.
 
-use prony_measurement::HistogramError;
+use prony_records::HistogramError;
 use prony_statistics::StatisticsError;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! What a report is made from.
 
 use crate::ReportError;
-use prony_measurement::{CheckMatrix, RunRecord, ServiceInfo, TrialRecord};
+use prony_records::{CheckMatrix, RunRecord, ServiceInfo, TrialRecord};
 use prony_statistics::{Metric, Summary};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -23,5 +23,5 @@ pub use model::{
     Agreement, CompanionPoint, Details, GroupReport, MetricTable, OperationRow, Point, ReferenceFigure,
     ReferenceRow, Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
 };
-pub use prony_measurement::ServiceInfo;
+pub use prony_records::ServiceInfo;
 pub use site::{SiteFile, SiteRun, site};

@@ -1,7 +1,7 @@
 //! What services are called.
 
 use crate::ServiceInfo;
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 
 /// A name that is unique in the report: the title, with the variant or the folder's name where two share one; the id of a
 /// service that nothing else is known of.

@@ -1,7 +1,7 @@
 //! One run to every format: the same numbers everywhere, and nothing that a service says becomes markup.
 
 use crate::sample::{self, HOSTILE, report};
-use prony_measurement::{AfterLoad, Messages, Resources};
+use prony_records::{AfterLoad, Messages, Resources};
 use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};

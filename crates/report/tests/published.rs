@@ -1,11 +1,11 @@
 //! The published studies were measured before the rules for contradictions: each one that they hold carries its warning.
 
-use prony_measurement::{WarningKind, busy_slots, cpu_per_request, little};
+use prony_records::{WarningKind, busy_slots, cpu_per_request, little};
 use serde_json::Value;
 use std::path::Path;
 
 /// What in a row contradicts itself.
-fn contradictions(group: &Value, row: &Value) -> Vec<prony_measurement::Warning> {
+fn contradictions(group: &Value, row: &Value) -> Vec<prony_records::Warning> {
     let point = |metric: &str| row[metric]["point"].as_f64();
     let load = &group["load"];
     let throughput = point("throughput_per_s");

@@ -3,7 +3,7 @@
 use crate::design::{Cells, Table};
 use crate::summary::{Options, all_pairs, sample, table};
 use crate::{Metric, Pair, StatisticsError, Verdict, smallest_difference};
-use prony_measurement::{Environment, TrialRecord};
+use prony_records::{Environment, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 /// Rounds for which the smallest difference is told.

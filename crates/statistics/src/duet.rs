@@ -7,7 +7,7 @@
 use crate::interval::mean::{self, mean, squares};
 use crate::interval::median::median;
 use crate::{Estimate, StatisticsError};
-use prony_measurement::Interval;
+use prony_records::Interval;
 use serde::{Deserialize, Serialize};
 
 /// Largest share of a window's deviation that may still be there in the next one.

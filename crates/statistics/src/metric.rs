@@ -1,7 +1,7 @@
 //! What is estimated of a service, and where a trial holds it.
 
 use crate::Quantity;
-use prony_measurement::{Figures, Measurement, ResponseTimes};
+use prony_records::{Figures, Measurement, ResponseTimes};
 use serde::{Deserialize, Serialize};
 
 /// Which direction is good.

@@ -1,7 +1,7 @@
 //! Requests without a valid reply: percentiles without bound, CPU per request, and what contradicts itself.
 
 use crate::common::{TrialSpec, trials};
-use prony_measurement::{Coverage, Measurement, Responses, TrialRecord, WarningKind};
+use prony_records::{Coverage, Measurement, Responses, TrialRecord, WarningKind};
 use prony_statistics::{
     ChangeOptions, Group, Metric, NoBound, Options, Quantity, ServiceSummary, compare, summarise,
 };
@@ -69,7 +69,7 @@ fn a_service_without_bound_ranks_below_those_that_have_one() {
         Some(Quantity::Estimated(_))
     ));
     let merged = lossy.response_time_ns_merged.expect("requests");
-    assert_eq!(merged.p99, prony_measurement::Quantile::Unbounded);
+    assert_eq!(merged.p99, prony_records::Quantile::Unbounded);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two runs compared.
 
 use crate::common::{TrialSpec, trials};
-use prony_measurement::Stage;
+use prony_records::Stage;
 use prony_statistics::{
     ChangeOptions, Metric, Options, RunChange, Verdict, compare, compare_in_run, same_twice, summarise,
 };

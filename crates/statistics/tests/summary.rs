@@ -1,7 +1,7 @@
 //! What a summary says about trials that are written out by hand.
 
 use crate::common::{TrialSpec, trials};
-use prony_measurement::{Fault, Stage, TrialRecord};
+use prony_records::{Fault, Stage, TrialRecord};
 use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
 
 #[test]
@@ -50,12 +50,12 @@ fn a_group_is_ranked_by_what_its_suite_says() {
 fn what_companions_cost_is_known_of_all_or_not_at_all() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
     let measured = run[0].result.as_mut().expect("a measurement");
-    let of = |measured: &prony_measurement::Measurement| Metric::CompanionCpuNsPerRequest.of(measured);
+    let of = |measured: &prony_records::Measurement| Metric::CompanionCpuNsPerRequest.of(measured);
     assert_eq!(of(measured), None, "there is none");
     let beside = |cpu_ns: Option<u64>| {
-        let resources = prony_measurement::Resources {
+        let resources = prony_records::Resources {
             cpu_ns,
-            ..prony_measurement::Resources::default()
+            ..prony_records::Resources::default()
         };
         let text = serde_json::json!({ "name": "db", "uses": "db", "title": "DB", "version": null, "resources": resources });
         serde_json::from_value(text).expect("a companion")
@@ -77,7 +77,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
         Metric::FirstMessageNsP99,
     ];
     assert_eq!(all.map(|metric| metric.of(measured)), [None; 3]);
-    let mut messages = prony_measurement::Messages {
+    let mut messages = prony_records::Messages {
         received: 5_000,
         per_s: 5_000.0,
         first_ns: measured.recording.valid_time_ns,

@@ -1,7 +1,7 @@
 //! Check matrices and calibrations: rows of JSON, found by run or machine.
 
 use crate::{Store, StoreError, from_json, to_json};
-use prony_measurement::CheckMatrix;
+use prony_records::CheckMatrix;
 use rusqlite::{OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! How far a run is: one row a run, written over and over, for those who watch from another process.
 
 use crate::{Store, StoreError, from_json, to_json};
-use prony_measurement::{Phase, ServiceId, WorkerNow};
+use prony_records::{Phase, ServiceId, WorkerNow};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Runs: begun, finished, found again.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
-use prony_measurement::{RunRecord, Warning};
+use prony_records::{RunRecord, Warning};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use crate::packed::{self, Damaged, pack};
 use crate::{Store, StoreError, to_value};
-use prony_measurement::{ServiceId, TrialRecord};
+use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The store from outside: what was written is found again, whoever else writes and whoever dies.
 
-use prony_measurement::{
+use prony_records::{
     CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage,
     TrialRecord, Warning, WarningKind,
 };

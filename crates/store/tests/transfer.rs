@@ -1,6 +1,6 @@
 //! Old stores, exports and merges, from outside.
 
-use prony_measurement::{Coverage, Measurement, Responses, RunRecord, TrialRecord};
+use prony_records::{Coverage, Measurement, Responses, RunRecord, TrialRecord};
 use prony_store::{Store, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use crate::collector::{Collector, CollectorError};
 use crate::figures::{Figures, Labels};
 use crate::post::{Client, Refusal};
 use bytes::Bytes;
-use prony_measurement::{CompactHistogram, Interval, Phase};
+use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};

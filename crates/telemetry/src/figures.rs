@@ -6,7 +6,7 @@ use crate::otlp::{
     any_value, metric, number_data_point,
 };
 use prony_load::Protocol;
-use prony_measurement::{CompactHistogram, Interval, Phase};
+use prony_records::{CompactHistogram, Interval, Phase};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Upper bounds of the buckets of response times, ns: services answer within microseconds, and stall for seconds.
@@ -336,7 +336,7 @@ fn now_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::Histogram as Recorded;
+    use prony_records::Histogram as Recorded;
 
     fn labels(service: &str) -> Labels {
         Labels {

@@ -6,7 +6,7 @@ mod collector;
 
 use collector::{Collector, Value, gone, last, texts};
 use prony_load::Protocol;
-use prony_measurement::{CompactHistogram, Histogram, Interval, Phase};
+use prony_records::{CompactHistogram, Histogram, Interval, Phase};
 use prony_telemetry::{Exporter, Labels};
 use std::collections::BTreeMap;
 

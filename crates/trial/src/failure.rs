@@ -1,7 +1,7 @@
 //! Why a step of a trial failed.
 
 use prony_host::HostError;
-use prony_measurement::{Exclusion, Fault, Stage};
+use prony_records::{Exclusion, Fault, Stage};
 
 /// Why a step failed; with the log it becomes an [`Exclusion`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Noise: what others do to the machine while it measures, and when that is too much.
 
 use prony_host::{Host, MachineUsage};
-use prony_measurement::{TrialRecord, Warning, WarningKind};
+use prony_records::{TrialRecord, Warning, WarningKind};
 use std::time::Duration;
 
 /// The noise beyond which a trial is repeated.

@@ -1,6 +1,6 @@
 //! What happens, for whoever shows it.
 
-use prony_measurement::{
+use prony_records::{
     CompactHistogram, Interval, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
 };
 use std::time::Duration;

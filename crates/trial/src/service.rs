@@ -5,8 +5,8 @@ use crate::trial::{Companions, prepare, start_service, wait_until_ready};
 use crate::{Bench, Built, Failure, Seat, Start, Subject};
 use prony_contract::Contract;
 use prony_load::Protocol;
-use prony_measurement::{Exclusion, Stage};
 use prony_plan::{Address, Limits, Service};
+use prony_records::{Exclusion, Stage};
 
 /// A service and what it is checked against in one start.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use crate::common;
 use prony_host::Local;
 use prony_lab::{Lab as Hosts, Member};
-use prony_measurement::Stage;
 use prony_plan::{Requirement, Service, System, Toolchain, Version};
+use prony_records::Stage;
 use prony_trial::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
 use std::fs;

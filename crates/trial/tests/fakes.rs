@@ -5,12 +5,12 @@ use crate::service;
 use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
 use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};
-use prony_measurement::{
+use prony_plan::{Design, WarmUpChoice};
+use prony_records::{
     BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
     ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
 };
-use prony_plan::{Design, WarmUpChoice};
 use prony_trial::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;

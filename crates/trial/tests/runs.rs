@@ -1,7 +1,7 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
 use crate::common::{Heard, Lab, leftovers, quiet};
-use prony_measurement::{Exclusion, Fault, Stage, WarningKind};
+use prony_records::{Exclusion, Fault, Stage, WarningKind};
 use prony_trial::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use crate::common::{Lab, leftovers, stage};
 use crate::skip;
-use prony_measurement::{Classification, Stage, WarningKind};
 use prony_plan::{Limits, WarmUpChoice};
+use prony_records::{Classification, Stage, WarningKind};
 use std::time::Duration;
 
 #[test]

@@ -1,7 +1,7 @@
 //! A generator of one connection: enough to see whether a trial speaks with its generator rightly.
 
 use prony_load::{Job, WarmUp};
-use prony_measurement::{
+use prony_records::{
     BytesMoved, Command, CompactHistogram, Connections, Coverage, Event, Generator, Histogram, Interval,
     Outcome, Outcomes, Phase, Recording, Requests, SCHEMA,
 };

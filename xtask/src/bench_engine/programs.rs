@@ -74,7 +74,7 @@ impl Bench<'_> {
         let benches = ["--bench", "bare", "--bench", "server", "--bench", "websocket"];
         let build = cmd!(
             self.shell,
-            "cargo bench --no-run --locked -p prony-engine {benches...} --message-format=json"
+            "cargo bench --no-run --locked -p prony-generator {benches...} --message-format=json"
         );
         for line in build.quiet().read()?.lines() {
             let message: Value = serde_json::from_str(line).context("cargo prints JSON")?;

@@ -7,8 +7,8 @@ use prony_lab::{Generator as _, Heard};
 use prony_load::{
     Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp, Workload,
 };
-use prony_measurement::{Event, Quantile, Recording};
 use prony_plan::Catalogue;
+use prony_records::{Event, Quantile, Recording};
 use prony_statistics::{TruthCheck, stalled_quantile};
 use prony_trial::target_of;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::BenchError;
 use prony_host::Placement;
 use prony_load::events::Events;
 use prony_load::{Body, Expectation, Load, Operation, Request, Template, Workload};
-use prony_measurement::Messages;
+use prony_records::Messages;
 use prony_statistics::{TruthCheck, stalled_gap_quantile, stalled_quantile};
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
 use prony_load::{Load, Protocol};
-use prony_measurement::TrialRecord;
 use prony_plan::{Catalogue, GroupPlan, Plan, Service, WarmUpChoice};
+use prony_records::TrialRecord;
 use prony_store::Store;
 use prony_trial::RunEnd;
 

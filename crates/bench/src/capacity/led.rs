@@ -5,7 +5,7 @@ use crate::BenchError;
 use prony_host::{HostError, Placement};
 use prony_lab::{Generator, Heard, Lab, Loading, ProcessGenerator, Spent};
 use prony_load::Job;
-use prony_measurement::{Command, Event, Recording};
+use prony_records::{Command, Event, Recording};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;

@@ -11,7 +11,7 @@ pub use within::{Loads, search_and_measure};
 
 use crate::{BenchError, missed_by, number, percent};
 use prony_load::{Condition, Load, Objective};
-use prony_measurement::{Recording, Scope, Verdict as Trust, verdict};
+use prony_records::{Recording, Scope, Verdict as Trust, verdict};
 use search::{Search, Verdict};
 
 /// Share of the requests that may be without a valid reply, where the objective does not say.

@@ -13,7 +13,7 @@ fn recording(due: u64, valid: u64, within: u64) -> Recording {
         "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
         "connections": { "asked": 64, "established": 64, "reconnects": 0 },
         "generator": { "threads": 1, "cpu_s": 0.1, "busiest_thread": 0.1, "transport": "epoll", "saturated": false },
-        "intervals": [], "histogram": prony_measurement::Histogram::new().encode(), "warnings": []
+        "intervals": [], "histogram": prony_records::Histogram::new().encode(), "warnings": []
     });
     let mut recording: Recording = serde_json::from_value(recording).expect("a recording");
     recording.warnings.extend(recording.failure(None));
@@ -67,7 +67,7 @@ fn a_fault_of_the_machine_ends_the_search() {
     nothing.warnings = nothing.failure(None).into_iter().collect();
     let objective = "p99<1h".parse().expect("an objective");
     let error = misses(&objective, &nothing, 100.0, 64.0).expect_err("the machine's");
-    assert_eq!(error.fault(), prony_measurement::Fault::Lab);
+    assert_eq!(error.fault(), prony_records::Fault::Lab);
 }
 
 #[test]

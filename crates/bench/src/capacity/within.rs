@@ -6,7 +6,7 @@ use super::search::{Next, Plan};
 use super::{misses, under_way};
 use crate::BenchError;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, WarmUp};
-use prony_measurement::{Answers, Command, Event, Interval, Phase, Recording, Warning, WarningKind};
+use prony_records::{Answers, Command, Event, Interval, Phase, Recording, Warning, WarningKind};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 
 /// Part of each step before it counts: connections are made, and what the last rate left over is answered.

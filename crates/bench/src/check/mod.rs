@@ -5,8 +5,8 @@ mod services;
 pub use services::{Asked, check_services};
 
 use prony_load::Protocol;
-use prony_measurement::{CaseFailure, Exclusion, ServiceCheck, ServiceId, Stage};
 use prony_plan::Service;
+use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, Stage};
 use prony_trial::check::{CheckReport, protocol_word};
 
 /// A service checked against a contract, or why it was not.

@@ -5,7 +5,7 @@ use crate::checkout::{choose, common};
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Pair, Workbench};
 use prony_load::Load;
-use prony_measurement::{ServiceId, TrialRecord};
+use prony_records::{ServiceId, TrialRecord};
 use prony_statistics::{ChangeOptions, Metric, RunChange, Smallest, compare_in_run};
 use prony_store::Store;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use prony_contract::Contract;
 use prony_lab::Heard;
-use prony_measurement::{Command, Event, Interval, Measurement, Phase, Recording};
+use prony_records::{Command, Event, Interval, Measurement, Phase, Recording};
 use prony_trial::{Began, Bench, Entered, Window, steady};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! What a round of a duet gave.
 
-use prony_measurement::{Measurement, Quantile, Recording, ResponseTimes, TrialRecord};
+use prony_records::{Measurement, Quantile, Recording, ResponseTimes, TrialRecord};
 use prony_statistics::{DuetRound, synchronous};
 use serde::Serialize;
 

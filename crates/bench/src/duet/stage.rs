@@ -7,8 +7,8 @@ use super::{Tell, Wish};
 use crate::BenchError;
 use prony_contract::Contract;
 use prony_lab::{Link, network_bound};
-use prony_measurement::{Bottleneck, Command, Exclusion};
 use prony_plan::{Plan, PlannedTrial, Service};
+use prony_records::{Bottleneck, Command, Exclusion};
 use prony_trial::{Began, Bench, Built, Lane, Seat, Trial, enter};
 use std::time::{Duration, Instant};
 

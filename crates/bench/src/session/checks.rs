@@ -1,8 +1,8 @@
 //! What the checks of a run found, trial by trial: one row for each service, contract and protocol.
 
 use crate::check::unchecked;
-use prony_measurement::{CheckMatrix, SCHEMA, ServiceCheck, Stage, TrialRecord};
 use prony_plan::{Catalogue, Plan};
+use prony_records::{CheckMatrix, SCHEMA, ServiceCheck, Stage, TrialRecord};
 use std::collections::BTreeMap;
 
 /// Service, variant, contract and protocol.
@@ -111,7 +111,7 @@ fn merged(known: &ServiceCheck, check: &ServiceCheck) -> ServiceCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::CaseFailure;
+    use prony_records::CaseFailure;
 
     fn check(cases: &[&str], failed: &[&str]) -> ServiceCheck {
         ServiceCheck {

@@ -3,8 +3,8 @@
 
 use prony_contract::Contract;
 use prony_load::Load;
-use prony_measurement::{Warning, WarningKind};
 use prony_plan::{Catalogue, Design, GroupPlan, Plan};
+use prony_records::{Warning, WarningKind};
 use prony_trial::Noise;
 use std::collections::BTreeSet;
 use std::time::SystemTime;

@@ -6,7 +6,7 @@ use crate::hex::hex;
 use crate::place::environment;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::{Job, Target, WarmUp};
-use prony_measurement::{
+use prony_records::{
     Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, StartUp, TrialRecord,
 };
 use prony_store::{RunLock, Store};

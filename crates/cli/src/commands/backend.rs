@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let address = SocketAddr::new(args.host, args.port);
-    prony_backend::run(address, args.delay.0, args.workers, &|address| {
+    prony_servers::run(address, args.delay.0, args.workers, &|address| {
         // Who started it reads where it listens; who does not read need not.
         let _ = print(&address_said(&format!("http://{address}"), args.json));
     })

@@ -2,7 +2,7 @@
 
 use crate::exit::bad_input;
 use prony_load::{Job, Order};
-use prony_measurement::Event;
+use prony_records::Event;
 use prony_report::describe_load;
 use prony_telemetry::{Collector, Exporter, Labels};
 

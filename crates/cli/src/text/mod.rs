@@ -3,7 +3,7 @@
 pub(crate) mod table;
 
 use crate::output::print;
-use prony_measurement::count;
+use prony_records::count;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 

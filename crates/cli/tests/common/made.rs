@@ -4,7 +4,7 @@
 #[path = "../../../report/tests/sample/mod.rs"]
 pub(crate) mod sample;
 
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_records::{RunRecord, TrialRecord};
 use prony_store::Store;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! What of an environment costs accuracy, and how to mend it.
 
-use prony_measurement::{Environment, Finding};
+use prony_records::{Environment, Finding};
 
 /// Load average above which somebody else is using the machine.
 const BUSY: f64 = 0.5;
@@ -159,7 +159,7 @@ fn files(environment: &Environment) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::Cpu;
+    use prony_records::Cpu;
 
     const FINE: Beside = Beside {
         may_limit: true,

@@ -2,7 +2,7 @@
 
 use crate::Topology;
 use nix::libc;
-use prony_measurement::Cpu;
+use prony_records::Cpu;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};

@@ -8,7 +8,7 @@ pub use machine::{hostname, lacks_proc};
 use crate::Topology;
 use crate::cgroup::Hierarchies;
 use nix::sys::resource::{Resource, getrlimit};
-use prony_measurement::Environment;
+use prony_records::Environment;
 
 /// Memory that new processes can have without others being pushed out, bytes.
 pub(crate) fn memory_available_bytes() -> Option<u64> {

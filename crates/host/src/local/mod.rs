@@ -9,7 +9,7 @@ mod process;
 use crate::supervisor::Machine;
 use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, environment};
 use process::LocalProcess;
-use prony_measurement::Environment;
+use prony_records::Environment;
 use std::ffi::OsString;
 use std::thread;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, First, Notice, Order, Start};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -10,7 +10,7 @@ use crate::wire::{Hello, Reply, Request};
 use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology};
 use connection::Connection;
 use process::RemoteProcess;
-use prony_measurement::Environment;
+use prony_records::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

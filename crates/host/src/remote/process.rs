@@ -4,7 +4,7 @@ use super::SOON;
 use super::connection::Connection;
 use crate::wire::{Incoming, Order, Outgoing, Reply, Request};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Stdio, Usage};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

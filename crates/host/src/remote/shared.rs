@@ -3,7 +3,7 @@
 use super::transport::Conduit;
 use crate::wire::{Answer, Inbox, Item, Link, Notice, Request};
 use crate::{Ending, HostError};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;

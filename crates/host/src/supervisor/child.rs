@@ -11,7 +11,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::unistd::{Pid, getpid, getppid, pipe2, setpgid};
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};

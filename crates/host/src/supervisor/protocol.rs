@@ -4,7 +4,7 @@
 
 use crate::identity::Owners;
 use crate::{AttachSpec, Cpus, Ending, ProcessSpec, Usage};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 

@@ -2,7 +2,7 @@
 
 use super::{Core, Topology};
 use crate::Cpus;
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 
 /// What a trial wants of the CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

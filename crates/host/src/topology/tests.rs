@@ -29,7 +29,7 @@ fn one_cpu_is_shared_and_says_so() {
         ("0".into(), "0".into())
     );
     assert_eq!(split.warnings.len(), 1);
-    assert_eq!(split.warnings[0].kind, prony_measurement::WarningKind::SharedCpus);
+    assert_eq!(split.warnings[0].kind, prony_records::WarningKind::SharedCpus);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use crate::{AttachSpec, Cpus, Ending, MachineUsage, ProcessSpec, Topology, Usage};
-use prony_measurement::{Environment, Warning};
+use prony_records::{Environment, Warning};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -288,7 +288,7 @@ fn hello() -> Hello {
                 cpus: vec![0, 1],
             }],
         },
-        environment: prony_measurement::Environment::default(),
+        environment: prony_records::Environment::default(),
         address: Some("10.0.0.7".to_owned()),
         monotonic_ns: 1,
         wall_ns: 2,

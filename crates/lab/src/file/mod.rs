@@ -3,8 +3,8 @@
 mod pods;
 mod text;
 
-use prony_cluster::{Cluster, Group};
 use prony_host::{Cpus, Ssh};
+use prony_kubernetes::{Cluster, Group};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::text::{FileError, Text};
 use super::{HostEntry, Way, WrittenCpus, WrittenHost};
-use prony_cluster::{Cluster, Group, Pull, is_label};
 use prony_host::Cpus;
+use prony_kubernetes::{Cluster, Group, Pull, is_label};
 use prony_load::WrittenDuration;
 use serde::Deserialize;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use crate::Member;
 use nix::time::{ClockId, clock_gettime};
 use prony_host::HostError;
-use prony_recording::clock::{Clock, FEWEST_TRIPS, RoundTrip};
+use prony_merge::clock::{Clock, FEWEST_TRIPS, RoundTrip};
 use std::time::Instant;
 
 /// Round trips that a clock is measured with.

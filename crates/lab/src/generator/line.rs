@@ -6,7 +6,7 @@ use crate::Member;
 use crate::talk::{Talk, Task, Turns};
 use prony_host::{HostError, Place};
 use prony_load::Job;
-use prony_measurement::{Command, WorkerNow};
+use prony_records::{Command, WorkerNow};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

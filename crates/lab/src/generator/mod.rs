@@ -14,7 +14,7 @@ use fleet::Fleet;
 use line::Line;
 use prony_host::{HostError, Placement, Usage};
 use prony_load::Job;
-use prony_measurement::{Command, Event, Resources};
+use prony_records::{Command, Event, Resources};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! What workers do while a load goes on, for whoever watches.
 
-use prony_measurement::{Event, Phase, WorkerNow, WorkerState};
+use prony_records::{Event, Phase, WorkerNow, WorkerState};
 use std::time::{Duration, Instant};
 
 /// Length of the intervals that a rate is told of, s.
@@ -128,7 +128,7 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::{CompactHistogram, Histogram, IntervalPart};
+    use prony_records::{CompactHistogram, Histogram, IntervalPart};
 
     fn part(completed: u64) -> Event {
         Event::IntervalPart {

@@ -1,7 +1,7 @@
 //! `JUnit` XML of contract checks: a suite per service and contract, a case per case.
 
 use super::escaped;
-use prony_measurement::{CheckMatrix, ServiceCheck};
+use prony_records::{CheckMatrix, ServiceCheck};
 use std::collections::BTreeSet;
 
 /// A check matrix as `JUnit` XML.

@@ -4,7 +4,7 @@ use super::columns::{Column, Columns};
 use super::workload_title;
 use crate::number::grouped;
 use crate::{GroupReport, Report};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use serde_json::{Value, json};
 
 /// A workload under several numbers of connections.

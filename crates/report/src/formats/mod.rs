@@ -23,7 +23,7 @@ pub use svg::charts;
 pub use terminal::{Look, standings};
 
 use crate::{GroupReport, Report, ReportError, Row};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use prony_statistics::Metric;
 
 /// The forms of a report.

@@ -1,6 +1,6 @@
 //! What stood beside a service.
 
-use prony_measurement::{CompanionUse, Measurement, Watched};
+use prony_records::{CompanionUse, Measurement, Watched};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

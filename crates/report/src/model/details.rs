@@ -3,7 +3,7 @@
 use super::companion::{CompanionPoint, companions};
 use super::shapes;
 use crate::ReportError;
-use prony_measurement::{
+use prony_records::{
     AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
     ResourceSample, Responses, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
 };
@@ -229,7 +229,7 @@ fn median_trial<'a>(
 
 fn operations(
     measured: &[(&TrialRecord, &Measurement)],
-) -> Result<Vec<OperationRow>, prony_measurement::HistogramError> {
+) -> Result<Vec<OperationRow>, prony_records::HistogramError> {
     let mut merged: Vec<(OperationRow, Responses)> = Vec::new();
     let recordings = measured.iter().flat_map(|(_, one)| &one.recording.operations);
     for operation in recordings {

@@ -3,7 +3,7 @@
 use super::details::{Details, details};
 use super::words;
 use crate::{Input, ReportError, names};
-use prony_measurement::{Bottleneck, Scope, Warning};
+use prony_records::{Bottleneck, Scope, Warning};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
@@ -204,7 +204,7 @@ fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::WarningKind;
+    use prony_records::WarningKind;
 
     #[test]
     fn what_a_ranking_says_is_not_said_again() {

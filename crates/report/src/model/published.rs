@@ -2,7 +2,7 @@
 
 use super::{GroupReport, Row};
 use crate::{PublishedFigure, References, names};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use prony_statistics::Metric;
 use serde::Serialize;
 

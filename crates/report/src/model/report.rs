@@ -5,7 +5,7 @@ use super::metrics::MetricTable;
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use super::words;
 use crate::{Input, ReportError, ServiceInfo, names};
-use prony_measurement::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
+use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
 use prony_statistics::Group;
 use serde::Serialize;
 use serde_json::Value;

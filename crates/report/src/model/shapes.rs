@@ -1,6 +1,6 @@
 //! The shape of a distribution, as few points as a picture needs.
 
-use prony_measurement::{Histogram, Responses};
+use prony_records::{Histogram, Responses};
 
 /// Points per nine (0 to 90 %, 90 to 99 %, …) of the percentile curve.
 const PER_NINE: u32 = 10;

@@ -2,7 +2,7 @@
 
 use crate::Input;
 use crate::number::{Unit, digits, ends, grouped, percent, plural, ratio};
-use prony_measurement::{Measurement, ServiceId, that_count};
+use prony_records::{Measurement, ServiceId, that_count};
 use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, ServiceSummary};
 use serde_json::Value;
 use std::collections::BTreeSet;

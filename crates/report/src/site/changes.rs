@@ -7,7 +7,7 @@ use crate::ReportError;
 use crate::formats::{escaped, head_of, title_of};
 use crate::model::describe_load;
 use crate::number::{Unit, percent, ratio};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use prony_statistics::{Change, ChangeOptions, Estimate, GroupChange, Mismatch, RunChange, Verdict, compare};
 
 /// Two successive runs of a suite.

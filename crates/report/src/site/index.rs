@@ -7,7 +7,7 @@ use super::{SiteFile, html, paths};
 use crate::formats::{escaped, head_of, one_line};
 use crate::model::ranks;
 use crate::number::plural;
-use prony_measurement::{Level, Warning};
+use prony_records::{Level, Warning};
 use prony_statistics::{Better, Quantity, ServiceSummary};
 use std::collections::BTreeSet;
 

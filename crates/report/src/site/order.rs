@@ -2,7 +2,7 @@
 
 use super::paths;
 use super::run::{Board, SiteRun};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use prony_statistics::ServiceSummary;
 use std::collections::{BTreeMap, BTreeSet};
 

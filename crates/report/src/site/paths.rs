@@ -1,7 +1,7 @@
 //! Where the files of a site lie. A name becomes a file name that every file system and every address takes as it stands, and
 //! two names never become the same one.
 
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 
 /// The page of all boards.
 pub(super) const FIRST: &str = "index.html";

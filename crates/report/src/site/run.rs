@@ -6,7 +6,7 @@ use crate::formats::{drawn, page_of, title_of};
 use crate::model::{ranks, said_for_all};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, names};
-use prony_measurement::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
+use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
     Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
 };

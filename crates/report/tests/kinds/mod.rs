@@ -2,7 +2,7 @@
 //! confidence of JMH, with services that break their contract.
 
 use crate::sample;
-use prony_measurement::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, WarningKind};
+use prony_records::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, WarningKind};
 use prony_report::{Format, Input, Look, Report, charts, render};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
@@ -274,7 +274,7 @@ fn checks_show_failed_cases_and_warnings_apart() {
             vec!["hello".to_owned(), "unknown path".to_owned()]
         },
         failures: failed
-            .then(|| prony_measurement::CaseFailure {
+            .then(|| prony_records::CaseFailure {
                 case: "unknown path".to_owned(),
                 expected: "status 404".to_owned(),
                 got: "status 200".to_owned(),

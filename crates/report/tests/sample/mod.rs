@@ -1,6 +1,6 @@
 //! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
 
-use prony_measurement::{
+use prony_records::{
     BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Coverage, Cpu, Environment, Exclusion,
     Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
     Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp,

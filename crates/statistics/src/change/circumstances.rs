@@ -1,7 +1,7 @@
 //! Whether two runs can be compared at all.
 
 use crate::interval::median::median;
-use prony_measurement::{Environment, LabHost, TrialRecord};
+use prony_records::{Environment, LabHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ impl std::fmt::Display for Mismatch {
 pub fn generators(trials: &[TrialRecord]) -> BTreeSet<String> {
     let measured = trials.iter().filter_map(|trial| trial.result.as_ref().ok());
     let name =
-        |generator: &prony_measurement::Generator| format!("{} × {}", generator.transport, generator.threads);
+        |generator: &prony_records::Generator| format!("{} × {}", generator.transport, generator.threads);
     measured
         .map(|measured| name(&measured.recording.generator))
         .collect()

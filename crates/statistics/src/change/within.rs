@@ -7,7 +7,7 @@ use crate::StatisticsError;
 use crate::design::{Table, values};
 use crate::interval::mean;
 use crate::summary::{Options, sample, summarise, table};
-use prony_measurement::{ServiceId, TrialRecord};
+use prony_records::{ServiceId, TrialRecord};
 
 /// Compares `new` with `base` in one run. Rounds pair them, so that what disturbs a round disturbs both: far tighter than
 /// two runs. Student's t on the logarithms of the ratios of each round, adjusted as in [`compare`](crate::compare).

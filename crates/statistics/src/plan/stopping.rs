@@ -1,7 +1,7 @@
 //! After each round: go on, with whom, or stop.
 
 use crate::{Group, Quantity, ServiceSummary, Verdict};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use serde::{Deserialize, Serialize};
 
 /// When to stop.

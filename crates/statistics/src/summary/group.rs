@@ -7,7 +7,7 @@ use super::turns::took_turns;
 use super::{Group, Options, ServiceSummary, estimates, service};
 use crate::ranking::place;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {

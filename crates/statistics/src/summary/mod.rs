@@ -14,7 +14,7 @@ pub(crate) use estimates::table;
 pub use shape::{Group, Options, ServiceSummary, Summary};
 
 use crate::StatisticsError;
-use prony_measurement::TrialRecord;
+use prony_records::TrialRecord;
 
 /// What the trials of one run say, by contract, workload and load.
 ///

@@ -1,6 +1,6 @@
 //! Trials, sorted into groups and services.
 
-use prony_measurement::{Exclusion, Measurement, ServiceId, TrialRecord, that_count};
+use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, that_count};
 
 /// The trials of one contract × workload × load.
 pub(crate) struct GroupSample<'a> {

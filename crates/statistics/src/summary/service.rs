@@ -5,7 +5,7 @@ use super::shape::is_open;
 use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
-use prony_measurement::{
+use prony_records::{
     Classification, Coverage, Exclusion, Fault, Measurement, Outcomes, Responses, Stage, Warning, WarningKind,
 };
 use std::collections::{BTreeMap, BTreeSet};

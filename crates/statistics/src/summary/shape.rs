@@ -1,7 +1,7 @@
 //! What a summary holds: the `groups` of `prony run --json`.
 
 use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
-use prony_measurement::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
+use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
 /// How to summarise.

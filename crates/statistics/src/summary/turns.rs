@@ -12,7 +12,7 @@ use super::speed::{Seen, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
-use prony_measurement::{Measurement, TurnWindow};
+use prony_records::{Measurement, TurnWindow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sweeps of rows and columns. Ten services settle in three or four.

@@ -1,7 +1,7 @@
 //! Trials written by hand.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_measurement::{
+use prony_records::{
     BytesMoved, Connections, Coverage, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes,
     Recording, Requests, Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
 };

@@ -41,7 +41,7 @@ pub(super) fn coated(bare: &[u8]) -> Result<String, Damaged> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::Histogram;
+    use prony_records::Histogram;
     use proptest::prelude::*;
 
     proptest! {

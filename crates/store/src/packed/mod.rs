@@ -171,7 +171,7 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::Histogram;
+    use prony_records::Histogram;
     use serde_json::json;
 
     fn record() -> Value {

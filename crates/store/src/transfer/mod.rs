@@ -8,7 +8,7 @@ mod line;
 
 use crate::{Store, StoreError, to_value};
 use line::{FORMAT, Line, VERSION, at, line, put};
-use prony_measurement::{CheckMatrix, RunRecord, TrialRecord};
+use prony_records::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use super::{MARK, copy};
 use crate::{Cancel, Failure};
-use prony_measurement::Stage;
 use prony_plan::Service;
+use prony_records::Stage;
 use std::any::Any;
 use std::fmt;
 use std::fs::{self, File, TryLockError};

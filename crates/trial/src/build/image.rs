@@ -4,8 +4,8 @@ use super::{Builder, Tools, steps};
 use crate::Failure;
 use crate::script::quoted;
 use prony_host::{Container, Engine, Image};
-use prony_measurement::{Exclusion, Stage};
 use prony_plan::Service;
+use prony_records::{Exclusion, Stage};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -26,7 +26,7 @@ use runner::Spent;
 use prony_contract::{Case, Contract};
 use prony_host::Process;
 use prony_load::{Protocol, Target};
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 use std::time::{Duration, Instant};
 
 /// What is to be checked.

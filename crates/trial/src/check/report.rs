@@ -1,7 +1,7 @@
 //! What a check found.
 
 use prony_load::Protocol;
-use prony_measurement::{CaseFailure, ServiceCheck, ServiceId, Warning};
+use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
 use std::fmt;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::exchange::Answer;
 use prony_load::Protocol;
-use prony_measurement::{Warning, WarningKind};
+use prony_records::{Warning, WarningKind};
 
 /// What is worth a warning: how many replies had it.
 #[derive(Default)]

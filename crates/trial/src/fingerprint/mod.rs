@@ -6,8 +6,8 @@ mod values;
 
 use prony_contract::Contract;
 use prony_load::Protocol;
-use prony_measurement::{Fingerprint, Part};
 use prony_plan::{Catalogue, GroupPlan, Plan, Reached, Requirement, Service, WorkersUse};
+use prony_records::{Fingerprint, Part};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};

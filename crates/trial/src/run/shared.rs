@@ -3,8 +3,8 @@
 use super::{State, Watcher};
 use crate::trial::{Bench, SharedService, Trial, run_on};
 use crate::{NextRound, Progress};
-use prony_measurement::{Exclusion, Fault, Stage, TrialRecord, Warning, WarningKind};
 use prony_plan::PlannedTrial;
+use prony_records::{Exclusion, Fault, Stage, TrialRecord, Warning, WarningKind};
 
 /// What was found when a start ended, and the place of the first trial that it served.
 type Ended = (u32, Result<Option<Warning>, Exclusion>);

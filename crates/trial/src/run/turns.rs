@@ -3,8 +3,8 @@
 use super::{State, VOID_REPEATS, Watcher};
 use crate::Progress;
 use crate::trial::{TurnsOf, run_turns};
-use prony_measurement::{Exclusion, Stage};
 use prony_plan::PlannedTrial;
+use prony_records::{Exclusion, Stage};
 
 impl State<'_> {
     /// The trials of a round, the services of each group in turns; says whether to go on. Windows of one cycle are compared,

@@ -12,7 +12,7 @@ mod series;
 mod tests;
 
 use prony_load::Load;
-use prony_measurement::{Classification, Interval, Steadiness};
+use prony_records::{Classification, Interval, Steadiness};
 use series::{Better, Same, Series};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::changes;
 use super::{STEADY_ERROR, STEADY_INTERVALS, STEADY_SHARE};
-use prony_measurement::Classification;
+use prony_records::Classification;
 
 /// Which way a series gets better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! clock or a process.
 
 use prony_host::{Place, Placement};
-use prony_measurement::{CompanionUse, Measurement, Recording, Resources, Warning, WarningKind};
+use prony_records::{CompanionUse, Measurement, Recording, Resources, Warning, WarningKind};
 
 /// From this share of its CPUs on a companion is busy.
 const BUSY: f64 = 0.9;
@@ -142,7 +142,7 @@ fn shares(one: &Place, other: &Place) -> bool {
 mod tests {
     use super::*;
     use prony_host::Cpus;
-    use prony_measurement::Watched;
+    use prony_records::Watched;
 
     fn used(percent: u64) -> Resources {
         Resources {

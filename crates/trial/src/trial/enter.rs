@@ -11,10 +11,10 @@ use prony_contract::Contract;
 use prony_host::Placement;
 use prony_lab::Loading;
 use prony_load::Target;
-use prony_measurement::{
+use prony_plan::{Service, WorkersUse};
+use prony_records::{
     Answers, Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
 };
-use prony_plan::{Service, WorkersUse};
 use std::time::Duration;
 
 /// Time for a service to answer again after its companions were started anew.

@@ -22,10 +22,10 @@ use phases::Phases;
 use prony_contract::Contract;
 use prony_host::{Ending, Host, Isolation};
 use prony_lab::{Generator, Lab};
-use prony_measurement::{
+use prony_plan::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
+use prony_records::{
     Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
 };
-use prony_plan::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
 use std::thread;
 use std::time::Duration;
 
@@ -262,7 +262,7 @@ fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
         })
     };
     let counts = || {
-        let all = prony_measurement::Outcome::ALL
+        let all = prony_records::Outcome::ALL
             .iter()
             .map(|&outcome| (outcome, outcomes.of(outcome)));
         let named = all.filter(|(_, count)| *count > 0);
@@ -293,7 +293,7 @@ fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
 }
 
 /// The word of an outcome in JSON, with spaces.
-fn word(outcome: prony_measurement::Outcome) -> String {
+fn word(outcome: prony_records::Outcome) -> String {
     let json = serde_json::to_value(outcome).unwrap_or_default();
     json.as_str().unwrap_or_default().replace('_', " ")
 }

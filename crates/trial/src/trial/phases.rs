@@ -7,8 +7,8 @@ use crate::steady::{self, Bounds, Detector, Pace};
 use crate::{Failure, Progress};
 use prony_host::Process;
 use prony_lab::Heard;
-use prony_measurement::{Command, Event, Interval, Phase, Recording, Stage, Steadiness};
 use prony_plan::WarmUpChoice;
+use prony_records::{Command, Event, Interval, Phase, Recording, Stage, Steadiness};
 use std::time::{Duration, Instant};
 
 /// Waits at most this long for an event, then looks at the rest of the world.

@@ -7,7 +7,7 @@ use prony_contract::{Case, Delivery};
 use prony_host::Process;
 use prony_lab::Lab;
 use prony_load::Target;
-use prony_measurement::{Stage, StartUp};
+use prony_records::{Stage, StartUp};
 use std::thread;
 use std::time::{Duration, Instant};
 

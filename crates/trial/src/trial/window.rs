@@ -7,7 +7,7 @@ use crate::steady::{self, Pace};
 use prony_host::Usage;
 use prony_lab::{Loading, Spent};
 use prony_load::Load;
-use prony_measurement::{
+use prony_records::{
     Classification, CompanionUse, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
     WarningKind,
 };

@@ -5,8 +5,8 @@ use prony_contract::Contract;
 use prony_host::{Isolation, Local};
 use prony_lab::{Lab as Hosts, Member, ProcessGenerator};
 use prony_load::{Load, Protocol};
-use prony_measurement::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
+use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_trial::{
     Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
 };

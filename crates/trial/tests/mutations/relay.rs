@@ -1,7 +1,7 @@
 use crate::right::{self, Way};
 use crate::toy::{Answer, Call};
 use crate::{Mutant, answers, contract, side_by_side, survives, twin_passes};
-use prony_backend::Backend;
+use prony_servers::Backend;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -10,7 +10,7 @@ use crate::shown::duration;
 use anyhow::anyhow;
 use prony_contract::{Contract, SingleCall, grpc_code_name};
 use prony_load::{Protocol, Target};
-use prony_measurement::SCHEMA;
+use prony_records::SCHEMA;
 use prony_trial::check::{CallReply, call, protocol_word};
 use prony_trial::target_of;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use prony_bench::Workbench;
 use prony_contract::{Contract, SingleCall};
 use prony_load::Protocol;
-use prony_measurement::Stage;
 use prony_plan::{Catalogue, Service};
+use prony_records::Stage;
 use prony_trial::check::call;
 use prony_trial::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 

@@ -15,7 +15,7 @@ use crate::text;
 use prony_bench::capacity::{Plan, Point, walk};
 use prony_bench::number;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
-use prony_measurement::Event;
+use prony_records::Event;
 use prony_telemetry::Collector;
 use std::sync::mpsc;
 

@@ -6,7 +6,7 @@ use crate::shown::{duration, quantile};
 use crate::text;
 use prony_bench::capacity::{Next, Point};
 use prony_bench::{number, percent_down};
-use prony_measurement::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
+use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -163,7 +163,7 @@ impl<'a> CapacityResult<'a> {
             }
         }
         json!({
-            "schema": prony_measurement::SCHEMA,
+            "schema": prony_records::SCHEMA,
             "target": self.target,
             "objective": self.objective,
             "capacity_per_s": capacity,

@@ -12,7 +12,7 @@ use prony_bench::check::{Asked, Outcome, Row, check_services};
 use prony_bench::{Workbench, shipped_contracts};
 use prony_contract::Contract;
 use prony_load::Protocol;
-use prony_measurement::{CheckMatrix, SCHEMA, ServiceId};
+use prony_records::{CheckMatrix, SCHEMA, ServiceId};
 use prony_store::Store;
 use prony_trial::check::{CheckRequest, check, protocol_word};
 use std::collections::BTreeSet;

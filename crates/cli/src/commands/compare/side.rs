@@ -4,7 +4,7 @@ use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
-use prony_measurement::{Environment, RunRecord};
+use prony_records::{Environment, RunRecord};
 use prony_statistics::{
     ChangePoint, Circumstances, Earlier, Group, Metric, Quantity, Summary, change_points, generators,
     mismatches,

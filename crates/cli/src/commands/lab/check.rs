@@ -5,8 +5,8 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
 use prony_bench::{BenchError, Workbench};
-use prony_cluster::Cluster;
 use prony_host::HostError;
+use prony_kubernetes::Cluster;
 use prony_lab::{Finding, LabFile, Preflight, Severity};
 use prony_trial::Cancel;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ fn in_cluster(file: &LabFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Res
         links: Vec::new(),
         findings,
     };
-    let lacking = prony_cluster::lacking(cluster)?;
+    let lacking = prony_kubernetes::lacking(cluster)?;
     if !lacking.is_empty() {
         let remedy = "`prony lab rbac` prints the role that has it";
         let each = lacking.into_iter();

@@ -4,7 +4,7 @@ use crate::checkout::LabArgs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::table;
-use prony_cluster::{Left, left, remove};
+use prony_kubernetes::{Left, left, remove};
 use serde_json::json;
 
 /// Show what prony has in the namespace of a lab, by its label, and remove it

@@ -7,7 +7,7 @@ mod rbac;
 use crate::checkout::{Checkout, LabArgs};
 use crate::exit::{Exit, bad_input};
 use anyhow::anyhow;
-use prony_cluster::Cluster;
+use prony_kubernetes::Cluster;
 use prony_lab::LabFile;
 
 /// The hosts of a lab: whether they are fit for a run, and what pods need and leave

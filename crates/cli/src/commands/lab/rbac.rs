@@ -4,7 +4,7 @@ use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
-use prony_cluster::{Subject, is_label};
+use prony_kubernetes::{Subject, is_label};
 
 /// Print the role that a lab of pods needs in its namespace, and its binding: `prony lab rbac | kubectl apply -f -`
 #[derive(Debug, clap::Args)]
@@ -39,6 +39,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         (None, Some(group)) => Subject::Group(group.clone()),
         (None, None) => Subject::ServiceAccount(args.service_account.clone()),
     };
-    print(prony_cluster::role(&namespace, &subject).trim_end())?;
+    print(prony_kubernetes::role(&namespace, &subject).trim_end())?;
     Ok(Exit::Fine)
 }

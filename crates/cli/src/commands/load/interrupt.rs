@@ -2,7 +2,7 @@
 
 use crate::exit::INTERRUPTED;
 use anyhow::Context as _;
-use prony_measurement::Command;
+use prony_records::Command;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use std::sync::mpsc::{self, Receiver};

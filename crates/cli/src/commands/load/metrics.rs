@@ -1,7 +1,7 @@
 //! Live figures for Prometheus while a load runs (`--metrics`): the text format, over HTTP.
 
 use anyhow::Context as _;
-use prony_measurement::{Event, Interval, Phase};
+use prony_records::{Event, Interval, Phase};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -208,7 +208,7 @@ fn gauge(text: &mut String, name: &str, help: &str, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measurement::CompactHistogram;
+    use prony_records::CompactHistogram;
 
     #[test]
     fn a_port_alone_is_one_of_the_loopback_address() {

@@ -31,10 +31,10 @@ use crate::telemetry::{self, Live};
 use crate::text;
 use metrics::Metrics;
 use prony_bench::{Saving, neighbours};
-use prony_engine::EngineError;
+use prony_generator::EngineError;
 use prony_host::OtherUsage;
 use prony_load::Job;
-use prony_measurement::{Command, Event, Recording};
+use prony_records::{Command, Event, Recording};
 use std::sync::mpsc;
 use std::time::Instant;
 use typed::DescriptionError;
@@ -156,7 +156,7 @@ fn here(
     on_event: &mut dyn FnMut(Event),
     commands: &mpsc::Receiver<Command>,
 ) -> anyhow::Result<Option<Recording>> {
-    match prony_engine::run(job, on_event, commands) {
+    match prony_generator::run(job, on_event, commands) {
         Err(EngineError::Stopped) => Ok(None),
         other => other.map(Some).map_err(told),
     }
@@ -207,7 +207,7 @@ fn keep(
 /// Runs a job; bad input in it is the user's.
 pub(crate) fn carry_out(job: &Job, on_event: &mut dyn FnMut(Event)) -> anyhow::Result<Recording> {
     let (_commands, none) = mpsc::channel::<Command>();
-    prony_engine::run(job, on_event, &none).map_err(told)
+    prony_generator::run(job, on_event, &none).map_err(told)
 }
 
 /// What was typed makes no job; a service that had to be asked and was not there is no bad input.

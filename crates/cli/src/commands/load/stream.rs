@@ -6,9 +6,9 @@ use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
 use prony_bench::BenchError;
 use prony_bench::capacity::search_and_measure;
-use prony_engine::EngineError;
+use prony_generator::EngineError;
 use prony_load::Job;
-use prony_measurement::{Command, Event, Fault};
+use prony_records::{Command, Event, Fault};
 use std::cell::Cell;
 use std::io::{BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver};
@@ -32,7 +32,7 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         told(error)
     };
     let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
-        prony_engine::run(job, on_event, commands).map_err(explained)
+        prony_generator::run(job, on_event, commands).map_err(explained)
     };
     let whole = |recording| Event::Recording {
         recording: Box::new(recording),
@@ -40,7 +40,7 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let result = match (&job.share, &job.search) {
         (None, None) => load(&job, &mut on_event, &commands).map(whole),
         (None, Some(search)) => search_and_measure(&job, search, &load, &mut on_event, &commands).map(whole),
-        (Some(_), None) => prony_engine::run_part(&job, &mut on_event, &commands)
+        (Some(_), None) => prony_generator::run_part(&job, &mut on_event, &commands)
             .map(|part| Event::Part { part: part.encode() })
             .map_err(explained),
         (Some(_), Some(_)) => Err(bad_input(anyhow::anyhow!(

@@ -2,7 +2,7 @@
 
 use super::template::{Places, TemplateError};
 use prony_contract::{ContractError, ProtoError, ReflectionError};
-use prony_engine::{CallError, EngineError};
+use prony_generator::{CallError, EngineError};
 use prony_load::typed::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_load::{Header, Template};
 use prony_plan::target::TargetError;

@@ -2,8 +2,8 @@
 
 use super::view::View;
 use prony_bench::{AllBuilt, Shows};
-use prony_measurement::{RunRecord, TrialRecord};
 use prony_plan::{Catalogue, Plan};
+use prony_records::{RunRecord, TrialRecord};
 use prony_report::describe_load;
 use prony_telemetry::{Exporter, Labels};
 use prony_trial::Progress;

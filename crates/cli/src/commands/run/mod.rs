@@ -18,8 +18,8 @@ use prony_bench::{
 };
 use prony_host::{Isolation, writable};
 use prony_lab::LabFile;
-use prony_measurement::RunRecord;
 use prony_plan::{Catalogue, Machine, Plan, Suite};
+use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_store::Store;
 use prony_trial::RunEnd;

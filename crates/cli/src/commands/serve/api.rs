@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use prony_measurement::ServiceId;
+use prony_records::ServiceId;
 use prony_report::page_data;
 use prony_store::{RunEntry, Store, StoreError};
 use serde::Serialize;

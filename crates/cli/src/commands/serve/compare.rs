@@ -5,7 +5,7 @@ use super::api::{Failure, blocking};
 use crate::reporting::{self, Surroundings};
 use axum::Json;
 use axum::extract::{Query, State};
-use prony_measurement::{RunRecord, TrialRecord};
+use prony_records::{RunRecord, TrialRecord};
 use prony_report::{ServiceInfo, describe_load};
 use prony_statistics::{ChangeOptions, Circumstances, GroupChange, Summary, compare, generators, mismatches};
 use prony_store::Store;

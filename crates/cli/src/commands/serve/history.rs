@@ -5,7 +5,7 @@ use super::api::{Failure, blocking};
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Query, State};
-use prony_measurement::{ServiceId, TrialRecord};
+use prony_records::{ServiceId, TrialRecord};
 use prony_report::describe_load;
 use prony_statistics::{Estimate, Metric, Quantity, ServiceSummary, change_points};
 use prony_store::Store;

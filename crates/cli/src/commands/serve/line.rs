@@ -1,6 +1,6 @@
 //! What a run compared, in a line.
 
-use prony_measurement::{RunRecord, ServiceInfo};
+use prony_records::{RunRecord, ServiceInfo};
 use std::collections::BTreeSet;
 
 /// Services, and workloads, that a line names.
@@ -57,7 +57,7 @@ mod tests {
             suite: "quick".to_owned(),
             started_at: String::new(),
             ended_at: None,
-            environment: prony_measurement::Environment::default(),
+            environment: prony_records::Environment::default(),
             plan,
             planned_trials: 1,
             seed: 1,

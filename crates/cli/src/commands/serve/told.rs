@@ -5,7 +5,7 @@ use super::api::{Failure, blocking};
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
-use prony_measurement::RunRecord;
+use prony_records::RunRecord;
 use prony_store::Store;
 use serde::Serialize;
 use std::sync::{Arc, PoisonError};

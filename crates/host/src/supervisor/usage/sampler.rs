@@ -7,7 +7,7 @@ use crate::cgroup::Peak;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
-use prony_measurement::{ResourceSample, Resources};
+use prony_records::{ResourceSample, Resources};
 use std::collections::HashMap;
 use std::time::Instant;
 

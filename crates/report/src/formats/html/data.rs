@@ -4,7 +4,7 @@ use super::pairs;
 use crate::formats::write;
 use crate::model::MetricTable;
 use crate::{Report, ReportError};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use prony_statistics::{Metric, Pair};
 use serde::Deserialize as _;
 use serde_json::{Map, Number, Value};

@@ -3,7 +3,7 @@
 use super::safe;
 use crate::Report;
 use crate::number::bytes;
-use prony_measurement::{Environment, LabLink};
+use prony_records::{Environment, LabLink};
 
 /// The machine, and the hosts where there were several.
 pub(super) fn section(report: &Report) -> String {

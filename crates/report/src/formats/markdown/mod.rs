@@ -10,7 +10,7 @@ use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::number::{FARTHEST, number, percent, plural, ratio};
 use crate::{GroupReport, Report};
-use prony_measurement::{CaseFailure, Level, ServiceCheck, ServiceId, Warning};
+use prony_records::{CaseFailure, Level, ServiceCheck, ServiceId, Warning};
 use prony_statistics::Verdict;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;

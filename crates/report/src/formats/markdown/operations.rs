@@ -3,7 +3,7 @@
 use super::safe;
 use crate::number::digits;
 use crate::{GroupReport, Report};
-use prony_measurement::Quantile;
+use prony_records::Quantile;
 
 /// A row for each service and a column for each operation, in the order of the ranking; nothing where a workload has one operation.
 pub(super) fn section(report: &Report, group: &GroupReport) -> String {

@@ -9,7 +9,7 @@ use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
 use cells::Texts;
-use prony_measurement::{Environment, LabHost, Level, Warning};
+use prony_records::{Environment, LabHost, Level, Warning};
 use prony_statistics::Group;
 pub(super) use text::{left, named};
 use text::{right, wrapped};

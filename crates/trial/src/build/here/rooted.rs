@@ -1,7 +1,7 @@
 //! Builds that run in their own place alone: tools such as Python's `venv` write their folder into what they make.
 
 use crate::Failure;
-use prony_measurement::Stage;
+use prony_records::Stage;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

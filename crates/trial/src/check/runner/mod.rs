@@ -14,7 +14,7 @@ use super::tally::Tally;
 use super::traits::Traits;
 use prony_contract::Case;
 use prony_load::{Protocol, Target};
-use prony_measurement::Warning;
+use prony_records::Warning;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

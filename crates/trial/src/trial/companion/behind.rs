@@ -4,7 +4,7 @@
 use super::process::Companions;
 use crate::{Cancel, Failure};
 use prony_contract::{After, Contract, Counts};
-use prony_measurement::{AfterLoad, Answers, CompanionUse, Stage};
+use prony_records::{AfterLoad, Answers, CompanionUse, Stage};
 use std::thread;
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use super::{Bench, Seat};
 use crate::Failure;
 use crate::build::Found;
 use prony_contract::{Contract, RowTable};
-use prony_measurement::Stage;
+use prony_records::Stage;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

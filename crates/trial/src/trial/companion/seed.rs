@@ -6,7 +6,7 @@ use super::recipe::{self, Recipe};
 use crate::Failure;
 use prony_contract::Contract;
 use prony_host::ProcessSpec;
-use prony_measurement::Stage;
+use prony_records::Stage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

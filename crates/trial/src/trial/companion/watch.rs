@@ -3,7 +3,7 @@
 
 use super::ANSWER;
 use super::ask::told;
-use prony_measurement::Watched;
+use prony_records::Watched;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;

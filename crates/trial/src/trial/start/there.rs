@@ -4,8 +4,8 @@ use super::super::companion::Companions;
 use super::{Bench, SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
-use prony_measurement::{Stage, StartUp, Warning, WarningKind};
 use prony_plan::{Counted, Reached, Service, There};
+use prony_records::{Stage, StartUp, Warning, WarningKind};
 
 /// The service, with what is known of its process. `supervisor_cpus`: where its resources are read.
 pub(super) fn attach(

@@ -13,7 +13,7 @@ mod warming;
 use super::{Bench, Trial};
 use crate::Progress;
 use player::{Player, Slot};
-use prony_measurement::TrialRecord;
+use prony_records::TrialRecord;
 use rand::seq::SliceRandom as _;
 use rand::{SeedableRng as _, rngs::SmallRng};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What neighbours took from the machine in the windows of a service.
 
 use crate::NoiseLimits;
-use prony_measurement::{TurnWindow, Warning, WarningKind};
+use prony_records::{TurnWindow, Warning, WarningKind};
 
 /// Says what they took, where it is more than a trial in sequence may suffer.
 pub(super) fn neighbours(windows: &[TurnWindow], cpus: usize) -> Option<Warning> {

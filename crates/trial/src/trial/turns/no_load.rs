@@ -1,7 +1,7 @@
 //! Nothing to do.
 
 use prony_lab::{Heard, Loading, Spent};
-use prony_measurement::Command;
+use prony_records::Command;
 use std::time::Duration;
 
 /// The load of a service that rests.

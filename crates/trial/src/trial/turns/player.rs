@@ -14,11 +14,11 @@ use super::warming::{Warmed, warm_up};
 use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
 use prony_load::{self as load, WarmUp};
-use prony_measurement::{
+use prony_plan::WarmUpChoice;
+use prony_records::{
     Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
     TrialRecord, TurnWindow, Turns, Warning, WarningKind,
 };
-use prony_plan::WarmUpChoice;
 use std::time::Duration;
 
 /// Load before each window: connections are made, and what rested is awake again.

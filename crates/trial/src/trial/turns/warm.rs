@@ -4,8 +4,8 @@
 //! seconds hold half of it. So the bounds of the warm-up count the CPU time that the service used, and it is steady when the
 //! CPU time of a request stays the same.
 
-use prony_measurement::Classification;
 use prony_plan::WarmUpChoice;
+use prony_records::Classification;
 use std::time::Duration;
 
 /// A warm-up may take this many times its longest CPU time on the wall: a service that waits more than it works never uses

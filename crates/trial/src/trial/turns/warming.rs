@@ -4,7 +4,7 @@ use super::super::enter::{Course, Entered};
 use super::super::phases::{Phases, only_warming};
 use super::warm::{Piece, Warmth};
 use crate::{Failure, Progress};
-use prony_measurement::{Answers, Event, Interval, Stage, Steadiness};
+use prony_records::{Answers, Event, Interval, Stage, Steadiness};
 use std::time::{Duration, Instant};
 
 /// Length of a piece of the warm-up.

@@ -1,5 +1,5 @@
 use super::*;
-use prony_measurement::{Histogram, Outcomes};
+use prony_records::{Histogram, Outcomes};
 
 /// A rate that was offered for 10 s: replies that are valid, and others with status 503; response times are half at `p50_ms`
 /// and half at `p99_ms`.

@@ -6,7 +6,7 @@ use super::args::RequestArgs;
 use super::template::Places;
 use super::typed::{JobError, header, text};
 use prony_contract::ProtoMethod;
-use prony_engine::parameters::Parameters;
+use prony_generator::parameters::Parameters;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
 

@@ -2,7 +2,7 @@
 
 use super::super::typed::DescriptionError;
 use prony_contract::{ProtoMethod, REFLECTION_PATHS, reflect};
-use prony_engine::{CallError, exchange};
+use prony_generator::{CallError, exchange};
 use prony_load::{Body, Request, Target, Template};
 use std::time::Duration;
 

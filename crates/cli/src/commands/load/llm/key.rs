@@ -1,7 +1,7 @@
 //! The key of an API. It comes from the environment alone, and nothing that prony says shows it: a server may say it back.
 
 use crate::commands::load::typed::JobError;
-use prony_measurement::Recording;
+use prony_records::Recording;
 
 /// Where the key comes from.
 const VARIABLE: &str = "PRONY_API_KEY";

@@ -2,7 +2,7 @@
 
 use super::LoadResult;
 use crate::text;
-use prony_measurement::{Recording, WrongReply, count, verdict};
+use prony_records::{Recording, WrongReply, count, verdict};
 
 /// Errors that are shown, at most.
 const MOST: usize = 5;

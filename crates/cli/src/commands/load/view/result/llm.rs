@@ -3,7 +3,7 @@
 use crate::shown::duration;
 use crate::text::row;
 use prony_bench::number;
-use prony_measurement::{Llm, Messages, Recording, Warning, WarningKind, count};
+use prony_records::{Llm, Messages, Recording, Warning, WarningKind, count};
 
 /// Longest wait of a prompt in the generator that needs no hint, ns.
 const WAITED: u64 = 10_000_000;

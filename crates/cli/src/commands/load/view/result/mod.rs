@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::text;
 use prony_bench::{Judged, judge};
 use prony_load::Objective;
-use prony_measurement::{Figures, Level, Recording, Verdict, Warning, verdict};
+use prony_records::{Figures, Level, Recording, Verdict, Warning, verdict};
 use serde_json::{Value, json};
 
 /// The first word about a load: of those that apply, the first.

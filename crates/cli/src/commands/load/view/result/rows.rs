@@ -5,7 +5,7 @@ use crate::shown::quantile;
 use crate::text::{self, row};
 use prony_bench::{number, percent_down};
 use prony_contract::grpc_code_name;
-use prony_measurement::{Messages, OperationRecording, Recording, Responses, count, verdict};
+use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
 
 /// Operations that are shown, at most.
 const MOST_OPERATIONS: usize = 30;
@@ -298,7 +298,7 @@ fn of_operation(operation: &OperationRecording, label: usize) -> String {
     let times = Responses::of_operation(operation)
         .ok()
         .and_then(|responses| responses.times());
-    let time = |of: fn(&prony_measurement::ResponseTimes) -> prony_measurement::Quantile| {
+    let time = |of: fn(&prony_records::ResponseTimes) -> prony_records::Quantile| {
         times
             .as_ref()
             .map_or_else(|| "–".to_owned(), |times| quantile(of(times)))

@@ -2,7 +2,7 @@
 
 use super::times::{in_unit, unit_of};
 use prony_bench::{number, percent_down};
-use prony_measurement::{Quantile, Recording, StageRecording};
+use prony_records::{Quantile, Recording, StageRecording};
 
 /// Stages at most; a ramp has ten parts.
 const MOST: usize = 40;

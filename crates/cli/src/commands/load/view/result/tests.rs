@@ -1,5 +1,5 @@
 use super::*;
-use prony_measurement::{Histogram, Outcomes, Responses};
+use prony_records::{Histogram, Outcomes, Responses};
 use serde_json::json;
 
 /// Widths of terminals.

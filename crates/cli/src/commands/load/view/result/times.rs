@@ -2,7 +2,7 @@
 
 use super::{LoadResult, kind};
 use prony_bench::{number, percent};
-use prony_measurement::{Outcomes, Quantile, Recording, ResponseTimes, Responses};
+use prony_records::{Outcomes, Quantile, Recording, ResponseTimes, Responses};
 use std::fmt::Write as _;
 
 /// A unit of time.

@@ -1,0 +1,300 @@
+//! A line for each measured request, or for a share of them, in a file: written by a thread of its own, so that no worker
+//! waits for a disk.
+
+use crate::EngineError;
+use crate::parameters::mix;
+use prony_load::{Job, LogFormat};
+use prony_merge::LogPart;
+use prony_records::Outcome;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::thread::JoinHandle;
+
+/// Lines that a worker hands over at once.
+const BATCH: usize = 4096;
+/// Batches that may wait for the disk. Beyond them lines are lost, and counted, rather than that the load waits.
+const WAITING: usize = 256;
+
+/// What became of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) operation: u16,
+    /// When it was due, from the begin of the measurement, ns; so are the others. Negative: before.
+    pub(crate) due: i64,
+    /// Absent where it was never sent.
+    pub(crate) sent: Option<i64>,
+    pub(crate) ended: i64,
+    pub(crate) outcome: Outcome,
+    /// Of a complete reply.
+    pub(crate) status: Option<u16>,
+    /// Of the reply's body.
+    pub(crate) bytes: u64,
+}
+
+impl Line {
+    /// A request that was due at `due` and could not be sent.
+    pub(crate) const fn unsent(operation: u16, due: i64, outcome: Outcome) -> Self {
+        Self {
+            operation,
+            due,
+            sent: None,
+            ended: due,
+            outcome,
+            status: None,
+            bytes: 0,
+        }
+    }
+}
+
+/// What a worker logs into.
+#[derive(Debug)]
+pub(crate) struct Logbook {
+    lines: Vec<Line>,
+    to_writer: SyncSender<Batch>,
+    /// Lines that found no room since the last batch that did.
+    lost: u64,
+    key: u64,
+    below: u64,
+    /// Whether the measurement is on.
+    pub(crate) is_on: bool,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    lines: Vec<Line>,
+    /// Lines that were lost before these because the disk was too slow.
+    lost: u64,
+}
+
+impl Logbook {
+    /// Takes note of a request, if it belongs to the share that is logged.
+    pub(crate) fn note(&mut self, line: Line) {
+        self.key = mix(self.key);
+        if !self.is_on || self.key > self.below {
+            return;
+        }
+        self.lines.push(line);
+        if self.lines.len() == BATCH {
+            self.hand_over();
+        }
+    }
+
+    /// Hands over what there is, without waiting: where the writer is behind, the lines are lost and counted.
+    fn hand_over(&mut self) {
+        let batch = self.batch();
+        // A writer that is gone has failed and says so itself.
+        if let Err(
+            TrySendError::Full(Batch { mut lines, lost })
+            | TrySendError::Disconnected(Batch { mut lines, lost }),
+        ) = self.to_writer.try_send(batch)
+        {
+            self.lost = lost + lines.len() as u64;
+            lines.clear();
+            self.lines = lines;
+        }
+    }
+
+    fn batch(&mut self) -> Batch {
+        Batch {
+            lines: std::mem::replace(&mut self.lines, Vec::with_capacity(BATCH)),
+            lost: std::mem::take(&mut self.lost),
+        }
+    }
+}
+
+impl Drop for Logbook {
+    /// The load is over, so that the last lines may wait for the disk.
+    fn drop(&mut self) {
+        let batch = self.batch();
+        let _ = self.to_writer.send(batch);
+    }
+}
+
+/// The thread that writes.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    to_writer: SyncSender<Batch>,
+    thread: JoinHandle<std::io::Result<LogPart>>,
+    share: f64,
+    seed: u64,
+}
+
+impl LogWriter {
+    /// Creates the file, where the job wants a log.
+    pub(crate) fn start(job: &Job) -> Result<Option<Self>, EngineError> {
+        let Some(wanted) = &job.log else { return Ok(None) };
+        if !(wanted.share > 0.0 && wanted.share <= 1.0) {
+            return Err(EngineError::Job(format!(
+                "a log of a share of {} of the requests: give a share above 0, at most 1",
+                wanted.share
+            )));
+        }
+        let file = File::create(&wanted.path)
+            .map_err(|source| EngineError::Job(format!("--log {}: {source}", wanted.path)))?;
+        let names: Vec<String> = job
+            .workload
+            .operations
+            .iter()
+            .map(|one| one.name.clone())
+            .collect();
+        let (to_writer, batches) = mpsc::sync_channel(WAITING);
+        let log = LogPart {
+            path: wanted.path.clone(),
+            lines: 0,
+            lost: 0,
+        };
+        let format = wanted.format;
+        let thread = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_all(BufWriter::new(file), format, &names, &batches, log))
+            .map_err(|source| EngineError::System {
+                what: "starting the thread of the log",
+                source,
+            })?;
+        Ok(Some(Self {
+            to_writer,
+            thread,
+            share: wanted.share,
+            seed: job.seed,
+        }))
+    }
+
+    /// What one worker logs into.
+    pub(crate) fn book(&self, thread: u32) -> Logbook {
+        Logbook {
+            lines: Vec::with_capacity(BATCH),
+            to_writer: self.to_writer.clone(),
+            lost: 0,
+            key: mix(self.seed ^ mix(u64::from(thread) ^ 0x6c6f_6700)),
+            below: if self.share >= 1.0 {
+                u64::MAX
+            } else {
+                (self.share * u64::MAX as f64) as u64
+            },
+            is_on: false,
+        }
+    }
+
+    /// Waits until all that was handed over is written. The workers must have ended.
+    pub(crate) fn finish(self) -> Result<LogPart, EngineError> {
+        drop(self.to_writer);
+        match self.thread.join() {
+            Ok(result) => result.map_err(|source| EngineError::System {
+                what: "writing the log",
+                source,
+            }),
+            Err(_) => Err(EngineError::WorkerPanicked),
+        }
+    }
+}
+
+fn write_all(
+    mut out: impl Write,
+    format: LogFormat,
+    operations: &[String],
+    batches: &Receiver<Batch>,
+    mut log: LogPart,
+) -> std::io::Result<LogPart> {
+    if format == LogFormat::Csv {
+        out.write_all(b"operation,due_ns,sent_ns,ended_ns,outcome,status,bytes\n")?;
+    }
+    let names: Vec<String> = operations.iter().map(|name| quoted(name, format)).collect();
+    for Batch { lines, lost } in batches {
+        log.lost += lost;
+        for line in &lines {
+            let name = &names[usize::from(line.operation)];
+            match format {
+                LogFormat::Csv => write_csv(&mut out, name, line)?,
+                LogFormat::JsonLines => write_json(&mut out, name, line)?,
+            }
+        }
+        log.lines += lines.len() as u64;
+    }
+    out.flush()?;
+    Ok(log)
+}
+
+/// A name as the format writes text.
+fn quoted(name: &str, format: LogFormat) -> String {
+    match format {
+        LogFormat::Csv => format!("\"{}\"", name.replace('"', "\"\"")),
+        LogFormat::JsonLines => serde_json::Value::from(name).to_string(),
+    }
+}
+
+fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+    write!(out, "{name},{},", line.due)?;
+    if let Some(sent) = line.sent {
+        write!(out, "{sent}")?;
+    }
+    write!(out, ",{},{},", line.ended, word(line.outcome))?;
+    if let Some(status) = line.status {
+        write!(out, "{status}")?;
+    }
+    writeln!(out, ",{}", line.bytes)
+}
+
+fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+    let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+    writeln!(
+        out,
+        r#"{{"operation":{name},"due_ns":{},"sent_ns":{},"ended_ns":{},"outcome":"{}","status":{},"bytes":{}}}"#,
+        line.due,
+        number(line.sent),
+        line.ended,
+        word(line.outcome),
+        number(line.status.map(i64::from)),
+        line.bytes
+    )
+}
+
+/// An outcome as recordings name it.
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Valid => "valid",
+        Outcome::WrongReply => "wrong_reply",
+        Outcome::Status => "status",
+        Outcome::Timeout => "timeout",
+        Outcome::Refused => "refused",
+        Outcome::Reset => "reset",
+        Outcome::NotSent => "not_sent",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The writer does not read: what finds no room is counted, and nobody waits.
+    #[test]
+    fn a_disk_that_stands_still_costs_lines_and_no_time() {
+        let (to_writer, batches) = mpsc::sync_channel(1);
+        let mut book = Logbook {
+            lines: Vec::new(),
+            to_writer,
+            lost: 0,
+            key: 0,
+            below: u64::MAX,
+            is_on: true,
+        };
+        let logging = std::thread::spawn(move || {
+            for due in 0..3 * BATCH as i64 + 5 {
+                book.note(Line::unsent(0, due, Outcome::NotSent));
+            }
+            book
+        });
+        let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        while !logging.is_finished() {
+            assert!(std::time::Instant::now() < deadline, "logging waits for the disk");
+            std::thread::yield_now();
+        }
+        let book = logging.join().expect("no panic");
+        let first = batches.recv().expect("the batch that found room");
+        assert_eq!((first.lines.len(), first.lost), (BATCH, 0));
+        drop(book);
+        let last = batches.recv().expect("the last lines");
+        assert_eq!((last.lines.len(), last.lost), (5, 2 * BATCH as u64));
+        assert_eq!(last.lines[0].due, 3 * BATCH as i64);
+    }
+}

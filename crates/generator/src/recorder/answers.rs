@@ -1,0 +1,37 @@
+//! What every request of a load came to, warm-up and drain included.
+
+use prony_load::Job;
+use prony_merge::{Answered, STATUSES};
+
+/// A row of counters for each operation, one for each status. The first one is of requests without a complete reply: no reply
+/// has status 0.
+#[derive(Debug)]
+pub(super) struct Answers {
+    counts: Box<[u64]>,
+}
+
+impl Answers {
+    /// Of a job, where it counts them.
+    pub(super) fn of(job: &Job) -> Option<Self> {
+        let places = job.workload.operations.len() * STATUSES;
+        job.count_replies.then(|| Self {
+            counts: vec![0; places].into_boxed_slice(),
+        })
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, operation: u16, status: Option<u16>) {
+        let status = usize::from(status.unwrap_or(0)).min(STATUSES - 1);
+        self.counts[usize::from(operation) * STATUSES + status] += 1;
+    }
+
+    pub(super) fn sum(&self) -> Answered {
+        let mut sum = Answered::default();
+        for (operation, row) in (0..).zip(self.counts.chunks(STATUSES)) {
+            for (status, &count) in (0_u16..).zip(row) {
+                sum.add(operation, (status > 0).then_some(status), count);
+            }
+        }
+        sum
+    }
+}

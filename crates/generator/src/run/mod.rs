@@ -1,0 +1,412 @@
+//! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
+//! call outside of a load.
+
+mod collected;
+mod exchange;
+mod keeper;
+
+pub use exchange::{CallError, exchange};
+
+use crate::error::EngineError;
+use crate::layer::{Layer, Plain};
+use crate::log::LogWriter;
+use crate::protocol::{Protocol, grpc::Grpc, http1::Http1, http2::Http2, websocket::WebSocket};
+use crate::reach::{Reached, reach};
+use crate::system;
+use crate::tls::TlsLayer;
+use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
+use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
+use crate::workload::PreparedWorkload;
+use prony_load::{Job, Load, Partition, Profile, TransportChoice};
+use prony_merge::{Part, Tally, assemble};
+use prony_records::{Command, Event, Recording};
+use prony_tls::TlsConfig;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+/// Runs a job from the first connection to the last reply, and puts together what it recorded.
+///
+/// `on_event` gets every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is looked at all the time; a
+/// sender that is gone has nothing more to say.
+pub fn run(
+    job: &Job,
+    on_event: &mut dyn FnMut(Event),
+    commands: &Receiver<Command>,
+) -> Result<Recording, EngineError> {
+    run_part(job, on_event, commands).map(|part| assemble(job, &part, None))
+}
+
+/// The same for a worker of several: what it recorded, to be merged with the parts of the others. Where the job has a share,
+/// `on_event` gets an [`Event::IntervalPart`] instead of each [`Event::Interval`].
+pub fn run_part(
+    job: &Job,
+    on_event: &mut dyn FnMut(Event),
+    commands: &Receiver<Command>,
+) -> Result<Part, EngineError> {
+    check(job)?;
+    system::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
+    let reached = reach(job)?;
+    let shared = Arc::new(job.clone());
+    let run = match choose_transport(job, Uring::probe)? {
+        Chosen::Epoll => start_on::<Epoll>(&shared, reached)?,
+        Chosen::IoUring => start_on::<Uring>(&shared, reached)?,
+    };
+    run.carry_on(job, on_event, commands)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Chosen {
+    Epoll,
+    IoUring,
+}
+
+/// Connections of a thread up to which `io_uring` is the cheaper one: as many as its ring has buffers. See docs/ENGINE.md.
+const MOST_ON_A_RING: u32 = 8_192;
+
+fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
+    // Of users it is not known how many will be there at once.
+    let are_many = !matches!(job.load, Load::Users { .. })
+        && job.load.connections().div_ceil(job.all_threads()) > MOST_ON_A_RING;
+    match job.transport {
+        TransportChoice::Epoll => Ok(Chosen::Epoll),
+        TransportChoice::Auto if are_many || probe().is_err() => Ok(Chosen::Epoll),
+        TransportChoice::Auto => Ok(Chosen::IoUring),
+        TransportChoice::IoUring => match probe() {
+            Ok(()) => Ok(Chosen::IoUring),
+            Err(error) => Err(EngineError::NoIoUring(error)),
+        },
+    }
+}
+
+/// Most requests that may be in flight together: some gigabytes of memory, and far within the numbers of places.
+const MOST_IN_FLIGHT: u64 = 1 << 24;
+
+fn check(job: &Job) -> Result<(), EngineError> {
+    let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
+    let (connections, in_flight) = match job.load {
+        Load::Closed {
+            connections,
+            in_flight,
+            ..
+        }
+        | Load::Open {
+            connections,
+            in_flight,
+            ..
+        } => (connections, in_flight),
+        Load::Users {
+            requests_per_user,
+            max_users,
+            ..
+        } => (max_users, requests_per_user),
+    };
+    if connections == 0 || in_flight == 0 {
+        return refuse("a load of no connections or no requests: give at least 1 of each");
+    }
+    let places = match job.load {
+        Load::Users { .. } => u64::from(connections),
+        Load::Closed { .. } | Load::Open { .. } => u64::from(connections) * u64::from(in_flight),
+    };
+    if places > MOST_IN_FLIGHT {
+        return Err(EngineError::Job(format!(
+            "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
+             generator should have: give at most {MOST_IN_FLIGHT} together, with fewer connections (-c) or a smaller \
+             --in-flight"
+        )));
+    }
+    let threads = job.all_threads();
+    check_rooms(job)?;
+    if job.threads == 0 || threads > connections {
+        return Err(EngineError::Job(format!(
+            "{threads} threads for {connections} connections: each thread needs one of its own"
+        )));
+    }
+    if let Some(share) = &job.share
+        && share.first_thread.saturating_add(job.threads) > share.of_threads
+    {
+        return Err(EngineError::Job(format!(
+            "a share of {} threads from thread {} on of a load that has {}: the shares of all workers come from one plan",
+            job.threads, share.first_thread, share.of_threads
+        )));
+    }
+    check_limits(job)?;
+    if job.phases.measurement_ns == 0 {
+        return refuse("a measurement of no length: give a duration above 0");
+    }
+    if job.timeout_ns == 0 {
+        return refuse("a timeout of 0 leaves no time for any reply");
+    }
+    Ok(())
+}
+
+/// Rooms are whole, of a WebSocket, and their members stay.
+fn check_rooms(job: &Job) -> Result<(), EngineError> {
+    let Some(members) = job.load.members() else {
+        return Ok(());
+    };
+    let refuse = |text: String| Err(EngineError::Job(text));
+    let (connections, threads) = (job.load.connections(), job.all_threads());
+    if members == 0 || !connections.is_multiple_of(members) {
+        return refuse(format!(
+            "{connections} connections in rooms of {members}: give whole rooms"
+        ));
+    }
+    let rooms = connections / members;
+    if job.threads > 0 && threads > rooms {
+        return refuse(format!(
+            "{threads} threads for {rooms} rooms: each thread needs one of its own"
+        ));
+    }
+    if job.protocol != prony_load::Protocol::WebSocket {
+        return refuse("rooms are of a WebSocket: give a URL with ws:// or wss://".to_owned());
+    }
+    if job.limits.requests_per_connection.is_some()
+        || matches!(job.load, Load::Closed { growth: Some(_), .. })
+    {
+        return refuse(
+            "members of rooms are there from the begin to the end: leave out what ends or delays connections"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn check_limits(job: &Job) -> Result<(), EngineError> {
+    let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
+    if job.limits.longest_message == Some(0) {
+        return refuse("a longest message of no bytes: give at least 1");
+    }
+    if job.limits.requests == Some(0) || job.limits.requests_per_connection == Some(0) {
+        return refuse("a limit of no requests: give at least 1");
+    }
+    match &job.load {
+        Load::Closed {
+            connections,
+            growth: Some(growth),
+            ..
+        } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
+            "a load that grows from {} to {connections} connections: begin with at least 1, and with no more than there \
+             are in the end",
+            growth.from
+        ))),
+        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => {
+            refuse("a load of no stages: give at least one, with a length above 0")
+        }
+        Load::Users { .. } if job.limits.requests.is_some() => refuse(
+            "a number of requests for users who arrive: each user has a number of requests; give a duration",
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn has_no_stage(profile: &Profile) -> bool {
+    matches!(profile, Profile::Stages { stages } if stages.is_empty() || stages.iter().any(|stage| stage.for_ns == 0))
+}
+
+/// Workers under way.
+struct Run {
+    control: Arc<Control>,
+    messages: Receiver<Message>,
+    empties: Vec<Sender<Box<Tally>>>,
+    threads: Vec<JoinHandle<Result<(), EngineError>>>,
+    transport: &'static str,
+    reached: Reached,
+    log: Option<LogWriter>,
+}
+
+/// Starts the workers on a transport, with what the job wants to stand between its bytes and its protocol.
+fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<Run, EngineError> {
+    match &job.target.tls {
+        None => start_through::<Plain, T>(job, reached, &()),
+        Some(tls) => {
+            let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
+            start_through::<TlsLayer, T>(job, reached, &config)
+        }
+    }
+}
+
+fn start_through<L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+where
+    L: Layer + 'static,
+    T: Transport + 'static,
+{
+    match job.protocol {
+        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, reached, layer),
+        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, reached, layer),
+        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, reached, layer),
+        prony_load::Protocol::WebSocket => start::<WebSocket, L, T>(job, reached, layer),
+    }
+}
+
+fn start<P, L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+where
+    P: Protocol + 'static,
+    L: Layer + 'static,
+    T: Transport + 'static,
+{
+    // Once for all threads, and before the first one, so that a bad workload is told.
+    let workload = Arc::new(PreparedWorkload::<P>::new(job)?);
+    let pool = job.limits.requests.map(|requests| {
+        let arrivals = requests.div_ceil(workload.order.length());
+        Arc::new(match &job.share {
+            Some(_) => Pool::divided(arrivals),
+            None => Pool::new(arrivals, job.threads),
+        })
+    });
+    let backlog = Backlog::of(job).map_err(|source| EngineError::System {
+        what: "making what threads wake each other with",
+        source,
+    })?;
+    let control = Arc::new(Control::new(pool));
+    let (to_us, messages) = mpsc::channel();
+    let mut run = Run {
+        control,
+        messages,
+        empties: Vec::new(),
+        threads: Vec::new(),
+        transport: T::NAME,
+        reached,
+        log: LogWriter::start(job)?,
+    };
+    // Connections of the threads before, of all workers.
+    let mut begin = job.connections_before();
+    for thread in 0..job.threads {
+        let (to_worker, empties) = mpsc::channel();
+        let lines = Lines {
+            control: Arc::clone(&run.control),
+            messages: to_us.clone(),
+            empties,
+            log: run
+                .log
+                .as_ref()
+                .map(|log| log.book(job.partition(thread).thread())),
+            backlog: backlog.clone(),
+        };
+        let spoken = Spoken {
+            workload: Arc::clone(&workload),
+            layer: layer.clone(),
+        };
+        let partition = job.partition(thread);
+        let route = run.reached.route.from(begin as usize);
+        begin += partition.connections();
+        let job = Arc::clone(job);
+        let work = move || work::<P, L, T>(&job, (thread, partition), &route, spoken, lines);
+        let spawned = std::thread::Builder::new()
+            .name(format!("load-{thread}"))
+            .spawn(work);
+        run.threads.push(spawned.map_err(|source| EngineError::System {
+            what: "starting a thread",
+            source,
+        })?);
+        run.empties.push(to_worker);
+    }
+    Ok(run)
+}
+
+/// What a thread does.
+fn work<P: Protocol, L: Layer, T: Transport>(
+    job: &Job,
+    (thread, partition): (u32, Partition),
+    route: &Route,
+    spoken: Spoken<P, L>,
+    lines: Lines,
+) -> Result<(), EngineError> {
+    if !job.cpus.is_empty() {
+        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
+    }
+    system::wake_exactly();
+    let moving = |source| EngineError::System {
+        what: "moving bytes",
+        source,
+    };
+    Worker::<P, L, T>::new(job, (thread, partition), route, spoken, lines)
+        .and_then(Worker::run)
+        .map_err(moving)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use prony_load::{
+        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
+        Workload,
+    };
+
+    pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
+        let request = Request {
+            method: "GET".into(),
+            path: Template::literal("/"),
+            headers: Vec::new(),
+            body: Body::None,
+        };
+        Job {
+            target: Target {
+                url: "http://a/".into(),
+                host: "a".into(),
+                port: 80,
+                authority: "a".into(),
+                tls: None,
+                reach: Reach::default(),
+            },
+            protocol: prony_load::Protocol::Http1,
+            load: Load::closed(connections, 1),
+            workload: Workload::of(Operation {
+                name: "a".into(),
+                request,
+                expect: Expectation::default(),
+            }),
+            phases: Phases {
+                warm_up: WarmUp::FixedNs(0),
+                measurement_ns: 1,
+                drain_ns: 1,
+            },
+            timeout_ns: 1,
+            check: Check { share: 1.0, keep: 1 },
+            threads,
+            cpus: Vec::new(),
+            transport,
+            interval_ns: 1,
+            seed: 1,
+            search: None,
+            limits: Limits::default(),
+            log: None,
+            share: None,
+            count_replies: false,
+        }
+    }
+
+    #[test]
+    fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
+        let load = |connections, in_flight| {
+            let mut job = job(TransportChoice::Auto, 1, 1);
+            job.load = Load::closed(connections, in_flight);
+            check(&job).map_err(|error| error.to_string())
+        };
+        for (connections, in_flight) in [(1, u32::MAX), (3, 2_000_000_000), (u32::MAX, u32::MAX)] {
+            let told = load(connections, in_flight).expect_err("too many");
+            assert!(
+                told.contains("--in-flight") && told.contains("16777216"),
+                "{told}"
+            );
+        }
+        assert_eq!(load(1 << 12, 1 << 12), Ok(()));
+        assert!(load(1 << 12, (1 << 12) + 1).is_err());
+    }
+
+    #[test]
+    fn many_connections_of_a_thread_are_polled_unless_a_ring_is_asked_for() {
+        let (there, none) = (|| Ok(()), || Err(io::Error::other("forbidden")));
+        let auto = |connections, threads| job(TransportChoice::Auto, connections, threads);
+        let chosen = |job: &Job| choose_transport(job, there).expect("a transport");
+        assert_eq!(chosen(&auto(8_192, 1)), Chosen::IoUring);
+        assert_eq!(chosen(&auto(8_193, 1)), Chosen::Epoll);
+        assert_eq!(chosen(&auto(10_000, 2)), Chosen::IoUring);
+        assert_eq!(chosen(&job(TransportChoice::IoUring, 10_000, 1)), Chosen::IoUring);
+        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), Chosen::Epoll);
+        assert_eq!(choose_transport(&auto(1, 1), none).expect("epoll"), Chosen::Epoll);
+        let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
+        assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Arrivals of an open load that found no free place on the thread whose they are. Any thread of the process that has one takes
+//! them, the oldest first, so that a load does not depend on how many threads make it: all of them serve one queue.
+//!
+//! An arrival that finds a place on its own thread never comes here. A thread that sleeps although it has a place is woken.
+
+use crate::worker::slots::Due;
+use prony_load::Job;
+use prony_records::Phase;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What waits for a place on any thread.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    waiting: Mutex<VecDeque<Waiting>>,
+    capacity: usize,
+    /// How many wait: looked at before the queue is.
+    count: AtomicUsize,
+    /// Open connections of all threads.
+    open: AtomicU32,
+    /// Threads that have no further arrival of their own.
+    dry: AtomicU32,
+    threads: Vec<Thread>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    phase: Phase,
+    due: Due,
+}
+
+/// What the others know of a thread.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Thread {
+    /// Whether it has a free place.
+    has_place: AtomicBool,
+    /// Wakes it up.
+    bell: File,
+}
+
+/// The backlog as one thread sees it.
+#[derive(Debug)]
+pub(in crate::worker) struct Share {
+    backlog: Arc<Backlog>,
+    thread: usize,
+    phase: Phase,
+    /// Whether the others know that this thread has a free place.
+    has_place: bool,
+    is_dry: bool,
+}
+
+impl Backlog {
+    /// For a load whose threads can share arrivals.
+    pub(crate) fn of(job: &Job) -> io::Result<Option<Arc<Self>>> {
+        let prony_load::Load::Open {
+            backlog,
+            members: None,
+            ..
+        } = job.load
+        else {
+            return Ok(None);
+        };
+        if job.threads < 2 {
+            return Ok(None);
+        }
+        let capacity: u64 = (0..job.threads)
+            .map(|thread| job.partition(thread).share(backlog))
+            .sum();
+        let threads = (0..job.threads)
+            .map(|_| Thread::new())
+            .collect::<io::Result<_>>()?;
+        Ok(Some(Arc::new(Self {
+            waiting: Mutex::default(),
+            capacity: usize::try_from(capacity).unwrap_or(usize::MAX),
+            count: AtomicUsize::new(0),
+            open: AtomicU32::new(0),
+            dry: AtomicU32::new(0),
+            threads,
+        })))
+    }
+
+    /// What becomes readable when a thread is to look here.
+    pub(in crate::worker) fn bell(&self, thread: u32) -> BorrowedFd<'_> {
+        self.threads[thread as usize].bell.as_fd()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes a thread that has a free place, the next one after `thread`.
+    fn wake_another(&self, thread: usize) {
+        let (before, after) = self.threads.split_at(thread);
+        let others = after[1..].iter().chain(before);
+        if let Some(other) = others
+            .into_iter()
+            .find(|other| other.has_place.load(Ordering::SeqCst))
+        {
+            // It counts up; where it is full, the thread is woken anyway.
+            let _ = (&other.bell).write(&1_u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Thread {
+    fn new() -> io::Result<Self> {
+        // SAFETY: no memory is involved.
+        let bell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if bell < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            has_place: AtomicBool::new(false),
+            // SAFETY: the kernel has just given us this descriptor.
+            bell: File::from(unsafe { OwnedFd::from_raw_fd(bell) }),
+        })
+    }
+}
+
+impl Share {
+    pub(in crate::worker) fn new(backlog: Arc<Backlog>, thread: u32) -> Self {
+        Self {
+            backlog,
+            thread: thread as usize,
+            phase: Phase::WarmUp,
+            has_place: false,
+            is_dry: false,
+        }
+    }
+
+    /// This thread's next phase has begun. What is due in the phase that is over and would be due behind its end is forgotten.
+    pub(in crate::worker) fn enter(&mut self, phase: Phase, begin: u64) {
+        self.phase = phase;
+        if phase == Phase::Measurement {
+            let mut waiting = self.backlog.lock();
+            waiting.retain(|one| one.phase != Phase::WarmUp || one.due.intended < begin);
+            self.backlog.count.store(waiting.len(), Ordering::SeqCst);
+        }
+    }
+
+    /// Whether anything waits.
+    pub(in crate::worker) fn is_waiting(&self) -> bool {
+        self.backlog.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes the arrival that has waited longest, unless it belongs to a phase that this thread has not entered.
+    pub(in crate::worker) fn take(&self) -> Option<Due> {
+        self.take_if(|_| true)
+    }
+
+    fn take_if(&self, wanted: impl Fn(&Due) -> bool) -> Option<Due> {
+        if !self.is_waiting() {
+            return None;
+        }
+        let mut waiting = self.backlog.lock();
+        let is_ours = |one: &mut Waiting| rank(one.phase) <= rank(self.phase) && wanted(&one.due);
+        let due = waiting.pop_front_if(is_ours)?.due;
+        self.backlog.count.store(waiting.len(), Ordering::SeqCst);
+        Some(due)
+    }
+
+    /// Takes the arrival that has waited longest, if it was due by `limit`, and as [`Share::take`] does.
+    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<Due> {
+        self.take_if(|due| due.intended <= limit)
+    }
+
+    /// Leaves an arrival to whoever has a place first. Gives it back where too many wait.
+    pub(in crate::worker) fn put(&self, due: Due) -> Result<(), Due> {
+        let mut waiting = self.backlog.lock();
+        if waiting.len() >= self.backlog.capacity {
+            return Err(due);
+        }
+        // Threads look at different moments.
+        let place = waiting.partition_point(|one| one.due.intended <= due.intended);
+        waiting.insert(
+            place,
+            Waiting {
+                phase: self.phase,
+                due,
+            },
+        );
+        self.backlog.count.store(waiting.len(), Ordering::SeqCst);
+        drop(waiting);
+        self.backlog.wake_another(self.thread);
+        Ok(())
+    }
+
+    /// Tells the others whether this thread has a free place, before it sleeps. Gives whether it must not: something waits that
+    /// it can take.
+    pub(in crate::worker) fn settle_down(&mut self, has_place: bool) -> bool {
+        if has_place != self.has_place {
+            self.has_place = has_place;
+            self.backlog.threads[self.thread]
+                .has_place
+                .store(has_place, Ordering::SeqCst);
+        }
+        if self.backlog.count.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        if !has_place {
+            // It may have been woken for what it has no place for any more.
+            self.backlog.wake_another(self.thread);
+        }
+        has_place
+    }
+
+    /// A connection of this thread has opened.
+    pub(in crate::worker) fn opened(&self) {
+        self.backlog.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection of this thread takes no request any more.
+    pub(in crate::worker) fn closed(&self) {
+        self.backlog.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether any thread has an open connection.
+    pub(in crate::worker) fn any_open(&self) -> bool {
+        self.backlog.open.load(Ordering::Relaxed) > 0
+    }
+
+    /// This thread has no further arrival of its own. Gives whether none has.
+    pub(in crate::worker) fn all_dry(&mut self) -> bool {
+        if !std::mem::replace(&mut self.is_dry, true) {
+            self.backlog.dry.fetch_add(1, Ordering::SeqCst);
+        }
+        self.backlog.dry.load(Ordering::SeqCst) as usize == self.backlog.threads.len()
+    }
+}
+
+/// Phases in their order.
+const fn rank(phase: Phase) -> u8 {
+    match phase {
+        Phase::WarmUp => 0,
+        Phase::Measurement => 1,
+        Phase::Drain => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    fn backlog(threads: u32, capacity: usize) -> Arc<Backlog> {
+        Arc::new(Backlog {
+            waiting: Mutex::default(),
+            capacity,
+            count: AtomicUsize::new(0),
+            open: AtomicU32::new(0),
+            dry: AtomicU32::new(0),
+            threads: (0..threads).map(|_| Thread::new().expect("a file")).collect(),
+        })
+    }
+
+    fn due(intended: u64) -> Due {
+        Due {
+            operation: 0,
+            step: 0,
+            number: intended,
+            intended,
+            late: 0,
+            sequence_begin: intended,
+            opens: true,
+            again: None,
+        }
+    }
+
+    fn rings(backlog: &Backlog, thread: usize) -> bool {
+        (&backlog.threads[thread].bell).read(&mut [0; 8]).is_ok()
+    }
+
+    #[test]
+    fn the_oldest_goes_first_whoever_saw_it() {
+        let backlog = backlog(2, 3);
+        let shares = [0, 1].map(|thread| Share::new(Arc::clone(&backlog), thread));
+        assert_eq!(shares[0].take().map(|due| due.intended), None);
+        for (thread, intended) in [(0, 5), (1, 3), (0, 7)] {
+            assert!(shares[thread].put(due(intended)).is_ok());
+        }
+        assert!(shares[1].put(due(9)).is_err(), "three may wait");
+        let taken = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
+        assert_eq!(taken.collect::<Vec<_>>(), [3, 5, 7]);
+    }
+
+    #[test]
+    fn who_sleeps_with_a_place_is_woken_and_passes_on_what_it_cannot_take() {
+        let backlog = backlog(3, 9);
+        let mut shares = [0, 1, 2].map(|thread| Share::new(Arc::clone(&backlog), thread));
+        assert!(!shares[1].settle_down(true) && !shares[2].settle_down(true));
+        assert!(shares[0].put(due(1)).is_ok());
+        assert!(rings(&backlog, 1) && !rings(&backlog, 2));
+        assert!(shares[1].settle_down(true), "it must not sleep now");
+        // Its place is gone meanwhile.
+        assert!(!shares[1].settle_down(false));
+        assert!(rings(&backlog, 2));
+        assert!(shares[2].take().is_some() && !shares[2].settle_down(true));
+    }
+
+    /// Threads enter a phase at slightly different moments.
+    #[test]
+    fn no_thread_takes_what_belongs_to_a_phase_that_it_has_not_entered() {
+        let backlog = backlog(2, 9);
+        let mut shares = [0, 1].map(|thread| Share::new(Arc::clone(&backlog), thread));
+        assert!(
+            shares[0].put(due(99)).is_ok(),
+            "seen late, due behind the end of the warm-up"
+        );
+        shares[0].enter(Phase::Measurement, 50);
+        assert!(!shares[0].is_waiting());
+        assert!(shares[0].put(due(60)).is_ok());
+        assert!(shares[1].take().is_none());
+        shares[1].enter(Phase::Measurement, 50);
+        assert!(shares[1].take().is_some());
+    }
+}

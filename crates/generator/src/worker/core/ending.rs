@@ -1,0 +1,275 @@
+//! The ways in which a connection can end, and the one path that all of them take.
+//!
+//! | reason | the peer is told | what was under way | then |
+//! |---|---|---|---|
+//! | [`Reason::NotMade`] | no | nothing was | made again after a pause; where no other is open, what waits for one is lost |
+//! | [`Reason::Lost`] | no | sent again where that is safe, else `reset` | made again |
+//! | [`Reason::TimedOut`] | no | the late request is a `timeout`, those behind it as the protocol says | made again |
+//! | [`Reason::Left`] | yes | nothing was | its user is gone |
+//! | [`Reason::Over`] | yes | `timeout` | the load is over |
+//!
+//! A user whose connection is not made leaves, and so does one who has nothing more to send. Where a replacement was made
+//! already (see `replacement`), none is made again.
+
+use super::connection::State;
+use super::{Action, Core};
+use crate::layer::Layer;
+use crate::protocol::Protocol;
+use crate::worker::backlog::Share;
+use crate::worker::policy::Policy;
+use crate::worker::sink::Sink;
+use crate::worker::slots::{Due, Resend};
+use prony_records::Outcome;
+use std::io;
+
+/// How long a connection that gave no reply rests before it is made again: a server that accepts and closes is not asked
+/// again and again without pause, ns.
+const REST: u64 = 1_000_000;
+
+/// Why a connection ends.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::worker) enum Reason<'a> {
+    /// It could not be made: the kernel, TLS or the protocol's greeting failed. Requests that had no other get this outcome.
+    NotMade(Outcome, &'a io::Error),
+    /// The peer ended it or broke the protocol, or it has carried as many requests as it may.
+    Lost,
+    /// The request in this place had no reply in time, and the protocol cannot leave it out.
+    TimedOut(u32),
+    /// The user on it is done.
+    Left,
+    /// The load is over.
+    Over,
+}
+
+impl Reason<'_> {
+    /// Whether the peer is told that the connection is not needed any more.
+    const fn says_goodbye(self) -> bool {
+        matches!(self, Self::Left | Self::Over)
+    }
+}
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Ends a connection. Nothing happens where it has ended already.
+    pub(in crate::worker) fn end(&mut self, number: u32, reason: Reason<'_>, now: u64) {
+        if reason.says_goodbye() {
+            self.say_goodbye(number);
+        }
+        let was = self.connections[number as usize].state;
+        match was {
+            State::Closed | State::Queued | State::Resting => return,
+            State::Connecting | State::Shaking | State::Greeting => self.connecting -= 1,
+            State::Open => self.note_closed(number, now),
+            State::Draining => {}
+        }
+        self.output.actions.push(Action::Close(number));
+        self.timers.clear(self.timer(number));
+        let connection = &mut self.connections[number as usize];
+        connection.state = State::Closed;
+        if let Some(mut speaking) = connection.speaking.take() {
+            let mut sink = sink!(self, now);
+            speaking.protocol.gone(&mut self.shared, &mut sink);
+        }
+        for place in self.ledger.slots.of(number) {
+            if self.ledger.slots.get(place).active {
+                self.end_request(place, reason, now);
+            }
+        }
+        self.settle(now);
+        match reason {
+            Reason::NotMade(outcome, error) => self.not_made(number, outcome, error, now),
+            Reason::Lost | Reason::TimedOut(_) if was == State::Draining => self.replaced(number, now),
+            Reason::Lost | Reason::TimedOut(_) => self.make_again(number, now),
+            Reason::Left => {
+                if let Policy::Users(users) = &mut self.policy {
+                    users.leave(number);
+                }
+                self.wake(number);
+            }
+            Reason::Over => {}
+        }
+    }
+
+    /// What becomes of a request that was under way on a connection that ends.
+    fn end_request(&mut self, place: u32, reason: Reason<'_>, now: u64) {
+        let outcome = match reason {
+            Reason::Over => Outcome::Timeout,
+            Reason::TimedOut(late) if late == place => Outcome::Timeout,
+            Reason::TimedOut(_) => P::BEHIND_A_TIMEOUT,
+            Reason::Lost if self.may_retry(place) => {
+                return self.ledger.leave_to_resend(place, Resend::Retry, now);
+            }
+            Reason::Lost | Reason::Left | Reason::NotMade(..) => Outcome::Reset,
+        };
+        self.ledger.end(place, outcome, false, now);
+    }
+
+    /// Whether a request whose connection has ended goes again on another one: the server may have closed an idle connection
+    /// just as the request was on its way. Only a method that changes nothing does, once, and only where the connection had
+    /// answered before, was idle, and gave no byte since (RFC 9110, section 9.2.2; RFC 9112, section 9.3.1).
+    fn may_retry(&mut self, place: u32) -> bool {
+        if !(P::MAY_RETRY && self.settings.retries) {
+            return false;
+        }
+        let number = self.ledger.slots.connection_of(place);
+        let slot = self.ledger.slots.get(place);
+        let operation = &self.workload.operations[usize::from(slot.operation)];
+        operation.is_safe && !slot.retried && self.connections[number as usize].silent_since_idle
+    }
+
+    /// Makes a connection again that was open, where the load needs it.
+    fn make_again(&mut self, number: u32, now: u64) {
+        let at = self.moment(now);
+        if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
+            return self.wake(number);
+        }
+        let connection = &mut self.connections[number as usize];
+        if connection.answered || self.policy.is_users() {
+            self.want_connection(number);
+        } else {
+            self.rest(number, now + REST);
+        }
+    }
+
+    fn rest(&mut self, number: u32, until: u64) {
+        self.connections[number as usize].state = State::Resting;
+        self.timers.set(self.timer(number), until);
+    }
+
+    /// An attempt to connect came to nothing.
+    fn not_made(&mut self, number: u32, outcome: Outcome, error: &io::Error, now: u64) {
+        self.totals.connect_error.get_or_insert_with(|| error.to_string());
+        self.totals.connects_failed += 1;
+        let pause = self.connections[number as usize].rest();
+        if self.policy.is_users() {
+            self.user_refused(number, outcome, now);
+            return self.wake(number);
+        }
+        self.rest(number, now + pause);
+        let at = self.moment(now);
+        match &mut self.policy {
+            _ if self.phase.is_none() => {}
+            Policy::Closed(_) => {
+                let left_over = if self.open == 0 {
+                    self.left_over.pop_front()
+                } else {
+                    None
+                };
+                if let Some(due) = left_over {
+                    self.lost(due, outcome, now);
+                } else if at.is_loading && self.source.claim() {
+                    let due = self.source.arrival(now, 0);
+                    self.lost(due, outcome, now);
+                }
+            }
+            // As long as others are open, of this thread or of another one, what waits can go there.
+            Policy::Open(open) => {
+                let any_open = self.open > 0 || open.shared.as_ref().is_some_and(Share::any_open);
+                if !any_open {
+                    self.lose_waiting(outcome, now);
+                }
+            }
+            Policy::Users(_) => {}
+        }
+    }
+
+    /// An open connection takes no request any more.
+    pub(super) fn note_closed(&mut self, number: u32, now: u64) {
+        self.open -= 1;
+        let pausing = self.ledger.slots.asleep_on(number);
+        self.ledger.recorder.connection_closed(pausing, now);
+        if let Some(shared) = self.policy.shared() {
+            shared.closed();
+        }
+    }
+
+    /// Nothing that waits for a connection can be sent.
+    pub(super) fn lose_waiting(&mut self, outcome: Outcome, now: u64) {
+        while let Some(due) = self.left_over.pop_front() {
+            self.lost(due, outcome, now);
+        }
+        while let Some(due) = self.policy.take_waiting(&mut self.source) {
+            self.lost(due, outcome, now);
+        }
+    }
+
+    /// What times out before it could be sent is not sent.
+    pub(in crate::worker) fn expire(&mut self, now: u64) {
+        let Some(limit) = now.checked_sub(self.settings.timeout) else {
+            return;
+        };
+        while let Some(due) = self.left_over.pop_front_if(|due| due.intended <= limit) {
+            self.lost(due, Outcome::Timeout, now);
+        }
+        while let Policy::Open(open) = &mut self.policy
+            && let Some(due) = open.take_due_by(limit, &mut self.source)
+        {
+            self.lost(due, Outcome::Timeout, now);
+        }
+    }
+
+    pub(super) const fn has_timed_out(&self, due: &Due, now: u64) -> bool {
+        due.intended.saturating_add(self.settings.timeout) <= now
+    }
+
+    /// The request of the user on a connection could not be sent in time: the user leaves.
+    pub(super) fn user_too_late(&mut self, number: u32, due: Due, now: u64) {
+        if let Policy::Users(users) = &mut self.policy {
+            let (left, intended) = users.give_up(number, now);
+            let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
+            self.visit_lost((left + 1 - count, intended), Outcome::Timeout, now);
+        }
+        self.end(number, Reason::Left, now);
+    }
+
+    /// A user has no connection and leaves: none of the requests that were still to come is sent.
+    pub(super) fn user_refused(&mut self, number: u32, outcome: Outcome, now: u64) {
+        let at = self.moment(now);
+        let Policy::Users(users) = &mut self.policy else {
+            return;
+        };
+        let (mut left, intended, next) = users.refused(number, at);
+        if let Some(due) = next {
+            self.lost(due, outcome, now);
+            left -= 1;
+        }
+        self.visit_lost((left, intended), outcome, now);
+    }
+
+    /// The requests of a user, so many, that are never sent.
+    pub(super) fn visit_lost(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
+        while left > 0 {
+            let due = self.source.arrival(intended, 0);
+            left -= self.lost_up_to(left, due, outcome, now);
+        }
+    }
+
+    /// A request that was due is not sent, or not sent again: the only place in which that is recorded. With the first
+    /// request of an arrival all further ones are lost.
+    pub(super) fn lost(&mut self, due: Due, outcome: Outcome, now: u64) {
+        self.lost_up_to(u32::MAX, due, outcome, now);
+    }
+
+    /// The same of no more than `most` requests; gives how many there were.
+    fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
+        let recorder = &mut self.ledger.recorder;
+        if let Some(again) = due.again {
+            let outcome = if outcome == Outcome::NotSent {
+                Outcome::Reset
+            } else {
+                outcome
+            };
+            recorder.lost((due.operation, due.intended), Some(again.epoch), outcome, now);
+            return 1;
+        }
+        let mut count = 1;
+        recorder.lost((due.operation, due.intended), None, outcome, now);
+        while due.step == 0
+            && count < most
+            && let Some(operation) = self.source.step(count as u16)
+        {
+            recorder.lost((operation, due.intended), None, outcome, now);
+            count += 1;
+        }
+        count
+    }
+}

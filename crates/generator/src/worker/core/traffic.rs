@@ -1,0 +1,379 @@
+//! Requests go out, bytes come in.
+
+use super::Core;
+use super::connection::{Speaking, State};
+use super::ending::Reason;
+use crate::layer::{Layer, LayerError};
+use crate::parameters::mix;
+use crate::protocol::{Call, Protocol, ProtocolError, Token};
+use crate::worker::policy::{Next, Policy};
+use crate::worker::sink::Sink;
+use crate::worker::slots::{Again, BodyCheck, Due};
+use prony_records::Outcome;
+
+/// How long a new connection is listened on for what the peer may say by itself, ns.
+const LISTENING: u64 = 50_000_000;
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    /// Serialises a request into the connection's output.
+    pub(super) fn start(&mut self, connection: u32, place: u32, due: Due, now: u64) {
+        let operation = &self.workload.operations[usize::from(due.operation)];
+        let settings = &self.settings;
+        let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
+        if due.opens {
+            self.ledger.recorder.started();
+        }
+        let again = due.again.unwrap_or_else(|| Again {
+            epoch: self.ledger.recorder.sent(due.operation, due.intended),
+            refusals: 0,
+            retried: false,
+        });
+        if self.ledger.slots.active_on(connection) == 0 {
+            let connection = &mut self.connections[connection as usize];
+            connection.silent_since_idle = connection.answered;
+        }
+        let slot = self.ledger.slots.get(place);
+        (slot.epoch, slot.refusals, slot.retried) = (again.epoch, again.refusals, again.retried);
+        (slot.messages, slot.bytes) = (0, 0);
+        slot.intended = due.intended;
+        slot.sent = now;
+        slot.ready = now.saturating_sub(due.late);
+        slot.number = due.number;
+        slot.sequence_begin = due.sequence_begin;
+        slot.operation = due.operation;
+        slot.step = due.step;
+        slot.went_well = false;
+        // What is taken from a body is taken from a reply that is right: all of it is judged then.
+        let judged = sampled || operation.takes.body;
+        // The type of a stream stands in its headers, unless the protocol tells its messages.
+        slot.wants_headers = operation.takes.head
+            || (operation.is_stream && !P::TELLS_MESSAGES)
+            || (judged && operation.expectation.checks_headers());
+        slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
+        if let Some(kept) = &mut slot.kept {
+            kept.clear(&self.workload.kept);
+        }
+        let wants_headers = slot.wants_headers;
+        self.ledger.slots.activate(place);
+        if settings.defers {
+            self.started.push(place);
+        }
+        let times_out = due.intended.saturating_add(settings.timeout);
+        // A timer that is set is that of an earlier request in this place, which comes first unless it was due later.
+        if settings.streams {
+            let first = Self::first_look(&operation.expectation, now, times_out);
+            self.timers.set(place, first);
+        } else if !self.timers.is_set(place) || due.again.is_some() {
+            self.timers.set(place, times_out);
+        }
+        let connection = &mut self.connections[connection as usize];
+        connection.may_start = if operation.closes {
+            0
+        } else {
+            connection.may_start - 1
+        };
+        if due.step == 0 && due.again.is_none() {
+            self.taken.begin(place);
+        }
+        let call = Call {
+            token: Token(place),
+            prepared: &operation.request,
+            values: self
+                .parameters
+                .values(due.number)
+                .at_step(due.step)
+                .with_taken(self.taken.bags.get(place as usize)),
+            wants_headers,
+            is_last: connection.may_start == 0,
+        };
+        let speaking = connection.speaking.as_mut();
+        let speaking = speaking.expect("invariant: requests start on open connections");
+        let out = self.output.of_protocol(!L::IDENTITY);
+        speaking.protocol.start(&mut self.shared, &call, out);
+    }
+
+    /// Sends what the protocol has written for a connection.
+    pub(super) fn flush(&mut self, number: u32, now: u64) {
+        if let Err(error) = self.seal_and_send(number) {
+            self.layer_failed(number, error, now);
+        }
+    }
+
+    /// The same for what is said last: the connection ends anyway, whether it still takes that or not.
+    pub(super) fn seal_and_send(&mut self, number: u32) -> Result<(), LayerError> {
+        if L::IDENTITY {
+            self.send_out(number);
+            return Ok(());
+        }
+        if self.output.unsealed.is_empty() {
+            return Ok(());
+        }
+        let sealed = match &mut self.connections[number as usize].speaking {
+            Some(speaking) => speaking.layer.seal(&self.output.unsealed, &mut self.output.wire),
+            None => Ok(()),
+        };
+        self.output.unsealed.clear();
+        self.send_out(number);
+        sealed
+    }
+
+    /// Sends what was written for the wire since the last time.
+    pub(super) fn send_out(&mut self, number: u32) {
+        let count = self.output.send(number);
+        self.ledger.recorder.sent_bytes(count);
+    }
+
+    /// Has connections speak whose requests have ended on others.
+    pub(in crate::worker) fn use_woken(&mut self, now: u64) {
+        while let Some(number) = self.woken.pop() {
+            self.make_use_of(number, now);
+        }
+    }
+
+    /// Bytes came.
+    pub(in crate::worker) fn received(&mut self, number: u32, bytes: &[u8], now: u64) {
+        self.ledger.recorder.received_bytes(bytes.len());
+        if L::IDENTITY {
+            return self.take_in(number, bytes, now);
+        }
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+            return;
+        };
+        let unsealed = speaking.layer.unseal(bytes, &mut plain, &mut self.output.wire);
+        let established = speaking.layer.is_established();
+        self.send_out(number);
+        if let Err(error) = unsealed {
+            self.layer_failed(number, error, now);
+        } else {
+            if established && self.connections[number as usize].state == State::Shaking {
+                self.established(number, now);
+            }
+            if !plain.is_empty() {
+                self.take_in(number, &plain, now);
+            }
+        }
+        self.plain = plain;
+    }
+
+    fn layer_failed(&mut self, number: u32, error: LayerError, now: u64) {
+        if matches!(
+            self.connections[number as usize].state,
+            State::Open | State::Draining
+        ) {
+            self.end(number, Reason::Lost, now);
+        } else {
+            self.refused(number, error, now);
+        }
+    }
+
+    /// Gives plain bytes to the protocol.
+    fn take_in(&mut self, number: u32, bytes: &[u8], now: u64) {
+        let connection = &mut self.connections[number as usize];
+        let Some(speaking) = connection.speaking.as_mut() else {
+            return;
+        };
+        connection.silent_since_idle = false;
+        let was_ready = speaking.protocol.is_ready();
+        let mut sink = sink!(self, now);
+        let out = self.output.of_protocol(!L::IDENTITY);
+        let result = speaking.protocol.receive(&mut self.shared, bytes, out, &mut sink);
+        if connection.state == State::Greeting {
+            return self.take_greeting(number, (was_ready, result), now);
+        }
+        let (is_closing, is_spent) = (speaking.protocol.is_closing(), speaking.protocol.is_spent());
+        connection.answered |= !self.ledger.ended.is_empty();
+        if !self.ledger.stopped.is_empty() && !self.stop_streams(now) {
+            return self.end_with_its_replies(number, now);
+        }
+        let connection = &self.connections[number as usize];
+        if let Err(error) = result {
+            self.totals.violation.get_or_insert(error.0);
+        } else if !is_spent {
+            self.settle(now);
+            if is_closing {
+                self.replace(number, now);
+            }
+            return self.make_use_of(number, now);
+        } else if connection.answered {
+            self.totals.closed_by_server += u64::from(connection.may_start > 0);
+        }
+        self.end_with_its_replies(number, now);
+    }
+
+    /// The peer has said something before any request.
+    fn take_greeting(
+        &mut self,
+        number: u32,
+        (was_ready, result): (bool, Result<(), ProtocolError>),
+        now: u64,
+    ) {
+        let Some(Speaking { protocol, .. }) = &self.connections[number as usize].speaking else {
+            return;
+        };
+        let error = match result {
+            Ok(()) if protocol.is_spent() => P::GONE_AT_ONCE,
+            Ok(()) if protocol.is_ready() && !protocol.is_listening() => return self.opened(number, now),
+            Ok(()) => {
+                if protocol.is_ready() && !was_ready {
+                    self.timers.set(self.timer(number), now + LISTENING);
+                }
+                return self.flush(number, now);
+            }
+            Err(error) => error.0,
+        };
+        // What the peer is told of it; it may take nothing any more, and that is not why the connection ends.
+        let _ = self.seal_and_send(number);
+        self.refused(number, error, now);
+    }
+
+    /// Ends a connection on which nothing more comes, once what has come is dealt with.
+    fn end_with_its_replies(&mut self, number: u32, now: u64) {
+        self.settle(now);
+        let _ = self.seal_and_send(number);
+        self.end(number, Reason::Lost, now);
+    }
+
+    /// The peer closed its side: a reply may end with it.
+    pub(super) fn deliver_end(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        let Some(speaking) = connection.speaking.as_mut() else {
+            return;
+        };
+        let mut sink = sink!(self, now);
+        let is_clean = speaking.layer.is_closed_by_peer();
+        speaking
+            .protocol
+            .end_of_stream(&mut self.shared, is_clean, &mut sink);
+        if !self.ledger.ended.is_empty() {
+            connection.answered = true;
+            self.totals.closed_by_server += u64::from(connection.may_start > 0);
+        }
+        self.settle(now);
+    }
+
+    /// Gives a place something to do. Returns whether a request was started in it; else the place is free.
+    pub(super) fn fill(&mut self, place: u32, late: u64, now: u64) -> bool {
+        let number = self.ledger.slots.connection_of(place);
+        let next = if self.places(number) == 0 {
+            Next::Idle
+        } else if let Some(due) = self.left_over.pop_front() {
+            self.taken.fetch(place, due.number);
+            Next::Send(due)
+        } else {
+            let at = self.moment(now);
+            self.policy.place_free(number, late, at, &mut self.source)
+        };
+        match next {
+            Next::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
+                self.ledger.slots.give_back(place);
+                self.user_too_late(number, due, now);
+            }
+            Next::Send(due) => {
+                self.start(number, place, due, now);
+                return true;
+            }
+            Next::Idle => self.ledger.slots.give_back(place),
+            Next::Leave => {
+                self.ledger.slots.give_back(place);
+                self.end(number, Reason::Left, now);
+            }
+        }
+        false
+    }
+
+    /// Sends all that can go on a connection now.
+    pub(in crate::worker) fn make_use_of(&mut self, number: u32, now: u64) {
+        if let Policy::Open(_) = self.policy {
+            self.queue_idle(number);
+        } else {
+            while self.places(number) > 0
+                && let Some(place) = self.ledger.slots.take(number)
+            {
+                if !self.fill(place, 0, now) {
+                    break;
+                }
+            }
+        }
+        self.flush(number, now);
+        self.send_waiting(now);
+        let connection = &self.connections[number as usize];
+        let is_used_up = connection.state == State::Open && connection.may_start == 0;
+        let replaced_by = connection.replaced_by;
+        if is_used_up && self.ledger.slots.active_on(number) == 0 {
+            self.end(number, Reason::Lost, now);
+        }
+        if let Some(newer) = replaced_by {
+            self.make_use_of(newer, now);
+        }
+    }
+
+    pub(super) fn places(&self, number: u32) -> u32 {
+        let connection = &self.connections[number as usize];
+        match &connection.speaking {
+            Some(speaking) if connection.state == State::Open => {
+                let places = speaking.protocol.places().min(connection.may_start);
+                match connection.replaces {
+                    None => places,
+                    Some(older) => places.min(self.room_beside(number, older)),
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    fn queue_idle(&mut self, number: u32) {
+        if self.places(number) > 0 && self.ledger.slots.has_free(number) {
+            let connection = &mut self.connections[number as usize];
+            if !connection.queued {
+                connection.queued = true;
+                self.idle.push_back(number);
+            }
+        }
+    }
+
+    /// Open load: sends what waits on the connections that have a place, the one that has rested longest first.
+    pub(in crate::worker) fn send_waiting(&mut self, now: u64) {
+        let Policy::Open(_) = self.policy else { return };
+        self.expire(now);
+        while self.policy.is_waiting() || !self.left_over.is_empty() {
+            let Some(number) = self.idle.pop_front() else {
+                return self.hand_on(now);
+            };
+            self.connections[number as usize].queued = false;
+            if self.places(number) == 0 {
+                continue;
+            }
+            let Some(place) = self.ledger.slots.take(number) else {
+                continue;
+            };
+            let is_sent = self.fill(place, 0, now);
+            self.queue_idle(number);
+            if !is_sent {
+                // Another thread was faster.
+                return;
+            }
+            self.flush(number, now);
+        }
+    }
+
+    /// Leaves what has no place here to the other threads.
+    fn hand_on(&mut self, now: u64) {
+        while let Policy::Open(open) = &mut self.policy
+            && let Some(left) = open.hand_on(&mut self.source)
+        {
+            if let Err(due) = left {
+                self.lost(due, Outcome::NotSent, now);
+            }
+        }
+    }
+
+    /// Tells the other threads whether there is a free place here. Gives whether something waits that can go there.
+    pub(in crate::worker) fn settle_down(&mut self) -> bool {
+        let has_place = !self.idle.is_empty();
+        self.policy
+            .shared()
+            .is_some_and(|shared| shared.settle_down(has_place))
+    }
+}

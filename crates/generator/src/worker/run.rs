@@ -1,0 +1,254 @@
+//! The loop of a worker: it moves the bytes of the core, and tells it the time.
+
+use super::core::{Action, Core};
+use super::intervals::{Gathering, PhaseClock};
+use super::lines::{Lines, Measured, Message, Report};
+use crate::clock::now_ns;
+use crate::layer::Layer;
+use crate::protocol::Protocol;
+use crate::transport::{Event, Route, Transport};
+use crate::workload::PreparedWorkload;
+use prony_load::{Job, Partition};
+use prony_merge::Shape;
+use prony_records::Phase;
+use std::io;
+use std::sync::Arc;
+
+/// Longest sleep, ns: a change of plan is seen after this.
+const TICK: u64 = 5_000_000;
+
+/// What a worker speaks, and through what.
+pub(crate) struct Spoken<P: Protocol, L: Layer> {
+    pub(crate) workload: Arc<PreparedWorkload<P>>,
+    pub(crate) layer: L::Config,
+}
+
+/// One worker.
+pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
+    transport: T,
+    pub(super) core: Core<P, L>,
+    /// When the last wait ended.
+    seen: u64,
+    pub(super) lines: Lines,
+    /// Among the threads of this process.
+    pub(super) thread: u32,
+    /// Among the threads of all workers.
+    number: u32,
+    pub(super) shape: Shape,
+    pub(super) interval_ns: u64,
+    pub(super) drain_ns: u64,
+    pub(super) clock: PhaseClock,
+    wake: Wake,
+    pub(super) gathering: Gathering,
+    pub(super) told_exhausted: bool,
+    /// Time spent looking for something to do, ns, since the phase began.
+    pub(super) looked_ns: u64,
+    pub(super) measured: Measured,
+}
+
+/// How long before a due time the worker wakes up, since the kernel wakes it late.
+#[derive(Debug, Clone, Copy)]
+struct Wake {
+    /// Running mean of how late it was, ns.
+    late: u64,
+    looking_since: Option<u64>,
+}
+
+/// Earliest wake before a due time, ns: the CPU time that exact sending may cost.
+const MOST_EARLY: u64 = 80_000;
+
+impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
+    pub(crate) fn new(
+        job: &Job,
+        (thread, partition): (u32, Partition),
+        route: &Route,
+        spoken: Spoken<P, L>,
+        mut lines: Lines,
+    ) -> io::Result<Self> {
+        let mut core = Core::new(job, partition, spoken.workload, spoken.layer, T::DEFERS);
+        core.log_to(lines.log.take());
+        let mut transport = T::new(route, core.connections())?;
+        if let Some(backlog) = &lines.backlog {
+            core.share(backlog, thread);
+            transport.listen(backlog.bell(thread))?;
+        }
+        Ok(Self {
+            transport,
+            core,
+            seen: 0,
+            lines,
+            thread,
+            number: partition.thread(),
+            shape: Shape::of(job),
+            interval_ns: job.interval_ns.max(1_000_000),
+            drain_ns: job.phases.drain_ns,
+            clock: PhaseClock::default(),
+            wake: Wake {
+                late: 30_000,
+                looking_since: None,
+            },
+            gathering: Gathering::default(),
+            told_exhausted: false,
+            looked_ns: 0,
+            measured: Measured::default(),
+        })
+    }
+
+    /// Runs the load from the first connection to the last reply.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        loop {
+            let now = now_ns();
+            if !self.keep_phases(now) {
+                break;
+            }
+            self.core.keep_timers(now);
+            self.core.use_woken(now);
+            self.core.connect_some();
+            self.send_due(now);
+            self.wait()?;
+            self.take_events();
+        }
+        let report = Report {
+            thread: self.number,
+            network: self.transport.network(),
+            decoded: self.core.decoded(),
+            answered: self.core.ledger.recorder.answered(),
+            totals: self.core.totals,
+            measured: self.measured,
+        };
+        // The caller may be gone already; then nobody wants to know.
+        let _ = self.lines.messages.send(Message::Done(Box::new(report)));
+        Ok(())
+    }
+
+    /// Sends what is due by now.
+    fn send_due(&mut self, now: u64) {
+        if self.core.policy.next_due() <= now || self.core.settle_down() {
+            self.core.take_arrivals(now);
+            self.core.send_waiting(now);
+            self.core.let_users_in(now);
+            self.core.connect_some();
+        }
+        if self.core.policy.thinks() && self.core.timers.next_due() <= now {
+            self.core.keep_timers(now);
+            self.core.connect_some();
+        }
+        self.act();
+    }
+
+    /// Does what the core has decided.
+    pub(super) fn act(&mut self) {
+        let output = &mut self.core.output;
+        if let [
+            Action::Send {
+                number,
+                begin: 0,
+                end,
+            },
+        ] = output.actions[..]
+            && end == output.wire.len()
+        {
+            self.transport.send_all(number, &mut output.wire);
+            return output.clear();
+        }
+        let mut index = 0;
+        // Carrying out an action may bring more of them.
+        while let Some(&action) = self.core.output.actions.get(index) {
+            index += 1;
+            match action {
+                Action::Send { number, begin, end } => {
+                    self.transport.send(number, &self.core.output.wire[begin..end]);
+                }
+                Action::Close(number) => self.transport.close(number),
+                Action::Connect(number) => {
+                    if let Err(error) = self.transport.connect(number) {
+                        self.core.could_not_connect(number, &error, now_ns());
+                    }
+                }
+            }
+        }
+        self.core.output.clear();
+    }
+
+    /// When something is due that is to be met exactly.
+    fn exactly(&self) -> u64 {
+        let due = self.core.policy.next_due();
+        if self.core.policy.thinks() {
+            due.min(self.core.timers.next_due())
+        } else {
+            due
+        }
+    }
+
+    /// When the worker has to look again, even if nothing happens.
+    fn alarm(&self, now: u64) -> u64 {
+        let times = self.lines.control.times();
+        let (phase, interval) = match self.core.phase {
+            None => (times.start, u64::MAX),
+            Some(Phase::WarmUp) => (
+                times.measure,
+                self.clock.interval_end(self.interval_ns, times.measure),
+            ),
+            Some(Phase::Measurement) => (times.stop, self.clock.interval_end(self.interval_ns, times.stop)),
+            Some(Phase::Drain) => (self.clock.end.saturating_add(self.drain_ns), u64::MAX),
+        };
+        (now + TICK)
+            .min(phase)
+            .min(interval)
+            .min(self.core.timers.next_due())
+    }
+
+    /// Waits for events until the alarm, or until something is due to be sent. The kernel wakes late, so the last bit is
+    /// spent looking.
+    fn wait(&mut self) -> io::Result<()> {
+        let due = self.exactly();
+        let now = now_ns();
+        if let Some(since) = self.wake.looking_since.take() {
+            self.looked_ns += now - since;
+        }
+        let early = (self.wake.late * 2).clamp(2_000, MOST_EARLY);
+        let until = self.alarm(now).min(due.saturating_sub(early));
+        if until > now && !self.core.settle_down() {
+            self.transport.wait(until - now)?;
+            self.seen = now_ns();
+            let late = self.seen.saturating_sub(until);
+            if late > 0 && due != u64::MAX {
+                // One in sixteen of the new value: one slow wake does not make all the next ones early.
+                self.wake.late = (self.wake.late * 15 + late.min(MOST_EARLY)) / 16;
+            }
+        } else {
+            self.transport.wait(0)?;
+            self.seen = now_ns();
+            self.wake.looking_since = (due > now).then_some(now);
+        }
+        let seen = self.seen;
+        self.core.stamp(|number| self.transport.left_at(number).min(seen));
+        Ok(())
+    }
+
+    fn take_events(&mut self) {
+        loop {
+            let Some(event) = self.transport.next_event() else {
+                return;
+            };
+            // Those of a batch were seen together, when the wait ended.
+            let now = if T::DEFERS { self.seen } else { now_ns() };
+            let core = &mut self.core;
+            if let Some(since) = self.wake.looking_since.take() {
+                self.looked_ns += now.saturating_sub(since);
+            }
+            match event {
+                Event::Received(number, bytes) => core.received(number, bytes, now),
+                Event::Connected(number) => core.connected(number, now),
+                Event::ConnectFailed(number, error) => core.could_not_connect(number, &error, now),
+                Event::Ended(number, error) => core.ended(number, error.as_ref(), now),
+            }
+            core.use_woken(now);
+            core.connect_some();
+            self.act();
+            if !self.core.policy.is_closed() || self.core.policy.thinks() {
+                self.send_due(now_ns());
+            }
+        }
+    }
+}

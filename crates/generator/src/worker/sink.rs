@@ -1,0 +1,413 @@
+//! Takes replies from a protocol, judges them, and records what became of each request.
+
+use super::sample::Sample;
+use super::slots::{BodyCheck, Ledger, Resend};
+use crate::kept::{Budget, Kept, SHOWN};
+use crate::parameters::Parameters;
+use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
+use crate::recorder::{Ending, Epoch};
+use crate::workload::PreparedOperation;
+use prony_load::events::IdStep;
+use prony_load::{Bag, Memory, Mismatch, Reply};
+use prony_records::Outcome;
+
+/// How often a request is sent again that the peer leaves unprocessed.
+const MOST_REFUSALS: u8 = 8;
+
+/// The status of gRPC for a call whose deadline has passed.
+const DEADLINE_EXCEEDED: u32 = 4;
+
+/// How much sooner than its deadline a service may give up a call, ns: many timers count in milliseconds.
+const EARLY: u64 = 1_000_000;
+
+/// Takes the replies of one connection while it reads.
+pub(super) struct Sink<'a, P: Protocol> {
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) operations: &'a [PreparedOperation<P>],
+    pub(super) parameters: &'a Parameters,
+    pub(super) sample: &'a mut Sample,
+    /// What each operation's expectation judges with.
+    pub(super) memories: &'a mut [Memory],
+    /// What the sequence in each place has taken.
+    pub(super) bags: &'a mut [Bag],
+    pub(super) budget: &'a Budget,
+    /// When the bytes were seen.
+    pub(super) seen: u64,
+}
+
+impl<P: Protocol> Sink<'_, P> {
+    /// Keeps a wrong reply for the user, if the sample wants it.
+    pub(super) fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
+        if let Some(key) = self.sample.draw() {
+            self.sample.keep(key, operation, mismatch());
+        }
+    }
+
+    /// Keeps a piece of a body of which all is needed.
+    fn keep(&mut self, number: u32, piece: &[u8]) {
+        let slot = self.ledger.slots.get(number);
+        let kept = slot.kept.get_or_insert_default();
+        if let Err(excess) = kept.add(piece, self.budget) {
+            slot.check = BodyCheck::Excess(excess);
+            kept.clear(self.budget);
+        }
+    }
+
+    /// Begins to judge a reply that rules for JSON read as it arrives.
+    fn begin_json(&mut self, number: u32) {
+        let slot = self.ledger.slots.get(number);
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        let kept = slot.kept.get_or_insert_default();
+        let headers: HeaderList<'_> = kept.headers.iter().collect();
+        if !expectation.accepts_status(slot.status) {
+            slot.check = BodyCheck::Wrong;
+        } else if !expectation.begin_json(&headers, &mut kept.json) {
+            slot.check = BodyCheck::Keep;
+        }
+    }
+
+    /// Takes the next piece of such a reply.
+    fn push_json(&mut self, number: u32, piece: &[u8]) {
+        let slot = self.ledger.slots.get(number);
+        let values = self.parameters.values(slot.number);
+        let values = values
+            .at_step(slot.step)
+            .with_taken(self.bags.get(number as usize));
+        let memory = &mut self.memories[usize::from(slot.operation)];
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        let kept = slot.kept.get_or_insert_default();
+        kept.add_begin(piece);
+        expectation.push_json(&mut kept.json, piece, memory, |index, out| {
+            values.append(index, out);
+        });
+        if let Err(excess) = kept.charge(kept.json.held(), self.budget) {
+            slot.check = BodyCheck::Excess(excess);
+            kept.clear(self.budget);
+        }
+    }
+
+    /// Judges the whole of what was kept.
+    pub(super) fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
+        let slot = self.ledger.slots.get(number);
+        let operation = &self.operations[usize::from(slot.operation)];
+        let mut none = Kept::default();
+        let Kept {
+            body, json, headers, ..
+        } = slot.kept.as_deref_mut().unwrap_or(&mut none);
+        let headers: HeaderList<'_> = headers.iter().collect();
+        // What was compared is right, and was not kept.
+        let whole;
+        let body = match (operation.expectation.exact_body(), slot.check) {
+            (Some(exact), BodyCheck::Compare { equal }) if body.is_empty() => &exact.begin()[..equal],
+            (Some(exact), BodyCheck::Compare { equal }) => {
+                whole = [&exact.begin()[..equal], body].concat();
+                &whole
+            }
+            _ => body.as_slice(),
+        };
+        let reply = Reply {
+            status: slot.status,
+            grpc_status,
+            headers: &headers,
+            body,
+        };
+        let taken = self.bags.get(number as usize);
+        let values = self.parameters.values(slot.number);
+        let values = values.at_step(slot.step).with_taken(taken);
+        let memory = &mut self.memories[usize::from(slot.operation)];
+        let value = |index: usize, out: &mut Vec<u8>| values.append(index, out);
+        if slot.check == BodyCheck::Walk {
+            operation.expectation.end_json(json, &reply, memory, value)?;
+        } else {
+            operation.expectation.judge_with(memory, &reply, value)?;
+        }
+        if let Some(bag) = self.bags.get_mut(number as usize) {
+            operation.expectation.give(memory, bag);
+        }
+        Ok(())
+    }
+
+    /// Says what the service said about its `grpc-status`.
+    fn add_grpc_message(&mut self, number: u32, mismatch: &mut Mismatch) {
+        let kept = self.ledger.slots.get(number).kept.as_deref();
+        let text = kept.map_or(&[][..], |kept| kept.grpc_message.as_slice());
+        if !text.is_empty() {
+            let text = percent_decoded(text);
+            mismatch.got = format!("{} ({})", mismatch.got, prony_load::excerpt(&text));
+        }
+    }
+
+    /// Leaves a request to be sent again, unless that was done often enough.
+    fn try_again(&mut self, number: u32) -> bool {
+        let slot = self.ledger.slots.get(number);
+        if slot.refusals == MOST_REFUSALS {
+            return false;
+        }
+        self.ledger
+            .leave_to_resend(number, Resend::Unprocessed, self.seen);
+        true
+    }
+
+    /// Whether the deadline of a call has passed.
+    fn is_late(&mut self, number: u32) -> bool {
+        let slot = self.ledger.slots.get(number);
+        let deadline = self.operations[usize::from(slot.operation)].deadline;
+        deadline.is_some_and(|ns| self.seen >= slot.sent.saturating_add(ns).saturating_sub(EARLY))
+    }
+
+    /// A service may give up a call whose deadline has passed without a word: clients of gRPC have it on their own clock.
+    fn late(&mut self, number: u32) -> Outcome {
+        if self.ledger.slots.get(number).messages > 0 && self.ledger.streams_well(number) {
+            self.ledger.note_ending(number, Ending::Early);
+        }
+        let index = self.ledger.slots.get(number).operation;
+        let expected = self.operations[usize::from(index)].expectation.grpc_status();
+        if expected == DEADLINE_EXCEEDED {
+            return Outcome::Valid;
+        }
+        self.show(index, || {
+            let got = format!("{DEADLINE_EXCEEDED} (the call was reset at its deadline)");
+            Mismatch::new("grpc-status", expected.to_string(), got)
+        });
+        Outcome::Status
+    }
+
+    /// Whether a gRPC reply holds as many messages as it must.
+    fn check_messages(&mut self, number: u32) -> bool {
+        let slot = self.ledger.slots.get(number);
+        let expectation = &self.operations[usize::from(slot.operation)].expectation;
+        match expectation.judge_messages(slot.messages) {
+            Ok(()) => true,
+            Err(mismatch) => {
+                let operation = slot.operation;
+                self.show(operation, || mismatch);
+                false
+            }
+        }
+    }
+
+    /// Whether a body whose begin was compared is the right one: all of its begin came, and what was kept behind it is right.
+    fn is_equal_to_the_end(&mut self, number: u32, equal: usize) -> bool {
+        let slot = self.ledger.slots.get(number);
+        let exact = self.operations[usize::from(slot.operation)].exact_body();
+        if equal < exact.begin().len() || exact.is_constant() {
+            return equal == exact.begin().len();
+        }
+        let end = slot.kept.as_deref().map_or(&[][..], |kept| kept.body.as_slice());
+        let values = self.parameters.values(slot.number).at_step(slot.step);
+        let values = values.with_taken(self.bags.get(number as usize));
+        let memory = &mut self.memories[usize::from(slot.operation)];
+        exact.ends_with(end, memory, |index, out| values.append(index, out))
+    }
+
+    fn verdict(&mut self, number: u32, end: End) -> Outcome {
+        let slot = self.ledger.slots.get(number);
+        let (index, check, headers) = (slot.operation, slot.check, slot.wants_headers);
+        let operation = &self.operations[usize::from(index)];
+        let wrong_grpc = end
+            .grpc_status
+            .is_some_and(|code| code != operation.expectation.grpc_status());
+        let wrong_status = !operation.expectation.accepts_status(slot.status);
+        if wrong_grpc || wrong_status {
+            if slot.messages > 0 && self.ledger.streams_well(number) {
+                self.ledger.note_ending(number, Ending::Early);
+            }
+            if let Some(key) = self.sample.draw()
+                && let Err(mut mismatch) = self.judge(number, end.grpc_status)
+            {
+                if wrong_grpc {
+                    self.add_grpc_message(number, &mut mismatch);
+                }
+                self.sample.keep(key, index, mismatch);
+            }
+            return Outcome::Status;
+        }
+        if end.grpc_status == Some(0) && !self.check_messages(number) {
+            return Outcome::WrongReply;
+        }
+        let is_right = match check {
+            BodyCheck::Ignore => true,
+            BodyCheck::Compare { equal } => self.is_equal_to_the_end(number, equal),
+            _ => false,
+        };
+        if is_right && !headers {
+            return Outcome::Valid;
+        }
+        if let BodyCheck::Excess(excess) = check {
+            self.show(index, || {
+                Mismatch::new("body", "one that can be judged", excess.reason())
+            });
+            return Outcome::WrongReply;
+        }
+        if operation.expectation.events().is_some() {
+            return self.end_of_events(number);
+        }
+        match self.judge(number, end.grpc_status) {
+            Ok(()) if check != BodyCheck::Wrong => Outcome::Valid,
+            // Only its begin was kept, and that is right.
+            Ok(()) => {
+                let wrong = || {
+                    Mismatch::new(
+                        "body",
+                        "the expected one",
+                        "one that goes on differently, or is too long",
+                    )
+                };
+                self.show(index, wrong);
+                Outcome::WrongReply
+            }
+            Err(mismatch) => {
+                self.show(index, || mismatch);
+                Outcome::WrongReply
+            }
+        }
+    }
+}
+
+impl<P: Protocol> ReplySink for Sink<'_, P> {
+    #[inline]
+    fn first_byte(&mut self, token: Token) {
+        self.ledger.slots.get(token.0).first_byte = self.seen;
+    }
+
+    #[inline]
+    fn head(&mut self, token: Token, head: Head<'_>) {
+        let slot = self.ledger.slots.get(token.0);
+        slot.status = head.status;
+        if slot.wants_headers {
+            let kept = slot.kept.get_or_insert_default();
+            for (name, value) in head.headers {
+                kept.headers.push(name, value);
+            }
+        }
+        let operation = &self.operations[usize::from(slot.operation)];
+        match slot.check {
+            BodyCheck::Ignore if !operation.expectation.accepts_status(head.status) => {
+                slot.check = BodyCheck::Keep;
+            }
+            BodyCheck::AwaitsEvents => self.begin_events(token.0, &head),
+            BodyCheck::Walk => self.begin_json(token.0),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn data(&mut self, token: Token, piece: &[u8]) {
+        let slot = self.ledger.slots.get(token.0);
+        slot.bytes += piece.len() as u64;
+        match slot.check {
+            BodyCheck::Ignore | BodyCheck::AwaitsEvents | BodyCheck::Excess(_) => {}
+            BodyCheck::Events => self.events(token.0, piece),
+            BodyCheck::Compare { equal } => {
+                let exact = self.operations[usize::from(slot.operation)].exact_body();
+                let begin = &exact.begin()[equal..];
+                let (front, end) = piece.split_at(piece.len().min(begin.len()));
+                if !begin.starts_with(front) || (exact.is_constant() && !end.is_empty()) {
+                    slot.check = BodyCheck::Wrong;
+                    let kept = slot.kept.get_or_insert_default();
+                    kept.add_begin(&exact.begin()[..equal]);
+                    kept.add_begin(piece);
+                    return;
+                }
+                slot.check = BodyCheck::Compare {
+                    equal: equal + front.len(),
+                };
+                if !end.is_empty() {
+                    self.keep(token.0, end);
+                }
+            }
+            BodyCheck::Walk => self.push_json(token.0, piece),
+            BodyCheck::Wrong => slot.kept.get_or_insert_default().add_begin(piece),
+            BodyCheck::Keep => {
+                let operation = &self.operations[usize::from(slot.operation)];
+                if operation.judges_body {
+                    self.keep(token.0, piece);
+                } else {
+                    slot.kept.get_or_insert_default().add_begin(piece);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn message(&mut self, token: Token) {
+        let slot = self.ledger.slots.get(token.0);
+        if slot.check == BodyCheck::Events {
+            return self.message_of_stream(token.0);
+        }
+        slot.messages += 1;
+    }
+
+    fn delivered(&mut self, token: Option<Token>, step: IdStep) {
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let Some(Token(place)) = token else {
+            return recorder.message(Epoch::default(), (None, None), step);
+        };
+        let slot = slots.get(place);
+        let after = self.seen.saturating_sub(slot.sent);
+        let first = (slot.messages == 0).then_some(after);
+        slot.messages = slot.messages.saturating_add(1);
+        slot.last_message = self.seen;
+        recorder.message(slot.epoch, (first, None), step);
+        recorder.delivered(slot.epoch, after);
+    }
+
+    fn reached(&mut self, Token(place): Token, expected: u32, reached: u32) {
+        let Ledger { slots, recorder, .. } = &mut *self.ledger;
+        let slot = slots.get(place);
+        let last = slot.last_message.saturating_sub(slot.sent);
+        let last = (expected == reached).then_some(last);
+        recorder.reached(slot.epoch, (expected, reached), last);
+    }
+
+    fn grpc_message(&mut self, token: Token, text: &[u8]) {
+        let slot = self.ledger.slots.get(token.0);
+        let kept = slot.kept.get_or_insert_default();
+        kept.grpc_message.clear();
+        kept.grpc_message
+            .extend_from_slice(&text[..text.len().min(SHOWN)]);
+    }
+
+    #[inline]
+    fn end(&mut self, token: Token, end: End) {
+        let slot = self.ledger.slots.get(token.0);
+        let (epoch, status) = (slot.epoch, slot.status);
+        self.ledger.recorder.status(epoch, status, end.grpc_status);
+        let outcome = self.verdict(token.0, end);
+        self.ledger.end(token.0, outcome, true, self.seen);
+    }
+
+    fn failed(&mut self, token: Token, failure: Failure) {
+        let outcome = match failure {
+            Failure::Unprocessed if self.try_again(token.0) => return,
+            Failure::Reset if self.is_late(token.0) => self.late(token.0),
+            Failure::Reset | Failure::Unprocessed => Outcome::Reset,
+            Failure::Malformed(reason) => {
+                let operation = self.ledger.slots.get(token.0).operation;
+                self.show(operation, || {
+                    Mismatch::new("reply", "a well-formed reply", reason)
+                });
+                Outcome::WrongReply
+            }
+        };
+        self.ledger
+            .end(token.0, outcome, outcome == Outcome::Valid, self.seen);
+    }
+}
+
+/// Undoes the coding of `grpc-message`; what is no code stays as it is.
+pub(crate) fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
+            decoded.push((high * 16 + low) as u8);
+            at += 3;
+        } else {
+            decoded.push(byte);
+            at += 1;
+        }
+    }
+    decoded
+}

@@ -1,0 +1,607 @@
+//! Between warm-up and drain a worker allocates nothing for a request: its allocations are counted while it runs.
+//!
+//! What it does allocate belongs to intervals (a message to the thread that reports), so that the bound does not grow with
+//! the number of requests. TLS is not among these loads: rustls keeps each record in memory of its own.
+
+#[path = "../../../tests/ports.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod ports;
+mod toy;
+mod wire;
+
+use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::grpc::Messages;
+use prony_load::{
+    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation, Order,
+    Parameter, Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
+    Workload,
+};
+use prony_records::{Event, Phase};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use toy::{MS, Server, answer_all, get, read_request};
+use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Scripted, literal};
+
+/// Counts what the threads of the load allocate; servers and tests live in the same process.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The name of the calling thread, asked of the kernel: asking the standard library may allocate.
+fn is_worker() -> bool {
+    let mut name = [0_u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name.starts_with(b"load-")
+}
+
+fn count() {
+    if is_worker() {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One load at a time, since there is one count.
+static ALONE: Mutex<()> = Mutex::new(());
+
+on_both_transports!(
+    constant_replies,
+    judged_replies,
+    values_that_are_taken,
+    replies_in_pieces,
+    rules_for_json,
+    streams_of_events,
+    streams_of_lines,
+    streams_of_known_messages,
+    answers_of_a_language_model,
+    an_open_load,
+    http2,
+    bodies_that_windows_keep_back,
+    grpc,
+    streams_of_grpc,
+    web_sockets,
+);
+
+/// Allocations for an interval: what it hands over, and a histogram that is needed for the first time.
+const OF_AN_INTERVAL: u64 = 16;
+
+/// Runs the job and asserts that its allocations do not grow with its requests.
+fn assert_allocates_nothing(mut job: Job) {
+    job.phases.warm_up = WarmUp::FixedNs(200 * MS);
+    job.phases.measurement_ns = 800 * MS;
+    job.count_replies = true;
+    job.interval_ns = 100 * MS;
+    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Allocations at the end of each interval, and replies in it.
+    let mut seen: Vec<(u64, u64)> = Vec::new();
+    let (_commands, none) = mpsc::channel();
+    let mut take = |event: Event| {
+        if let Event::Interval {
+            phase: Phase::Measurement,
+            interval,
+            ..
+        } = event
+        {
+            seen.push((ALLOCATIONS.load(Ordering::Relaxed), interval.completed));
+        }
+    };
+    let recording = prony_generator::run(&job, &mut take, &none).expect("a recording");
+    drop(guard);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?} {:?}",
+        recording.outcomes,
+        recording.wrong_replies
+    );
+    // The first two intervals find the memory that the others use again.
+    let (settled, rest) = seen.split_at(2);
+    let allocations = rest.last().expect("intervals").0 - settled[1].0;
+    let replies: u64 = rest.iter().map(|(_, completed)| completed).sum();
+    println!(
+        "{allocations} allocations, {replies} replies, {} intervals",
+        rest.len()
+    );
+    assert!(replies > 100, "too few replies to tell: {replies}");
+    assert!(
+        allocations <= OF_AN_INTERVAL * rest.len() as u64 + replies / 100,
+        "{allocations} allocations for {replies} replies in {} intervals",
+        rest.len()
+    );
+}
+
+/// `/name/` and the value of the parameter.
+fn path(name: &str) -> Template {
+    Template(vec![
+        Part::Literal(format!("/{name}/").as_str().into()),
+        Part::Value(0),
+    ])
+}
+
+/// `before`, the value of the parameter, `after`.
+fn around(before: &str, after: &str) -> Template {
+    Template(vec![
+        Part::Literal(before.into()),
+        Part::Value(0),
+        Part::Literal(after.into()),
+    ])
+}
+
+fn operation(name: &str, body: BodyRule) -> Operation {
+    let header = |name: &str, value| HeaderRule {
+        name: name.into(),
+        value,
+    };
+    Operation {
+        name: name.into(),
+        request: get(path(name)),
+        expect: Expectation {
+            headers: vec![
+                header("content-type", HeaderValue::MediaType("text/plain".into())),
+                header("x-number", HeaderValue::Equals(Template(vec![Part::Value(0)]))),
+                header("x-name", HeaderValue::Matches("[a-z]+".into())),
+                header("x-none", HeaderValue::Absent),
+            ],
+            body: vec![body],
+            ..Expectation::default()
+        },
+    }
+}
+
+/// One operation for each kind of rule; the service writes its JSON in another order than the rule.
+fn judged() -> Workload {
+    let operations = vec![
+        operation("exact", BodyRule::Exact(around("<", "> exactly"))),
+        operation("json", BodyRule::Json(around(r#"{"id": "#, r#", "of": [1, 2]}"#))),
+        operation("matches", BodyRule::Matches("^[0-9] matches$".into())),
+        operation("contains", BodyRule::Contains(around("in", "side"))),
+        operation("html", BodyRule::HtmlLine(around("a < ", " & b"))),
+        operation(
+            "integers",
+            BodyRule::Series {
+                series: Series::Integers,
+                n: Template(vec![Part::Value(0)]),
+            },
+        ),
+        operation(
+            "fibonacci",
+            BodyRule::Series {
+                series: Series::Fibonacci,
+                n: Template(vec![Part::Value(0)]),
+            },
+        ),
+        operation(
+            "table",
+            BodyRule::Table {
+                parameter: 0,
+                low: 1,
+                bodies: vec!["one".into(), "two".into(), "three".into(), "four".into()],
+            },
+        ),
+    ];
+    let steps = (0..operations.len()).map(|operation| Step { operation, weight: 1 });
+    Workload {
+        name: "judged".into(),
+        order: Order::Mix(steps.collect()),
+        operations,
+        parameters: vec![Parameter {
+            name: "n".into(),
+            source: Source::Range { low: 1, high: 4 },
+        }],
+    }
+}
+
+/// The right body for a path of [`judged`].
+fn right(path: &str) -> (String, String, String) {
+    let mut parts = path.trim_start_matches('/').split('/');
+    let name = parts.next().expect("a name").to_owned();
+    let n = parts.next().expect("a number").to_owned();
+    let number: usize = n.parse().expect("a number");
+    let body = match name.as_str() {
+        "exact" => format!("<{n}> exactly"),
+        "json" => format!(r#"{{"of":[1,2],"id":{n}}}"#),
+        "matches" => format!("{n} matches"),
+        "contains" => format!("this is in{n}side it"),
+        "html" => format!("first\na &lt; {n} &amp; b\nlast"),
+        "integers" => ["1", "1 2", "1 2 3", "1 2 3 4"][number - 1].to_owned(),
+        "fibonacci" => ["0 1", "0 1 1", "0 1 1 2", "0 1 1 2 3"][number - 1].to_owned(),
+        _ => ["one", "two", "three", "four"][number - 1].to_owned(),
+    };
+    (name, n, body)
+}
+
+fn reply(path: &str) -> String {
+    let (name, number, body) = right(path);
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Number: {number}\r\nX-Name: {name}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn path_of(line: &str) -> &str {
+    line.split(' ').nth(1).expect("a path")
+}
+
+fn constant_replies(transport: TransportChoice) {
+    let server = Server::answering(toy::HELLO);
+    assert_allocates_nothing(toy::job(server.address, transport));
+}
+
+fn judged_replies(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    assert_allocates_nothing(job);
+}
+
+/// The path of the second request, and a header of it, come from the reply to the first.
+fn values_that_are_taken(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    let take = |name: &str, slot, from: &str| Take {
+        name: name.into(),
+        slot,
+        from: from.parse().expect("an origin"),
+    };
+    let mut first = operation("json", BodyRule::Contains(Template::literal("id")));
+    first.expect.take = vec![
+        take("id", 0, "json:/id"),
+        take("name", 1, "header:x-name"),
+        take("of", 2, "regex:of.:.(1)"),
+    ];
+    let mut second = operation("exact", BodyRule::Exact(around("<", "> exactly")));
+    second.request.path = Template(vec![Part::Literal("/exact/".into()), Part::Value(1)]);
+    second.request.headers = vec![Header {
+        name: "x-taken".into(),
+        value: Template(vec![Part::Value(2), Part::Value(3)]),
+    }];
+    let steps = [0, 1].map(|operation| Step { operation, weight: 1 });
+    let counted = judged().parameters;
+    let taken = (0..3).map(|slot| Parameter {
+        name: slot.to_string(),
+        source: Source::Taken(slot),
+    });
+    job.workload = Workload {
+        name: "taken".into(),
+        operations: vec![first, second],
+        order: Order::Sequence(steps.to_vec()),
+        parameters: counted.into_iter().chain(taken).collect(),
+    };
+    assert_allocates_nothing(job);
+}
+
+fn replies_in_pieces(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    let server = Server::new(|stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = BufReader::new(stream);
+        while let Some(request) = read_request(&mut reader) {
+            let reply = reply(path_of(&request.line));
+            // No delay is set: each piece is a packet of its own, though two may be read at once.
+            for piece in reply.as_bytes().chunks(20) {
+                if writer.write_all(piece).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    assert_allocates_nothing(job);
+}
+
+/// Rules for single values, of an id that is another one in each request: as JSON in pieces, and as one event in chunks.
+fn rules_for_json(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    for is_event in [false, true] {
+        let server = Server::new(move |stream, _| {
+            let mut writer = stream.try_clone().expect("a second handle");
+            let mut reader = BufReader::new(stream);
+            while let Some(request) = read_request(&mut reader) {
+                let id = path_of(&request.line).rsplit('/').next().expect("a number");
+                let message = format!(
+                    r#"{{"id":{id},"result":{{"content":[{{"type":"text","text":"\u00e9 é"}}],"of":[1, 2.0],"isError":false}}}}"#
+                );
+                let reply = if is_event {
+                    let (front, end) = message.split_at(20);
+                    let chunks = [format!(": comment\n\ndata: {front}"), format!("{end}\n\n")];
+                    let chunks: String = chunks.iter().map(|chunk| toy::chunk(chunk)).collect();
+                    format!("{}{chunks}0\r\n\r\n", toy::STREAM_HEAD)
+                } else {
+                    let length = message.len();
+                    format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{message}"
+                    )
+                };
+                for piece in reply.as_bytes().chunks(11) {
+                    if writer.write_all(piece).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        let mut job = toy::job(server.address, transport);
+        let rule = |text: &str, value: Template| {
+            JsonRule::read(text, |_| Ok::<_, Infallible>(value)).expect("a rule")
+        };
+        let json = vec![
+            rule("/id={n}", Template(vec![Part::Value(0)])),
+            rule("!/error", Template::literal("")),
+            rule("/result/isError!=true", Template::literal("true")),
+            rule("/result/content/0/text~é", Template::literal("")),
+            rule("/result/of=[1,2]", Template::literal("[1,2]")),
+        ];
+        job.workload = Workload {
+            name: "rules".into(),
+            order: Order::Mix(vec![Step {
+                operation: 0,
+                weight: 1,
+            }]),
+            operations: vec![Operation {
+                name: "call".into(),
+                request: get(path("call")),
+                expect: Expectation {
+                    json,
+                    ..Expectation::default()
+                },
+            }],
+            parameters: vec![Parameter {
+                name: "n".into(),
+                source: Source::Counter { start: 1 },
+            }],
+        };
+        assert_allocates_nothing(job);
+    }
+}
+
+/// Streams with these messages on connections that are kept alive.
+fn streaming(content_type: &'static str, messages: &[String], events: Events, transport: TransportChoice) {
+    let body: String = messages.iter().map(|message| toy::chunk(message)).collect();
+    let server = Server::new(move |stream, _| {
+        let head = toy::STREAM_HEAD.replace("text/event-stream", content_type);
+        answer_all(stream, |_| format!("{head}{body}0\r\n\r\n"));
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload.operations[0].expect = Expectation {
+        events: Some(events),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+fn with_a_rule() -> Events {
+    Events {
+        some: vec![EventRule::Contains("n\":".into())],
+        ..Events::default()
+    }
+}
+
+fn streams_of_events(transport: TransportChoice) {
+    let event = "id: 1\r\nevent: tick\r\ndata: {\"n\": 1}\r\n\r\n".to_owned();
+    streaming("text/event-stream", &vec![event; 20], with_a_rule(), transport);
+}
+
+fn streams_of_lines(transport: TransportChoice) {
+    let lines = vec!["{\"n\": 1}\n".to_owned(); 20];
+    streaming("application/x-ndjson", &lines, with_a_rule(), transport);
+}
+
+fn answers_of_a_language_model(transport: TransportChoice) {
+    let chunk = |choices: &str, usage: &str| {
+        format!("data: {{\"id\":\"c-1\",\"choices\":[{choices}],\"usage\":{usage}}}\n\n")
+    };
+    let token = r#"{"index":0,"delta":{"content":" word"},"finish_reason":null}"#;
+    let mut answer = vec![chunk(token, "null"); 20];
+    answer.push(chunk("", r#"{"prompt_tokens":3,"completion_tokens":20}"#));
+    answer.push("data: [DONE]\n\n".to_owned());
+    let events = Events {
+        chat: Some(Chat {
+            ttft_below_ns: Some(MS),
+            tpot_below_ns: Some(MS),
+            e2el_below_ns: Some(MS),
+        }),
+        ..Events::default()
+    };
+    streaming("text/event-stream", &answer, events, transport);
+}
+
+/// Every message is known; its JSON has the spaces that many writers put there.
+fn streams_of_known_messages(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let event = |n: u64| toy::event(Some(n), "tick", &format!("{{\"n\": {n}, \"of\": 20}}"));
+        let body: String = (1..=20).map(|n| toy::chunk(&event(n))).collect();
+        answer_all(stream, |_| format!("{}{body}0\r\n\r\n", toy::STREAM_HEAD));
+    });
+    let mut job = toy::job(server.address, transport);
+    job.workload.operations[0].expect = Expectation {
+        events: Some(Events {
+            whole: Some(Whole {
+                count: Template::literal("20"),
+                each: Shape {
+                    id: Some(Template::literal("{= i}")),
+                    name: Some(Template::literal("tick")),
+                    data: Some(Data::Json(Template::literal(r#"{"n":{= i},"of":20}"#))),
+                },
+                last: None,
+                gap_us: Some(Template::literal("0")),
+                flushed: false,
+            }),
+            ..Events::default()
+        }),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+fn an_open_load(transport: TransportChoice) {
+    let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
+    let mut job = toy::job(server.address, transport);
+    job.workload = judged();
+    job.load = Load::Open {
+        arrival: toy::arrivals(2_000.0, Spacing::Poisson),
+        connections: 8,
+        in_flight: 1,
+        backlog: 1_000_000,
+        members: None,
+    };
+    assert_allocates_nothing(job);
+}
+
+/// The job of HTTP/2 with headers that are checked and a body.
+fn over_http2(port: u16, transport: TransportChoice, protocol: Protocol) -> Job {
+    let operation = wire::post("/", &[b'x'; 1000]);
+    let mut job = wire::job(port, protocol, (4, 8), operation);
+    job.transport = transport;
+    job.workload.operations[0].expect.headers = vec![HeaderRule {
+        name: "x-header".into(),
+        value: HeaderValue::Matches("[a-z]+".into()),
+    }];
+    job
+}
+
+/// Answers each request with a head, a body and what `after` adds.
+fn answering(
+    settings: &'static [(u16, u32)],
+    head: Vec<u8>,
+    body: Vec<u8>,
+    after: Option<Vec<u8>>,
+    granting: bool,
+) -> Scripted {
+    Scripted::start(move |stream, _| {
+        let Some(mut peer) = Peer::greet(stream, settings) else {
+            return;
+        };
+        while let Some(frame) = peer.next() {
+            let stream = frame.header.stream;
+            if granting && frame.header.kind == DATA && !frame.payload.is_empty() {
+                let length = frame.payload.len() as u32;
+                peer.write(wire::peer::WINDOW_UPDATE, 0, stream, &length.to_be_bytes());
+            }
+            if frame.ends_stream() {
+                peer.write(HEADERS, END_HEADERS, stream, &head);
+                let ends = if after.is_some() { 0 } else { END_STREAM };
+                peer.write(DATA, ends, stream, &body);
+                if let Some(trailers) = &after {
+                    peer.write(HEADERS, END_HEADERS | END_STREAM, stream, trailers);
+                }
+            }
+            if peer.flush().is_none() {
+                return;
+            }
+        }
+    })
+}
+
+fn http2(transport: TransportChoice) {
+    let head = [OK, &literal("x-header", "value")].concat();
+    let server = answering(&[], head, b"hello".to_vec(), None, false);
+    let mut job = over_http2(server.port, transport, Protocol::Http2);
+    job.workload.operations[0].expect.body = vec![BodyRule::Matches("^hello$".into())];
+    assert_allocates_nothing(job);
+}
+
+fn bodies_that_windows_keep_back(transport: TransportChoice) {
+    // SETTINGS_INITIAL_WINDOW_SIZE: the body of 1,000 bytes leaves in pieces.
+    let head = [OK, &literal("x-header", "value")].concat();
+    let server = answering(&[(4, 300)], head, b"hello".to_vec(), None, true);
+    assert_allocates_nothing(over_http2(server.port, transport, Protocol::Http2));
+}
+
+fn grpc(transport: TransportChoice) {
+    let head = [
+        OK,
+        &literal("content-type", "application/grpc"),
+        &literal("x-header", "value"),
+    ]
+    .concat();
+    let message = b"\0\0\0\0\x05hello".to_vec();
+    let server = answering(&[], head, message, Some(literal("grpc-status", "0")), false);
+    let mut job = over_http2(server.port, transport, Protocol::Grpc);
+    job.workload.operations[0].expect.body = vec![BodyRule::Matches("^hello$".into())];
+    assert_allocates_nothing(job);
+}
+
+/// Streams of messages both ways.
+fn streams_of_grpc(transport: TransportChoice) {
+    let head = [OK, &literal("content-type", "application/grpc")].concat();
+    let messages = b"\0\0\0\0\x05hello".repeat(20);
+    let server = answering(&[], head, messages, Some(literal("grpc-status", "0")), false);
+    let mut job = over_http2(server.port, transport, Protocol::Grpc);
+    let operation = &mut job.workload.operations[0];
+    operation.request.body = Body::Messages(Messages {
+        each: vec!["hello".into(); 20],
+        unanswered: None,
+    });
+    operation.expect = Expectation {
+        events: Some(Events {
+            some: vec![EventRule::Contains("hello".into())],
+            ..Events::default()
+        }),
+        ..Expectation::default()
+    };
+    assert_allocates_nothing(job);
+}
+
+/// Messages with a value each, and a ping before each reply.
+fn web_sockets(transport: TransportChoice) {
+    let server = Server::new(|stream, _| {
+        let Ok(mut socket) = tungstenite::accept(stream) else {
+            return;
+        };
+        while let Ok(message) = socket.read() {
+            if !message.is_text() {
+                continue;
+            }
+            let ping = tungstenite::Message::Ping("here".into());
+            if socket.send(ping).is_err() || socket.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    let mut job = toy::job(server.address, transport);
+    job.protocol = Protocol::WebSocket;
+    let mut message = operation("echo", BodyRule::Exact(around("<", ">")));
+    message.request.method = "TEXT".into();
+    message.request.path = Template::literal("/echo");
+    message.request.body = Body::Bytes(around("<", ">"));
+    message.expect.headers.clear();
+    message.expect.status = vec![101];
+    job.workload = Workload {
+        parameters: judged().parameters,
+        ..Workload::of(message)
+    };
+    job.load = Load::closed(4, 4);
+    assert_allocates_nothing(job);
+}

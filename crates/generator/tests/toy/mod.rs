@@ -1,0 +1,292 @@
+//! Toy servers of known behaviour, and jobs for them.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use prony_generator::EngineError;
+use prony_load::{
+    Arrival, BodyRule, Check, Expectation, Job, Load, Operation, Phases, Profile, Protocol, Rate, Request,
+    Spacing, Target, Template, TransportChoice, WarmUp, Workload,
+};
+use prony_records::{Event, Histogram, Recording, Responses};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub(crate) const MS: u64 = 1_000_000;
+
+/// Makes a test of a function for each transport.
+#[macro_export]
+macro_rules! on_both_transports {
+    ($($name:ident),+ $(,)?) => {
+        mod epoll {
+            $(#[test] fn $name() { super::$name(prony_load::TransportChoice::Epoll); })+
+        }
+        mod io_uring {
+            $(#[test] fn $name() { super::$name(prony_load::TransportChoice::IoUring); })+
+        }
+    };
+}
+
+/// A server that ends with the test. Connections are served by threads of their own.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    pub(crate) accepted: Arc<AtomicU64>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves each connection with `serve(stream, number of the connection)`.
+    pub(crate) fn new(serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Self {
+        Self::on("127.0.0.1:0", serve)
+    }
+
+    pub(crate) fn on(address: &str, serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, accepted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stopping, counting, serve) = (Arc::clone(&stop), Arc::clone(&accepted), Arc::new(serve));
+        let acceptor = std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopping.load(Ordering::SeqCst) {
+                    break;
+                }
+                let Ok(stream) = stream else { continue };
+                stream.set_nodelay(true).expect("no delay");
+                let number = counting.fetch_add(1, Ordering::SeqCst);
+                let serve = Arc::clone(&serve);
+                std::thread::spawn(move || serve(stream, number));
+            }
+        });
+        Self {
+            address,
+            stop,
+            accepted,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    /// Answers every request with the same bytes.
+    pub(crate) fn answering(reply: &'static str) -> Self {
+        Self::new(move |stream, _| {
+            answer_all(stream, |_| reply.to_owned());
+        })
+    }
+
+    /// No connection is accepted any more.
+    pub(crate) fn stop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        // The acceptor looks at the flag when a connection comes.
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            acceptor.join().expect("the acceptor");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A request as a toy server reads it: its first line and its body.
+pub(crate) struct Got {
+    pub(crate) line: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// Reads the next request; `None` at the end of the connection.
+pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Got> {
+    let mut head = String::new();
+    loop {
+        let before = head.len();
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+        if head[before..] == *"\r\n" {
+            break;
+        }
+    }
+    let length = head
+        .lines()
+        .find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length:")?
+                .trim()
+                .parse()
+                .ok()
+        })
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let line = head.lines().next()?.to_owned();
+    Some(Got {
+        line,
+        head,
+        body: String::from_utf8(body).ok()?,
+    })
+}
+
+/// Answers each request with what `reply` makes of it, until the connection ends.
+pub(crate) fn answer_all(stream: TcpStream, mut reply: impl FnMut(&Got) -> String) {
+    let mut writer = stream.try_clone().expect("a second handle");
+    let mut reader = BufReader::new(stream);
+    while let Some(request) = read_request(&mut reader) {
+        if writer.write_all(reply(&request).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+pub(crate) const HELLO: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
+
+pub(crate) fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+pub(crate) fn get(path: Template) -> Request {
+    Request {
+        method: "GET".into(),
+        path,
+        headers: vec![],
+        body: prony_load::Body::None,
+    }
+}
+
+pub(crate) fn operation(name: &str, path: Template, body: &str) -> Operation {
+    Operation {
+        name: name.into(),
+        request: get(path),
+        expect: Expectation {
+            body: vec![BodyRule::Exact(Template::literal(body))],
+            ..Expectation::default()
+        },
+    }
+}
+
+/// A closed load of 4 connections for 300 ms that expects `hello`.
+pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
+    Job {
+        target: Target {
+            url: format!("http://{address}/"),
+            host: address.ip().to_string(),
+            port: address.port(),
+            authority: address.to_string(),
+            tls: None,
+            reach: prony_load::Reach::default(),
+        },
+        protocol: Protocol::Http1,
+        load: Load::closed(4, 1),
+        workload: Workload::of(operation("hello", Template::literal("/"), "hello")),
+        phases: Phases {
+            warm_up: WarmUp::FixedNs(0),
+            measurement_ns: 300 * MS,
+            drain_ns: 3_000 * MS,
+        },
+        timeout_ns: 3_000 * MS,
+        check: Check { share: 1.0, keep: 3 },
+        threads: 1,
+        cpus: vec![],
+        transport,
+        interval_ns: 100 * MS,
+        seed: 1,
+        search: None,
+        limits: prony_load::Limits::default(),
+        log: None,
+        share: None,
+        count_replies: false,
+    }
+}
+
+/// Runs a job and gives its recording, whose sums must agree whatever happened.
+/// So many arrivals per second.
+pub(crate) fn arrivals(rate: f64, spacing: Spacing) -> Arrival {
+    Arrival {
+        profile: Profile::Constant {
+            rate: Rate::per_second(rate).expect("a rate"),
+        },
+        spacing,
+    }
+}
+
+pub(crate) fn run(job: &Job) -> Recording {
+    let (_commands, none) = mpsc::channel();
+    let recording = within(Duration::from_mins(1), {
+        let job = job.clone();
+        move || prony_generator::run(&job, &mut |_: Event| {}, &none)
+    })
+    .expect("a recording");
+    check_sums(&recording);
+    recording
+}
+
+pub(crate) fn fails(job: &Job) -> EngineError {
+    let (_commands, none) = mpsc::channel();
+    prony_generator::run(job, &mut |_| {}, &none).expect_err("no recording")
+}
+
+/// Whatever happened: each request that was offered has one outcome, and the parts add up.
+pub(crate) fn check_sums(recording: &Recording) {
+    let Recording {
+        requests, outcomes, ..
+    } = recording;
+    assert_eq!(requests.offered, outcomes.total(), "{recording:#?}");
+    assert_eq!(requests.valid, outcomes.valid);
+    assert!(
+        requests.sent <= requests.offered && requests.completed <= requests.sent,
+        "{requests:?}"
+    );
+    let responses = Responses::of(recording).expect("a histogram");
+    assert_eq!(responses.len(), requests.offered);
+    // Streams that the end of the load cuts are valid, and still open.
+    let open = responses.open.as_ref().map_or(0, Histogram::len);
+    assert!(responses.valid.len() <= requests.valid && requests.valid <= responses.valid.len() + open);
+    assert_eq!(
+        recording
+            .operations
+            .iter()
+            .map(|one| one.requests.offered)
+            .sum::<u64>(),
+        requests.offered
+    );
+    assert_eq!(
+        recording.status_codes.values().sum::<u64>(),
+        requests.completed,
+        "{:?}",
+        recording.status_codes
+    );
+    let in_time: u64 = recording.intervals.iter().map(|one| one.completed).sum();
+    assert_eq!(
+        (recording.throughput_per_s * recording.duration_s).round() as u64,
+        in_time
+    );
+}
+
+/// Runs `work` on a thread of its own and panics if it takes too long: a hang is a failure with a name.
+pub(crate) fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = mpsc::channel();
+    std::thread::spawn(move || done.send(work()));
+    result.recv_timeout(limit).expect("it hangs, or it panicked")
+}
+
+/// The head of a reply that is a stream of server-sent events in chunks.
+pub(crate) const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+/// An event.
+pub(crate) fn event(id: Option<u64>, name: &str, data: &str) -> String {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {data}\n\n")
+}
+
+/// A chunk of a chunked body.
+pub(crate) fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
+}

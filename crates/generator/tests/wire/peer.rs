@@ -1,0 +1,172 @@
+//! A scripted HTTP/2 server that does just what a test wants, right or wrong.
+
+use prony_generator::protocol::http2::frame::{self, FrameHeader, HEADER_LENGTH, PREFACE};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+pub(crate) const RST_STREAM: u8 = 3;
+pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
+pub(crate) const CONTINUATION: u8 = 9;
+pub(crate) const END_STREAM: u8 = 1;
+pub(crate) const ACK: u8 = 1;
+pub(crate) const END_HEADERS: u8 = 4;
+pub(crate) const PADDED: u8 = 8;
+
+/// `:status 200`.
+pub(crate) const OK: &[u8] = &[0x88];
+
+/// A header as a literal that touches no table.
+pub(crate) fn literal(name: &str, value: &str) -> Vec<u8> {
+    let mut bytes = vec![0];
+    for text in [name, value] {
+        assert!(text.len() < 127);
+        bytes.push(text.len() as u8);
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    bytes
+}
+
+/// A frame as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
+    pub(crate) header: FrameHeader,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Frame {
+    pub(crate) fn ends_stream(&self) -> bool {
+        matches!(self.header.kind, DATA | HEADERS) && self.header.flags & END_STREAM != 0
+    }
+}
+
+/// The server's side of one connection.
+pub(crate) struct Peer {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Peer {
+    /// Reads the client's preface and sends these settings.
+    pub(crate) fn greet(stream: TcpStream, settings: &[(u16, u32)]) -> Option<Self> {
+        let mut peer = Self {
+            stream,
+            buffer: Vec::new(),
+        };
+        let mut preface = vec![0; PREFACE.len()];
+        peer.stream.read_exact(&mut preface).ok()?;
+        assert_eq!(preface, PREFACE, "the client's preface");
+        frame::write_settings(settings, &mut peer.buffer);
+        // What the connection may carry is no limit of any test; the windows of streams are.
+        peer.write(WINDOW_UPDATE, 0, 0, &(1u32 << 30).to_be_bytes());
+        peer.flush()?;
+        Some(peer)
+    }
+
+    /// The next frame; `None` when the client is gone.
+    pub(crate) fn next(&mut self) -> Option<Frame> {
+        let mut header = [0; HEADER_LENGTH];
+        self.stream.read_exact(&mut header).ok()?;
+        let header = FrameHeader::parse(&header);
+        let mut payload = vec![0; header.length as usize];
+        self.stream.read_exact(&mut payload).ok()?;
+        if header.kind == SETTINGS && header.flags & ACK == 0 {
+            self.write(SETTINGS, ACK, 0, &[]);
+        }
+        Some(Frame { header, payload })
+    }
+
+    /// The stream of the next request that is complete.
+    pub(crate) fn next_request(&mut self) -> Option<u32> {
+        loop {
+            let frame = self.next()?;
+            if frame.ends_stream() {
+                return Some(frame.header.stream);
+            }
+        }
+    }
+
+    /// Keeps a frame to be sent with the next [`Peer::flush`].
+    pub(crate) fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        frame::write(kind, flags, stream, payload, &mut self.buffer);
+    }
+
+    pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Answers 200 with a body.
+    pub(crate) fn answer(&mut self, stream: u32, body: &[u8]) -> Option<()> {
+        self.write(HEADERS, END_HEADERS, stream, OK);
+        self.write(DATA, END_STREAM, stream, body);
+        self.flush()
+    }
+
+    pub(crate) fn flush(&mut self) -> Option<()> {
+        let sent = self.stream.write_all(&self.buffer);
+        self.buffer.clear();
+        sent.ok()
+    }
+
+    /// Says goodbye: streams above `last` were not processed.
+    pub(crate) fn go_away(&mut self, last: u32) -> Option<()> {
+        let mut payload = last.to_be_bytes().to_vec();
+        payload.extend_from_slice(&[0; 4]);
+        self.write(GOAWAY, 0, 0, &payload);
+        self.flush()
+    }
+
+    /// Reads until the client is gone, so that closing resets nothing that is still on its way to it.
+    pub(crate) fn linger(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        while self.next().is_some() {}
+    }
+}
+
+/// A server that runs a script on each connection, with the connection's number.
+pub(crate) struct Scripted {
+    pub(crate) port: u16,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Scripted {
+    pub(crate) fn start(script: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, script) = (Arc::clone(&stop), Arc::new(script));
+        let thread = std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (stream, script) = (stream.expect("a connection"), Arc::clone(&script));
+                stream.set_nodelay(true).expect("an option of TCP");
+                std::thread::spawn(move || script(stream, number));
+            }
+        });
+        Self {
+            port,
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the listener up.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What each worker did, and whether the workers agree.
+
+use super::{per_second, suspicion::time};
+use crate::part::{Part, ThreadPart, WorkerPart};
+use prony_load::{Job, Load};
+use prony_records::{CommonStart, CompactHistogram, Warning, WarningKind, WorkerRow};
+
+/// A worker whose rate differs by more than this share from that of the others does not agree with them.
+const RATE_BOUND: f64 = 0.10;
+/// The same for the median response time.
+const MEDIAN_BOUND: f64 = 0.25;
+/// Medians that differ by less than this agree: so long may one way to the service take more than the other, ns.
+const MEDIAN_ROOM: f64 = 100_000.0;
+/// What chance alone does in so many standard deviations is no disagreement.
+const DEVIATIONS: f64 = 4.0;
+/// A common start whose bound is above this is worth a warning, ns.
+const FAR_APART_NS: u64 = 5_000_000;
+/// The same as a share of the measurement.
+const FAR_APART_SHARE: f64 = 0.01;
+
+/// A row for each worker, where there are several.
+pub(super) fn rows(part: &Part, duration_s: f64) -> Vec<WorkerRow> {
+    if part.workers.len() < 2 {
+        return Vec::new();
+    }
+    part.workers
+        .iter()
+        .map(|(&first, worker)| row(part, first, worker, duration_s))
+        .collect()
+}
+
+fn row(part: &Part, first: u32, worker: &WorkerPart, duration_s: f64) -> WorkerRow {
+    let threads = || {
+        let own = first..first.saturating_add(worker.threads);
+        part.threads.range(own).map(|(_, thread)| thread)
+    };
+    let quantiles = worker.response.quantiles([0.5, 0.99]);
+    let p99 = |times: &Option<CompactHistogram>| times.as_ref()?.quantile(0.99);
+    WorkerRow {
+        name: worker.name.clone(),
+        threads: worker.threads,
+        connections: worker.connections,
+        throughput_per_s: per_second(worker.completed, duration_s),
+        goodput_per_s: per_second(worker.valid, duration_s),
+        errors: worker.errors,
+        response_time_ns_p50: quantiles.map(|[p50, _]| p50),
+        response_time_ns_p99: quantiles.map(|[_, p99]| p99),
+        schedule_lag_ns_p99: p99(&worker.lag),
+        own_lag_ns_p99: p99(&worker.own_lag),
+        cpu_s: threads().map(|thread| thread.cpu_ns).sum::<u64>() as f64 / 1e9,
+        busiest_thread: threads().map(ThreadPart::busy).fold(0.0, f64::max),
+        late_start_ns: worker.begun.late_ns(),
+    }
+}
+
+/// A figure of one worker, with the standard deviation that chance alone gives it, both as a share of it.
+#[derive(Debug, Clone, Copy)]
+struct Figure {
+    value: f64,
+    deviation: f64,
+}
+
+/// Which workers do not agree with the others, and in what.
+///
+/// Compared are the rate of complete replies for each connection and the median response time. The worker's figure is set
+/// beside the median of all workers, of two workers beside that of the other one. It disagrees when it is off by more than a
+/// stated share (10 % of a rate, 25 % and 100 µs of a median) beyond four standard deviations of what chance gives: of a rate
+/// those of a Poisson count, which is more than a count in a closed loop varies; of a median half of the distance between
+/// the quantiles ½ ± 1/√n (the interval of a quantile by order statistics; Conover, *Practical nonparametric statistics*).
+/// Rates are not compared where users arrive, connections come one after the other, or a number of requests ends the load:
+/// there the rate of a worker is set by its share.
+pub(super) fn disagreement(job: &Job, part: &Part, duration_s: f64) -> Vec<Warning> {
+    let workers: Vec<&WorkerPart> = part.workers.values().collect();
+    if workers.len() < 2 || duration_s <= 0.0 {
+        return Vec::new();
+    }
+    let is_even = !matches!(
+        job.load,
+        Load::Users { .. } | Load::Closed { growth: Some(_), .. }
+    );
+    let by_rate = is_even && job.limits.requests.is_none();
+    let rates = by_rate.then(|| workers.iter().map(|worker| rate(worker, duration_s)).collect());
+    let medians: Option<Vec<Figure>> = workers.iter().map(|worker| median_of(worker)).collect();
+    let names = |off: Vec<(usize, f64)>| {
+        let named = off
+            .iter()
+            .map(|&(index, share)| format!("{} ({:+.0} %)", workers[index].name, share * 100.0));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let mut warnings = Vec::new();
+    let off = rates
+        .map(|rates: Vec<Figure>| odd_ones(&rates, RATE_BOUND, 0.0))
+        .unwrap_or_default();
+    if !off.is_empty() {
+        let text = format!("Workers differ in rate per connection: {}.", names(off));
+        warnings.push(
+            Warning::new(WarningKind::WorkersDisagree, text).advise("Compare their CPUs and networks."),
+        );
+    }
+    let off = medians
+        .map(|medians| odd_ones(&medians, MEDIAN_BOUND, MEDIAN_ROOM))
+        .unwrap_or_default();
+    if !off.is_empty() {
+        let text = format!("Workers differ in median latency: {}.", names(off));
+        warnings.push(Warning::new(WarningKind::WorkersDisagree, text).advise("Compare their networks."));
+    }
+    warnings
+}
+
+fn rate(worker: &WorkerPart, duration_s: f64) -> Figure {
+    let count = worker.completed as f64;
+    Figure {
+        value: count / duration_s / f64::from(worker.connections.max(1)),
+        deviation: 1.0 / count.max(1.0).sqrt(),
+    }
+}
+
+fn median_of(worker: &WorkerPart) -> Option<Figure> {
+    let apart = 1.0 / (worker.response.len() as f64).max(4.0).sqrt();
+    let [low, p50, high] = worker.response.quantiles([0.5 - apart, 0.5, 0.5 + apart])?;
+    // The quantiles lie two standard deviations to either side: that of the share below a quantile is ½/√n.
+    let deviation = (high - low) as f64 / 4.0 / (p50 as f64).max(1.0);
+    Some(Figure {
+        value: p50 as f64,
+        deviation,
+    })
+}
+
+/// Those that are off by more than `bound` and by more than `room`, and by how much.
+fn odd_ones(figures: &[Figure], bound: f64, room: f64) -> Vec<(usize, f64)> {
+    let all = middle(figures.iter().map(|figure| figure.value).collect());
+    let of_all = middle(figures.iter().map(|figure| figure.deviation).collect());
+    let odd = |(index, figure): (usize, &Figure)| {
+        let (other, of_other) = match figures {
+            [one, two] => {
+                let other = if index == 0 { two } else { one };
+                (other.value, other.deviation)
+            }
+            _ => (all, of_all),
+        };
+        let off = if other > 0.0 {
+            figure.value / other - 1.0
+        } else {
+            f64::from(figure.value > 0.0)
+        };
+        let chance = DEVIATIONS * figure.deviation.hypot(of_other);
+        let is_odd = off.abs() > bound + chance && (figure.value - other).abs() > room;
+        is_odd.then_some((index, off))
+    };
+    figures.iter().enumerate().filter_map(odd).collect()
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+/// Whether the workers may have begun too far apart.
+pub(super) fn far_apart(start: CommonStart, duration_s: f64) -> Option<Warning> {
+    let most = (duration_s * 1e9 * FAR_APART_SHARE).min(FAR_APART_NS as f64);
+    (start.bound_ns as f64 > most).then(|| {
+        let text = format!(
+            "Workers started up to {} apart; first and last intervals are incomplete.",
+            time(start.bound_ns)
+        );
+        Warning::new(WarningKind::StartSpread, text).advise("Measure longer.")
+    })
+}

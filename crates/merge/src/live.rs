@@ -1,0 +1,148 @@
+//! Intervals of several workers while they run.
+
+use prony_records::{Event, IntervalPart, Phase};
+use std::collections::BTreeMap;
+
+/// Intervals that may wait for a worker that is behind.
+const WAITING: usize = 64;
+
+/// Merges the intervals that workers tell while they run (`Event::IntervalPart`), for whoever watches and for the judge of
+/// steadiness. A worker that is silent holds the others up for so many intervals and no more: then they are told without it.
+#[derive(Debug)]
+pub struct Live {
+    workers: usize,
+    open: BTreeMap<(bool, u64), (usize, IntervalPart)>,
+}
+
+impl Live {
+    /// For so many workers.
+    pub const fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Takes an interval of one worker. Gives the events of those that are complete by it, as one generator would tell them:
+    /// in order.
+    ///
+    /// The warm-ups of workers do not begin together: what is merged there are the pieces with the same number. Those that
+    /// not all workers have told when their measurement begins are left out.
+    pub fn take(&mut self, phase: Phase, part: IntervalPart) -> Vec<Event> {
+        if phase == Phase::Drain {
+            return Vec::new();
+        }
+        let key = (phase == Phase::Measurement, part.index);
+        let (told, sum) = self
+            .open
+            .entry(key)
+            .and_modify(|(told, sum)| {
+                *told += 1;
+                sum.merge(&part);
+            })
+            .or_insert((1, part));
+        let mut done = Vec::new();
+        if *told >= self.workers {
+            done.push(event(phase, sum.clone()));
+            // Those before it were told by every worker that still tells any.
+            self.open.retain(|&other, _| other > key);
+        }
+        while self.open.len() > WAITING {
+            if let Some(((is_measured, _), (_, sum))) = self.open.pop_first() {
+                let phase = if is_measured {
+                    Phase::Measurement
+                } else {
+                    Phase::WarmUp
+                };
+                done.push(event(phase, sum));
+            }
+        }
+        done
+    }
+}
+
+/// The interval as one generator tells it.
+fn event(phase: Phase, part: IntervalPart) -> Event {
+    Event::Interval {
+        phase,
+        interval: part.interval(),
+        times: part.times,
+    }
+}
+
+/// What several workers recorded in the same interval; `None` of none.
+pub fn merge_intervals<'a>(parts: impl IntoIterator<Item = &'a IntervalPart>) -> Option<IntervalPart> {
+    let mut parts = parts.into_iter();
+    let mut sum = parts.next()?.clone();
+    parts.for_each(|part| sum.merge(part));
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_records::{CompactHistogram, Histogram, Interval};
+
+    fn part(index: u64, times: &[u64]) -> IntervalPart {
+        let mut histogram = Histogram::new();
+        for &time in times {
+            histogram.record(time);
+        }
+        IntervalPart {
+            index,
+            begin_ns: index * 100,
+            end_ns: index * 100 + 100,
+            completed: times.len() as u64,
+            valid: times.len() as u64,
+            errors: 1,
+            messages: None,
+            times: CompactHistogram::of(&histogram),
+        }
+    }
+
+    fn intervals(events: Vec<Event>) -> Vec<(Phase, Interval)> {
+        let of = |event| match event {
+            Event::Interval { phase, interval, .. } => (phase, interval),
+            other => panic!("{other:?}"),
+        };
+        events.into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn an_interval_is_told_when_all_workers_have_told_theirs() {
+        let mut live = Live::new(2);
+        assert!(live.take(Phase::WarmUp, part(0, &[1])).is_empty());
+        assert!(live.take(Phase::WarmUp, part(1, &[1])).is_empty());
+        assert!(live.take(Phase::Measurement, part(0, &[10, 10, 10])).is_empty());
+        let told = intervals(live.take(Phase::WarmUp, part(0, &[3])));
+        assert_eq!(told[0].0, Phase::WarmUp);
+        assert_eq!((told[0].1.completed, told[0].1.errors), (2, 2));
+        let told = intervals(live.take(Phase::Measurement, part(0, &[500])));
+        assert_eq!(told.len(), 1);
+        let (phase, interval) = told[0];
+        assert_eq!((phase, interval.completed), (Phase::Measurement, 4));
+        // Of all four, not of two medians.
+        assert_eq!(interval.response_time_ns_p50, Some(10));
+        assert_eq!(interval.response_time_ns_p99, Some(500));
+    }
+
+    #[test]
+    fn intervals_are_merged_in_any_order() {
+        let parts = [part(3, &[1, 2]), part(3, &[900]), part(3, &[2, 40])];
+        let forth = merge_intervals(&parts).expect("an interval");
+        assert_eq!(merge_intervals(parts.iter().rev()), Some(forth.clone()));
+        assert_eq!((forth.completed, forth.errors, forth.index), (5, 3, 3));
+        assert_eq!(forth.times, part(3, &[1, 2, 900, 2, 40]).times);
+        assert_eq!(merge_intervals([]), None);
+    }
+
+    #[test]
+    fn a_worker_that_is_silent_holds_nobody_up_for_good() {
+        let mut live = Live::new(2);
+        let told: Vec<_> = (0..WAITING as u64 + 3)
+            .flat_map(|index| intervals(live.take(Phase::Measurement, part(index, &[1]))))
+            .map(|(_, interval)| interval.start_s)
+            .collect();
+        assert_eq!(told, [0.0, 100e-9, 200e-9]);
+    }
+}

@@ -1,0 +1,73 @@
+//! Merges many parts with many intervals.
+
+use super::{Part, PartError};
+use prony_load::Job;
+use prony_records::{CompactSum, IntervalPart};
+use std::collections::BTreeMap;
+
+/// Parts whose intervals are kept before they are added to the sum: writing the sum anew for each would take most of the
+/// time, keeping all of them most of the memory.
+const KEPT: usize = 16;
+
+/// Merges the parts of many workers as they come. Gives what [`Part::merge`] gives.
+#[derive(Debug)]
+pub struct Merger {
+    sum: Part,
+    kept: Vec<BTreeMap<u64, IntervalPart>>,
+    scratch: CompactSum,
+}
+
+impl Merger {
+    /// A merger of parts of a job.
+    pub fn new(job: &Job) -> Self {
+        Self {
+            sum: Part::new(job),
+            kept: Vec::new(),
+            scratch: CompactSum::new(),
+        }
+    }
+
+    /// Adds a part. Fails, and changes nothing, where [`Part::merge`] does.
+    pub fn add(&mut self, mut part: Part) -> Result<(), PartError> {
+        self.sum.check(&part)?;
+        self.kept.push(std::mem::take(&mut part.intervals));
+        self.sum.merge_all_but_intervals(&part);
+        if self.kept.len() == KEPT {
+            self.add_kept();
+        }
+        Ok(())
+    }
+
+    /// All parts, merged.
+    pub fn finish(mut self) -> Part {
+        self.add_kept();
+        self.sum
+    }
+
+    fn add_kept(&mut self) {
+        let mut by_index: BTreeMap<u64, Vec<IntervalPart>> = BTreeMap::new();
+        let sum = std::mem::take(&mut self.sum.intervals);
+        for (index, one) in std::iter::once(sum).chain(self.kept.drain(..)).flatten() {
+            by_index.entry(index).or_default().push(one);
+        }
+        let scratch = &mut self.scratch;
+        self.sum.intervals = by_index
+            .into_iter()
+            .filter_map(|(index, all)| Some((index, merged(&all, scratch)?)))
+            .collect();
+    }
+}
+
+/// Intervals of the same number as one.
+fn merged(all: &[IntervalPart], scratch: &mut CompactSum) -> Option<IntervalPart> {
+    let (first, rest) = all.split_first()?;
+    let mut sum = first.clone();
+    for one in rest {
+        sum.add_counts(one);
+    }
+    for one in all {
+        scratch.add(&one.times);
+    }
+    sum.times = scratch.take();
+    Some(sum)
+}

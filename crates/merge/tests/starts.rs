@@ -1,0 +1,246 @@
+//! Workers with clocks of their own that begin together: a simulation without time, sockets or processes. Clocks are skewed and
+//! drift, ways are slow in one direction or lose messages; what is said of the start must hold whatever they do.
+
+use prony_merge::clock::{Clock, ClockError, FEWEST_TRIPS, LEAD_NS, RoundTrip, Start, common_start};
+use proptest::prelude::*;
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+
+const MS: u64 = 1_000_000;
+
+/// A machine with its clock and the way to it.
+#[derive(Debug, Clone)]
+struct Machine {
+    /// Its clock when the controller's says 0, ns.
+    begin_ns: u64,
+    drift_ppb: i64,
+    /// The shortest time that a message takes there and back, ns.
+    there_ns: u64,
+    back_ns: u64,
+    /// What comes on top of it on average, ns.
+    jitter_ns: u64,
+    /// Messages that are lost, of a thousand. A lost one is sent again after 200 ms.
+    lost: u32,
+}
+
+impl Machine {
+    /// Its clock at a time of the controller's.
+    fn clock_ns(&self, local_ns: u64) -> u64 {
+        let drifted = i128::from(local_ns) * i128::from(self.drift_ppb) / 1_000_000_000;
+        (i128::from(self.begin_ns) + i128::from(local_ns) + drifted) as u64
+    }
+
+    /// The controller's clock at a time of its own.
+    fn local_ns(&self, clock_ns: u64) -> u64 {
+        let since = i128::from(clock_ns) - i128::from(self.begin_ns);
+        (since * 1_000_000_000 / (1_000_000_000 + i128::from(self.drift_ppb))) as u64
+    }
+
+    fn way(&self, shortest: u64, random: &mut SmallRng) -> u64 {
+        let uniform: f64 = random.random();
+        let jitter = -(1.0 - uniform).ln() * self.jitter_ns as f64;
+        let again = (0..10)
+            .take_while(|_| random.random_range(0..1_000) < self.lost)
+            .count() as u64;
+        shortest + jitter as u64 + again * 200 * MS
+    }
+
+    /// Its clock by round trips that begin at this time of the controller's clock, and when they were over.
+    fn measured(&self, mut now_ns: u64, random: &mut SmallRng) -> (Clock, u64) {
+        let trips: Vec<RoundTrip> = (0..24)
+            .map(|_| {
+                let there = now_ns + self.way(self.there_ns, random);
+                let received_ns = there + self.way(self.back_ns, random);
+                let trip = RoundTrip {
+                    sent_ns: now_ns,
+                    remote_ns: self.clock_ns(there),
+                    received_ns,
+                };
+                now_ns = received_ns + MS;
+                trip
+            })
+            .collect();
+        (Clock::measured(&trips).expect("enough trips"), now_ns)
+    }
+}
+
+fn machine(random: &mut SmallRng) -> Machine {
+    Machine {
+        begin_ns: random.random_range(0..30 * 86_400 * 1_000 * MS),
+        drift_ppb: random.random_range(-99_000..99_000),
+        there_ns: random.random_range(20_000..2_000_000),
+        back_ns: random.random_range(20_000..2_000_000),
+        jitter_ns: random.random_range(1_000..500_000),
+        lost: random.random_range(0..20),
+    }
+}
+
+/// What came of a start.
+#[derive(Debug)]
+struct Seen {
+    /// How far the workers truly began apart, ns of the controller's clock.
+    spread_ns: u64,
+    /// What the plan said that it could be.
+    planned_ns: u64,
+    /// What the record says that it was, at most.
+    bound_ns: u64,
+    late: usize,
+}
+
+/// Workers are measured, rest, are measured again where `twice`, and are told to begin.
+fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng) -> Seen {
+    let mut now = MS;
+    let mut measure = |now: &mut u64| -> Vec<Clock> {
+        let measured = machines.iter().map(|machine| {
+            let (clock, end) = machine.measured(*now, random);
+            *now = end;
+            clock
+        });
+        measured.collect()
+    };
+    let mut clocks = measure(&mut now);
+    now += rest_ns;
+    if twice {
+        let again = measure(&mut now);
+        clocks = std::iter::zip(&clocks, &again)
+            .map(|(first, later)| first.then(later))
+            .collect();
+    }
+    let start = Start::soon(now, &clocks);
+    let mut late = 0;
+    let began: Vec<u64> = std::iter::zip(machines, &start.remote_ns)
+        .map(|(machine, &at_ns)| {
+            let told = machine.clock_ns(now + machine.way(machine.there_ns, random));
+            // As the engine does: it looks each 5 ms, and its threads begin 12 ms after that at the earliest.
+            let soonest = told + random.random_range(0..5 * MS) + 12 * MS;
+            late += usize::from(soonest > at_ns);
+            at_ns.max(soonest)
+        })
+        .collect();
+    let truly = || std::iter::zip(machines, &began).map(|(machine, &at_ns)| machine.local_ns(at_ns));
+    let recorded = std::iter::zip(clocks, began.clone()).collect::<Vec<_>>();
+    let recorded = common_start(&recorded).expect("workers");
+    Seen {
+        spread_ns: truly().max().expect("workers") - truly().min().expect("workers"),
+        planned_ns: start.bound_ns,
+        bound_ns: recorded.bound_ns,
+        late,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The record's bound holds always; the plan's holds where nobody was told too late.
+    #[test]
+    fn no_worker_begins_farther_off_than_the_record_says(seed: u64, workers in 1..65usize, rest_s in 0..120u64, twice: bool) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let machines: Vec<Machine> = (0..workers).map(|_| machine(&mut random)).collect();
+        let seen = start(&machines, rest_s * 1_000 * MS, twice, &mut random);
+        prop_assert!(seen.spread_ns <= seen.bound_ns, "{:?}", seen);
+        prop_assert!(seen.late > 0 || seen.spread_ns <= seen.planned_ns, "{:?}", seen);
+    }
+
+    /// A clock is never wronger than it says, long before and after it was measured.
+    #[test]
+    fn a_clock_is_as_good_as_it_says(seed: u64, at_s in 0..10_000u64, twice: bool) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let machine = machine(&mut random);
+        let (mut clock, end) = machine.measured(50 * 1_000 * MS, &mut random);
+        if twice {
+            clock = clock.then(&machine.measured(end + 60_000 * MS, &mut random).0);
+        }
+        let local = at_s * 1_000 * MS;
+        let wrong = clock.remote_ns(local).abs_diff(machine.clock_ns(local));
+        prop_assert!(wrong <= clock.error_ns(local), "{} ns at {} s: {:?}", wrong, at_s, clock);
+        let back = clock.local_ns(clock.remote_ns(local));
+        prop_assert!(back.abs_diff(local) <= 2, "{} and {}", back, local);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Drift alone never looks like a clock that was moved.
+    #[test]
+    fn a_clock_that_was_moved_is_told_from_one_that_drifts(seed: u64, after_s in 1..600u64) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let machine = machine(&mut random);
+        let (clock, end) = machine.measured(50 * 1_000 * MS, &mut random);
+        let later = end + after_s * 1_000 * MS;
+        prop_assert_eq!(clock.moved_ns(&machine.measured(later, &mut random).0), None);
+        let ahead = Machine { begin_ns: machine.begin_ns + 500 * MS, ..machine };
+        let moved = clock.moved_ns(&ahead.measured(later, &mut random).0).expect("it was moved");
+        prop_assert!((moved / MS as i64 - 500).abs() < 100, "{} ns", moved);
+    }
+}
+
+#[test]
+fn sixty_four_workers_begin_together() {
+    in_one_network(64);
+}
+
+#[test]
+fn five_hundred_workers_begin_together() {
+    in_one_network(500);
+}
+
+/// So many workers in one network, a hundred starts.
+fn in_one_network(workers: usize) {
+    let mut random = SmallRng::seed_from_u64(1);
+    let (mut spreads, mut bounds, mut late) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..100 {
+        let machines: Vec<Machine> = (0..workers)
+            .map(|_| Machine {
+                there_ns: random.random_range(30_000..200_000),
+                back_ns: random.random_range(30_000..200_000),
+                jitter_ns: 50_000,
+                lost: 1,
+                ..machine(&mut random)
+            })
+            .collect();
+        let seen = start(&machines, 10_000 * MS, true, &mut random);
+        assert!(seen.spread_ns <= seen.bound_ns, "{seen:?}");
+        late += seen.late;
+        if seen.late == 0 {
+            assert!(seen.spread_ns <= seen.planned_ns, "{seen:?}");
+            spreads.push(seen.spread_ns);
+            bounds.push(seen.bound_ns);
+        }
+    }
+    spreads.sort_unstable();
+    bounds.sort_unstable();
+    let ms = |ns: u64| ns as f64 / 1e6;
+    println!(
+        "start of {workers} workers, {} of 100 with all told in time: spread {:.3} ms (median) {:.3} ms (largest), bound {:.3} ms \
+         (median) {:.3} ms (largest); {late} of {} began late",
+        spreads.len(),
+        ms(spreads[spreads.len() / 2]),
+        ms(spreads[spreads.len() - 1]),
+        ms(bounds[bounds.len() / 2]),
+        ms(bounds[bounds.len() - 1]),
+        100 * workers,
+    );
+    assert!(spreads.len() > 50, "{}", spreads.len());
+    assert!(bounds[bounds.len() / 2] < 5 * MS, "{bounds:?}");
+}
+
+#[test]
+fn a_clock_that_few_have_read_is_not_known() {
+    let trip = RoundTrip {
+        sent_ns: 10,
+        remote_ns: 1,
+        received_ns: 30,
+    };
+    assert_eq!(
+        Clock::measured(&[trip; FEWEST_TRIPS - 1]),
+        Err(ClockError::TooFew(15))
+    );
+    let mut trips = [trip; FEWEST_TRIPS];
+    let clock = Clock::measured(&trips).expect("a clock");
+    assert_eq!((clock.offset_ns(), clock.error_ns(20)), (-19, 14));
+    trips[3].received_ns = 5;
+    assert_eq!(Clock::measured(&trips), Err(ClockError::Backwards));
+    assert_eq!(common_start(&[]), None);
+    assert!(Start::soon(0, &[clock]).local_ns >= LEAD_NS);
+}
