@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_generator::parameters::Parameters;
-use prony_generator::protocol::http1::Http1;
-use prony_generator::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
+use prony_protocols::request_values::Parameters;
+use prony_protocols::http1::Http1;
+use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_load::{Body, Request, Target, Template};
 
 /// What became of the one request, and its body as far as it came.

@@ -5,6 +5,6 @@
 mod service;
 
 use libfuzzer_sys::fuzz_target;
-use prony_generator::protocol::grpc::Grpc;
+use prony_protocols::grpc::Grpc;
 
 fuzz_target!(|data: &[u8]| service::answer::<Grpc>(data));

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_generator::protocol::http2::hpack::{Decoder, Encoder, Field, Fields, HeaderPlan};
+use prony_protocols::http2::hpack::{Decoder, Encoder, Field, Fields, HeaderPlan};
 
 fuzz_target!(|data: &[u8]| {
     let mut decoder = Decoder::new(1 << 16);

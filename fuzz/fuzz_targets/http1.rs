@@ -5,6 +5,6 @@
 mod service;
 
 use libfuzzer_sys::fuzz_target;
-use prony_generator::protocol::http1::Http1;
+use prony_protocols::http1::Http1;
 
 fuzz_target!(|data: &[u8]| service::answer::<Http1>(data));

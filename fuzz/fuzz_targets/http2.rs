@@ -5,6 +5,6 @@
 mod service;
 
 use libfuzzer_sys::fuzz_target;
-use prony_generator::protocol::http2::Http2;
+use prony_protocols::http2::Http2;
 
 fuzz_target!(|data: &[u8]| service::answer::<Http2>(data));

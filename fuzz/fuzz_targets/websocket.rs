@@ -6,9 +6,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
-use prony_generator::parameters::Parameters;
-use prony_generator::protocol::websocket::WebSocket;
-use prony_generator::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
+use prony_protocols::request_values::Parameters;
+use prony_protocols::websocket::WebSocket;
+use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_load::{Body, Limits, Request, Target, Template};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 

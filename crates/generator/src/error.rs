@@ -1,7 +1,7 @@
 //! Why there is no recording.
 
-use crate::protocol::PrepareError;
 use prony_load::{ExpectationError, WorkloadError};
+use prony_protocols::protocol::PrepareError;
 
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]

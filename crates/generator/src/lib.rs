@@ -12,16 +12,12 @@
 mod clock;
 mod error;
 mod kept;
-pub mod layer;
 mod log;
 mod pacer;
-pub mod parameters;
-pub mod protocol;
 mod reach;
 mod recorder;
 mod run;
 mod system;
-pub mod tls;
 mod transport;
 mod worker;
 mod workload;

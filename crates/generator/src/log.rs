@@ -2,9 +2,9 @@
 //! waits for a disk.
 
 use crate::EngineError;
-use crate::parameters::mix;
 use prony_load::{Job, LogFormat};
 use prony_merge::LogPart;
+use prony_protocols::request_values::mix;
 use prony_records::Outcome;
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -54,7 +54,7 @@ impl Pacer {
     /// look has taken from the schedule before, although it was due after its end, is forgotten.
     pub(crate) fn begin(&mut self, origin: u64, until: u64, arrivals: u64) {
         // Each phase has its own random arrivals, else the measurement would repeat the warm-up.
-        self.seed = crate::parameters::mix(self.seed);
+        self.seed = prony_protocols::request_values::mix(self.seed);
         self.schedule = Schedule::new(&self.arrival, self.seed, self.partition);
         self.waiting.retain(|(due, _)| *due < origin);
         self.origin = origin;

@@ -2,11 +2,11 @@
 
 use crate::EngineError;
 use crate::kept::Budget;
-use crate::protocol::Protocol;
 use prony_load::{
     Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part,
     Request, Source, Template, WorkloadError,
 };
+use prony_protocols::protocol::Protocol;
 use std::sync::Arc;
 
 /// Values that a sequence may take.

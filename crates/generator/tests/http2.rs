@@ -369,8 +369,8 @@ fn settings_that_change_are_obeyed() {
         let Some(mut peer) = Peer::greet(stream, &ROUNDS[0]) else {
             return;
         };
-        let mut decoder = prony_generator::protocol::http2::hpack::Decoder::new(1 << 16);
-        let mut fields = prony_generator::protocol::http2::hpack::Fields::default();
+        let mut decoder = prony_protocols::http2::hpack::Decoder::new(1 << 16);
+        let mut fields = prony_protocols::http2::hpack::Fields::default();
         let (mut waiting, mut answered) = (std::collections::VecDeque::new(), 0usize);
         // The larger one of the limits that the client may still go by.
         let (mut allowed, mut next_allowed) = (2, 2);

@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body_util::Full;
 use percent_encoding::percent_decode_str;
-use prony_tls::TlsError;
+use prony_protocols::tls::TlsError;
 use std::fmt;
 use std::str::FromStr;
 use url::{Host, Url};

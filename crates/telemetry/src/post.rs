@@ -10,7 +10,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use prony_load::{Protocol, Tls, TlsChoices};
-use prony_tls::{TlsConfig, explain_io};
+use prony_protocols::tls::{TlsConfig, explain_io};
 use prost::Message as _;
 use std::sync::Arc;
 use tokio::net::TcpStream;

@@ -1,7 +1,7 @@
 //! Requests on one connection, and a service that answers with the fuzzer's bytes.
 
-use prony_generator::parameters::Parameters;
-use prony_generator::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
+use prony_protocols::request_values::Parameters;
+use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_load::{Body, Request, Target, Template};
 
 const REQUESTS: u32 = 5;

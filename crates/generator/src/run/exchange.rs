@@ -1,18 +1,18 @@
 //! One call of gRPC outside of a load: what has to be asked before a load can be put together.
 
 use crate::error::EngineError;
-use crate::layer::{Layer, LayerError, Plain};
-use crate::parameters::Parameters;
-use crate::protocol::grpc::Grpc;
-use crate::protocol::{
-    Call, End, Failure, Head, PrepareError, Protocol as _, ProtocolError, ReplySink, Token,
-};
 use crate::reach::peers;
-use crate::tls::TlsLayer;
 use crate::transport::Peer;
 use crate::worker::percent_decoded;
 use prony_load::{Protocol, Request, Target};
-use prony_tls::TlsConfig;
+use prony_protocols::grpc::Grpc;
+use prony_protocols::layer::{Layer, LayerError, Plain};
+use prony_protocols::protocol::{
+    Call, End, Failure, Head, PrepareError, Protocol as _, ProtocolError, ReplySink, Token,
+};
+use prony_protocols::request_values::Parameters;
+use prony_protocols::tls::TlsConfig;
+use prony_protocols::tls::session::TlsLayer;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;

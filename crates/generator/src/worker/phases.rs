@@ -4,10 +4,10 @@ use super::intervals::PhaseClock;
 use super::lines::{Counted, Message, Times};
 use super::run::Worker;
 use crate::clock::{ThreadTime, now_ns};
-use crate::layer::Layer;
-use crate::protocol::Protocol;
 use crate::transport::Transport;
 use prony_merge::Tally;
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::Protocol;
 use prony_records::Phase;
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,8 @@
 //! A sample of wrong replies, to show the user what came instead.
 
-use crate::parameters::mix;
 use prony_load::Mismatch;
 use prony_merge::{SampleEntry, WrongSample};
+use prony_protocols::request_values::mix;
 
 /// Draws the keys of a thread's sample.
 #[derive(Debug)]

@@ -3,14 +3,14 @@
 
 use super::core::{Action, Core};
 use crate::clock::now_ns;
-use crate::layer::Plain;
-use crate::protocol::http1::Http1;
 use crate::workload::PreparedWorkload;
 use prony_load::{
     Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Phases, Profile, Protocol, Rate, Reach,
     Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_merge::{Part, Shape, Tally, ThreadPart, assemble};
+use prony_protocols::http1::Http1;
+use prony_protocols::layer::Plain;
 use prony_records::Quantile::{AtLeast, Exact, Unbounded};
 use prony_records::{Outcomes, Phase, Quantile, Recording, Responses};
 use std::cmp::Reverse;

@@ -3,12 +3,12 @@
 use super::sample::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
 use crate::kept::{Budget, Kept, SHOWN};
-use crate::parameters::Parameters;
-use crate::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use crate::recorder::{Ending, Epoch};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
 use prony_load::{Bag, Memory, Mismatch, Reply};
+use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
+use prony_protocols::request_values::Parameters;
 use prony_records::Outcome;
 
 /// How often a request is sent again that the peer leaves unprocessed.

@@ -1,10 +1,10 @@
 //! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
 
 use crate::kept::{Excess, Kept};
-use crate::protocol::Protocol;
 use crate::recorder::{Ending, Epoch, Finished, Recorder};
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
+use prony_protocols::protocol::Protocol;
 use prony_records::Outcome;
 use std::collections::VecDeque;
 

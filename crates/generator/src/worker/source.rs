@@ -2,9 +2,9 @@
 
 use super::lines::Pool;
 use super::slots::Due;
-use crate::parameters::{below, mix};
 use crate::workload::Ready;
 use prony_load::Partition;
+use prony_protocols::request_values::{below, mix};
 use std::sync::Arc;
 
 /// Makes the requests of one thread. What request `n` of a job is depends on the seed and on `n` alone.

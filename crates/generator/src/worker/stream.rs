@@ -3,12 +3,12 @@
 use super::sink::Sink;
 use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
 use crate::kept::Kept;
-use crate::protocol::{Head, HeaderList, Protocol};
 use crate::recorder::{Ending, Epoch, Recorder};
 use crate::workload::PreparedOperation;
 use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
 use prony_load::{CompiledExpectation, Mismatch, Reply};
 use prony_merge::Answer;
+use prony_protocols::protocol::{Head, HeaderList, Protocol};
 use prony_records::Outcome;
 
 impl<P: Protocol> Sink<'_, P> {

@@ -1,6 +1,6 @@
 //! A scripted HTTP/2 server that does just what a test wants, right or wrong.
 
-use prony_generator::protocol::http2::frame::{self, FrameHeader, HEADER_LENGTH, PREFACE};
+use prony_protocols::http2::frame::{self, FrameHeader, HEADER_LENGTH, PREFACE};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::exchange::{Answer, Fault};
 use prony_load::{Protocol, Target};
-use prony_tls::{SPEAKS_TLS, TlsConfig, TlsError, explain_io};
+use prony_protocols::tls::{SPEAKS_TLS, TlsConfig, TlsError, explain_io};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};

@@ -6,7 +6,7 @@ use crate::exit::bad_input;
 use anyhow::anyhow;
 use prony_load::{Protocol, Target};
 use prony_plan::target;
-use prony_tls::TlsConfig;
+use prony_protocols::tls::TlsConfig;
 
 /// The server at a URL, and the path that was written after it. What is wrong with the files that were named is told before
 /// anything is sent.

@@ -13,12 +13,12 @@
 
 use super::connection::State;
 use super::{Action, Core};
-use crate::layer::Layer;
-use crate::protocol::Protocol;
 use crate::worker::backlog::Share;
 use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
 use crate::worker::slots::{Due, Resend};
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::Protocol;
 use prony_records::Outcome;
 use std::io;
 

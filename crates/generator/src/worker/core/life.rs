@@ -4,10 +4,10 @@ use super::connection::{Speaking, State};
 use super::ending::Reason;
 use super::{Action, Core};
 use crate::clock::now_ns;
-use crate::layer::Layer;
-use crate::protocol::{Protocol, SeatOf, Token};
 use crate::transport::is_own_shortage;
 use crate::worker::sink::Sink;
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::{Protocol, SeatOf, Token};
 use prony_records::Outcome;
 use std::io;
 

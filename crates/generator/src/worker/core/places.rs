@@ -2,9 +2,9 @@
 
 use super::Core;
 use super::connection::State;
-use crate::layer::Layer;
-use crate::protocol::Protocol;
 use crate::worker::slots::{Again, Due, Resend, insert_by_age};
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::Protocol;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Decides what becomes of the places whose requests have ended: each sends its next request, pauses, or is free.

@@ -5,8 +5,8 @@
 
 use super::Core;
 use super::connection::State;
-use crate::layer::Layer;
-use crate::protocol::Protocol;
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::Protocol;
 
 /// Most connections of a thread that can be replaced at the same time; further ones are made again when their last reply is
 /// there.

@@ -1,9 +1,9 @@
 //! What of a job a worker asks again and again.
 
 use crate::pacer::Pacer;
-use crate::parameters::mix;
 use crate::worker::policy::{Closed, Open, Policy, Users};
 use prony_load::{Job, Load, Partition};
+use prony_protocols::request_values::mix;
 
 /// Connections of all threads that may be under way at once: more would overflow the server's queue, and wait a second for
 /// it.

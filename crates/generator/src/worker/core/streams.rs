@@ -2,12 +2,12 @@
 
 use super::Core;
 use super::ending::Reason;
-use crate::layer::Layer;
-use crate::protocol::{Protocol, Token};
 use crate::recorder::Ending;
 use crate::worker::sink::Sink;
 use prony_load::CompiledExpectation;
 use prony_load::events::CompiledEvents;
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::{Protocol, Token};
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Gives up the streams that have just come to their bound, or are wrong. Gives whether their connection goes on.

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::clock::now_ns;
-use crate::layer::Plain;
-use crate::protocol::http1::Http1;
-use crate::protocol::http2::Http2;
-use crate::protocol::http2::frame;
 use crate::run::tests::job;
 use prony_load::{Arrival, Profile, Rate, Spacing, TransportChoice};
 use prony_merge::{Shape, Tally};
+use prony_protocols::http1::Http1;
+use prony_protocols::http2::Http2;
+use prony_protocols::http2::frame;
+use prony_protocols::layer::Plain;
 use prony_records::{Histogram, Outcomes};
 use std::io;
 

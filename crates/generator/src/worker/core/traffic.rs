@@ -3,12 +3,12 @@
 use super::Core;
 use super::connection::{Speaking, State};
 use super::ending::Reason;
-use crate::layer::{Layer, LayerError};
-use crate::parameters::mix;
-use crate::protocol::{Call, Protocol, ProtocolError, Token};
 use crate::worker::policy::{Next, Policy};
 use crate::worker::sink::Sink;
 use crate::worker::slots::{Again, BodyCheck, Due};
+use prony_protocols::layer::{Layer, LayerError};
+use prony_protocols::protocol::{Call, Protocol, ProtocolError, Token};
+use prony_protocols::request_values::mix;
 use prony_records::Outcome;
 
 /// How long a new connection is listened on for what the peer may say by itself, ns.

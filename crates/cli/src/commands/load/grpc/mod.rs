@@ -6,9 +6,9 @@ use super::args::RequestArgs;
 use super::template::Places;
 use super::typed::{JobError, header, text};
 use prony_contract::ProtoMethod;
-use prony_generator::parameters::Parameters;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
+use prony_protocols::request_values::Parameters;
 
 /// The call that was typed; `path` is what the URL holds after the authority.
 pub(super) fn operation(

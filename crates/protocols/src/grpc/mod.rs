@@ -1,0 +1,172 @@
+//! gRPC over HTTP/2: unary calls, and streams of messages both ways
+//! ([the protocol](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md)).
+//!
+//! A message travels behind five bytes, one that says whether it is compressed and four of length, and may be cut into
+//! DATA frames anywhere. The outcome is `grpc-status` in the trailers; a reply without messages may put it into its only
+//! header block. No compression is offered, so a compressed message is malformed.
+
+use crate::http2::{Block, Connection, Dialect, Rules, Semantics, pass_head};
+use crate::protocol::{End, Failure, ReplySink, Token};
+use prony_load::grpc::PREFIX;
+
+/// gRPC.
+pub type Grpc = Connection<GrpcSemantics>;
+
+/// What the frames of a call mean.
+#[derive(Debug)]
+pub struct GrpcSemantics;
+
+/// A reply under way.
+#[derive(Debug, Default)]
+pub struct GrpcReply {
+    /// Whether an HTTP status other than 200 came: then the rest is no gRPC.
+    is_foreign: bool,
+    status: Option<u32>,
+    prefix: [u8; PREFIX],
+    prefix_filled: u8,
+    /// Bytes of the current message still to come.
+    missing: u32,
+    /// Messages that are complete.
+    messages: u32,
+}
+
+impl Semantics for GrpcSemantics {
+    type Reply = GrpcReply;
+
+    const DIALECT: Dialect = Dialect {
+        headers: &[("content-type", "application/grpc"), ("te", "trailers")],
+        grpc: true,
+    };
+
+    #[inline]
+    fn begin(_: bool) -> GrpcReply {
+        GrpcReply::default()
+    }
+
+    #[inline]
+    fn head<S: ReplySink>(
+        reply: &mut GrpcReply,
+        rules: Rules,
+        block: &Block,
+        ends: bool,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        let status = block.meaning.status.unwrap_or_default();
+        pass_head(rules, block, status, sink);
+        if status != 200 {
+            reply.is_foreign = true;
+            return Ok(());
+        }
+        if ends {
+            return Self::trailers(reply, rules, block, sink);
+        }
+        if !block.meaning.is_grpc {
+            return Err(Failure::Malformed(
+                "the reply is not gRPC: its `content-type` is not `application/grpc`",
+            ));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn data<S: ReplySink>(
+        reply: &mut GrpcReply,
+        rules: Rules,
+        mut piece: &[u8],
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        if reply.is_foreign {
+            sink.data(rules.token, piece);
+            return Ok(());
+        }
+        while !piece.is_empty() {
+            if reply.missing == 0 {
+                piece = reply.take_prefix(piece)?;
+                if usize::from(reply.prefix_filled) < PREFIX {
+                    return Ok(());
+                }
+                reply.prefix_filled = 0;
+                reply.begin_message(rules.token, sink);
+            }
+            let (message, rest) = piece.split_at(piece.len().min(reply.missing as usize));
+            if !message.is_empty() {
+                sink.data(rules.token, message);
+                reply.missing -= message.len() as u32;
+                reply.end_message(rules.token, sink);
+            }
+            piece = rest;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn messages(reply: &GrpcReply) -> u32 {
+        reply.messages
+    }
+
+    #[inline]
+    fn trailers<S: ReplySink>(
+        reply: &mut GrpcReply,
+        rules: Rules,
+        block: &Block,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        reply.status = block.meaning.grpc_status;
+        if reply.status.is_some_and(|status| status != 0)
+            && let Some((_, text)) = block.fields.iter().find(|(name, _)| *name == b"grpc-message")
+        {
+            sink.grpc_message(rules.token, text);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end(reply: &GrpcReply) -> Result<End, Failure> {
+        if reply.prefix_filled > 0 || reply.missing > 0 {
+            return Err(Failure::Malformed("the stream ends in the middle of a message"));
+        }
+        if reply.status.is_none() && !reply.is_foreign {
+            return Err(Failure::Malformed("the stream ends without `grpc-status`"));
+        }
+        Ok(End {
+            grpc_status: reply.status,
+        })
+    }
+}
+
+impl GrpcReply {
+    /// Fills the prefix from the begin of `piece` and gives the rest; the prefix may come in pieces itself.
+    #[inline]
+    fn take_prefix<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], Failure> {
+        let filled = usize::from(self.prefix_filled);
+        let more = piece.len().min(PREFIX - filled);
+        self.prefix[filled..filled + more].copy_from_slice(&piece[..more]);
+        self.prefix_filled += more as u8;
+        match self.prefix[0] {
+            0 => Ok(&piece[more..]),
+            1 => Err(Failure::Malformed(
+                "a message is compressed though that was not offered",
+            )),
+            _ => Err(Failure::Malformed("a message begins with neither 0 nor 1")),
+        }
+    }
+
+    #[inline]
+    fn begin_message<S: ReplySink>(&mut self, token: Token, sink: &mut S) {
+        let [_, a, b, c, d] = self.prefix;
+        self.missing = u32::from_be_bytes([a, b, c, d]);
+        self.end_message(token, sink);
+    }
+
+    /// Counts the message if all of it is there.
+    #[inline]
+    fn end_message<S: ReplySink>(&mut self, token: Token, sink: &mut S) {
+        if self.missing == 0 {
+            self.messages = self.messages.saturating_add(1);
+            sink.message(token);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

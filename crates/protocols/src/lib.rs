@@ -1,0 +1,15 @@
+//! HTTP/1.1, HTTP/2, gRPC, WebSocket and TLS as a client speaks them, without sockets: bytes in, replies out; requests in,
+//! bytes out.
+//!
+//! The generator drives these state machines from its event loops. This crate must never open a socket, read a clock or
+//! know a contract, so that a test can feed any bytes in any pieces. Start at [`protocol::Protocol`].
+
+pub mod grpc;
+pub mod http1;
+pub mod http2;
+pub mod layer;
+pub mod protocol;
+mod request_rules;
+pub mod request_values;
+pub mod tls;
+pub mod websocket;

@@ -1,0 +1,130 @@
+//! TLS as a client speaks it: whom it trusts, who it says it is, what it offers, and in words what to do where that fails.
+//!
+//! The generator and the client that checks are told the same of TLS and mean the same by it: this is where it is read. No
+//! socket is opened and no byte is sealed here. Start at [`TlsConfig`].
+
+mod explain;
+pub mod session;
+mod trust;
+
+pub use explain::{SPEAKS_TLS, explain, explain_io};
+
+use prony_load::{Protocol, Tls, TlsVersion};
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use std::sync::Arc;
+use trust::Trust;
+
+/// Services whose sessions are remembered. There is one for each configuration; rustls keeps up to eight tickets for it.
+const REMEMBERED_SERVICES: usize = 8;
+
+/// TLS cannot be spoken; why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TlsError(pub String);
+
+/// How connections to a service speak TLS. Connections that share it resume each other's sessions where the service allows
+/// it, as a returning client does.
+#[derive(Debug, Clone)]
+pub struct TlsConfig {
+    client: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+    wanted: Wanted,
+}
+
+/// The protocol that the service must agree on.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted(Option<&'static [u8]>);
+
+impl TlsConfig {
+    /// Trusts the certificates that are given, else the machine's own (`SSL_CERT_FILE` names others), unless any
+    /// certificate is fine.
+    pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, TlsError> {
+        let trust = match &tls.cacert {
+            _ if tls.insecure => Trust::Any,
+            Some(pem) => Trust::Given(trust::authorities_of(pem)?),
+            None => Trust::Roots(trust::native_roots()?),
+        };
+        Self::with_trust(tls, protocol, trust)
+    }
+
+    /// Trusts these certificates alone, unless any certificate is fine.
+    pub fn with_roots(tls: &Tls, protocol: Protocol, roots: RootCertStore) -> Result<Self, TlsError> {
+        let trust = if tls.insecure {
+            Trust::Any
+        } else {
+            Trust::Roots(Arc::new(roots))
+        };
+        Self::with_trust(tls, protocol, trust)
+    }
+
+    fn with_trust(tls: &Tls, protocol: Protocol, trust: Trust) -> Result<Self, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server_name = ServerName::try_from(tls.server_name.clone())
+            .map_err(|_| TlsError(format!("`{}` is no name of a server", tls.server_name)))?;
+        let versions = match tls.choices.version {
+            None => rustls::DEFAULT_VERSIONS,
+            Some(TlsVersion::V1_2) => &[&rustls::version::TLS12],
+            Some(TlsVersion::V1_3) => &[&rustls::version::TLS13],
+        };
+        let trusting = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .map_err(|error| TlsError(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(trust.verifier(provider)?);
+        let mut client = match &tls.choices.identity {
+            None => trusting.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = trust::identity_of(identity)?;
+                trusting.with_client_auth_cert(chain, key).map_err(|error| {
+                    TlsError(format!(
+                        "the files of --cert and --key do not fit together: {error}"
+                    ))
+                })?
+            }
+        };
+        client.resumption = if tls.choices.whole_handshakes {
+            Resumption::disabled()
+        } else {
+            Resumption::in_memory_sessions(REMEMBERED_SERVICES)
+        };
+        let (offered, wanted) = match protocol {
+            Protocol::Http1 | Protocol::WebSocket => (&b"http/1.1"[..], None),
+            Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
+        };
+        client.alpn_protocols = vec![offered.to_vec()];
+        Ok(Self {
+            client: Arc::new(client),
+            server_name,
+            wanted: Wanted(wanted),
+        })
+    }
+
+    /// For rustls.
+    pub const fn client(&self) -> &Arc<ClientConfig> {
+        &self.client
+    }
+
+    /// The name that is asked for and looked for in the certificate.
+    pub const fn server_name(&self) -> &ServerName<'static> {
+        &self.server_name
+    }
+
+    /// The protocol that the service must agree on.
+    pub const fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+}
+
+impl Wanted {
+    /// Whether what the service agreed on (ALPN) will do. Of HTTP/1.1 silence is agreement.
+    pub fn agrees(self, agreed: Option<&[u8]>) -> Result<(), TlsError> {
+        match self.0 {
+            Some(wanted) if agreed != Some(wanted) => Err(TlsError(
+                "the service does not offer HTTP/2 in its TLS handshake (ALPN `h2`): use HTTP/1.1".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

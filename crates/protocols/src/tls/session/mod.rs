@@ -1,0 +1,207 @@
+//! TLS 1.2 and 1.3 between bytes and protocol, through rustls and without sockets.
+//!
+//! One [`TlsConfig`] serves all connections of a job, so that a later one resumes the session of an earlier one where the
+//! service allows it, as a returning client does. rustls keeps each record in memory of its own: with TLS there are
+//! allocations per record, the only ones of a running load.
+
+use crate::layer::{Layer, LayerError};
+use crate::tls::{TlsConfig, TlsError, Wanted, explain};
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
+use std::sync::Arc;
+
+/// Bytes that sealing adds to a record at most (RFC 8446, section 5.2: header, type, tag; TLS 1.2: header, nonce, tag).
+const RECORD_OVERHEAD: usize = 40;
+const LARGEST_RECORD: usize = 16_384;
+
+/// TLS on one connection.
+pub struct TlsLayer {
+    connection: UnbufferedClientConnection,
+    /// Bytes from the peer that are no whole record yet.
+    incoming: Vec<u8>,
+    wanted: Wanted,
+    is_established: bool,
+    /// Whether the peer's `close_notify` has come.
+    is_closed_by_peer: bool,
+    /// Whether ours is still to be sent in answer.
+    owes_close_notify: bool,
+}
+
+impl Layer for TlsLayer {
+    type Config = TlsConfig;
+    const IDENTITY: bool = false;
+
+    fn new(config: &TlsConfig) -> Result<Self, LayerError> {
+        let connection =
+            UnbufferedClientConnection::new(Arc::clone(config.client()), config.server_name().clone())
+                .map_err(|error| explain(&error))?;
+        Ok(Self {
+            connection,
+            incoming: Vec::new(),
+            wanted: config.wanted(),
+            is_established: false,
+            is_closed_by_peer: false,
+            owes_close_notify: false,
+        })
+    }
+
+    fn open(&mut self, wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        self.advance(&mut Vec::new(), wire)
+    }
+
+    fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+
+    fn is_closed_by_peer(&self) -> bool {
+        self.is_closed_by_peer
+    }
+
+    fn unseal(
+        &mut self,
+        from_peer: &[u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<(), LayerError> {
+        self.incoming.extend_from_slice(from_peer);
+        self.advance(plain, wire)
+    }
+
+    fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        let records = plain.len().div_ceil(LARGEST_RECORD);
+        let room = plain.len() + records * RECORD_OVERHEAD;
+        loop {
+            // Nothing new has come, so that there is nothing to discard.
+            match self.connection.process_tls_records(&mut self.incoming).state {
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    return write_into(wire, room, |room| {
+                        traffic.encrypt(plain, room).map_err(|error| match error {
+                            EncryptError::InsufficientSize(size) => Short::Room(size),
+                            EncryptError::EncryptExhausted => {
+                                Short::Error("the keys of the connection are used up")
+                            }
+                        })
+                    });
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, wire)?,
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::PeerClosed) => self.peer_closed(),
+                Ok(_) => return Err(LayerError("the TLS connection takes no data any more".into())),
+                Err(error) => return Err(explain(&error).into()),
+            }
+        }
+    }
+}
+
+impl TlsLayer {
+    const fn peer_closed(&mut self) {
+        self.is_closed_by_peer = true;
+        self.owes_close_notify = true;
+    }
+
+    /// Handles all whole records.
+    fn advance(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError> {
+        let mut begin = 0;
+        loop {
+            let status = self.connection.process_tls_records(&mut self.incoming[begin..]);
+            let mut discard = status.discard;
+            let mut idle = false;
+            match status.state.map_err(|error| explain(&error))? {
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record.map_err(|error| explain(&error))?;
+                        plain.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                ConnectionState::EncodeTlsData(mut data) => encode(&mut data, wire)?,
+                ConnectionState::TransmitTlsData(data) => data.done(),
+                ConnectionState::PeerClosed => self.peer_closed(),
+                ConnectionState::WriteTraffic(mut traffic) => {
+                    idle = true;
+                    // Some peers close the connection only when their goodbye is answered.
+                    if std::mem::take(&mut self.owes_close_notify) {
+                        write_into(wire, RECORD_OVERHEAD, |room| {
+                            traffic.queue_close_notify(room).map_err(|error| match error {
+                                EncryptError::InsufficientSize(size) => Short::Room(size),
+                                EncryptError::EncryptExhausted => {
+                                    Short::Error("the keys of the connection are used up")
+                                }
+                            })
+                        })?;
+                    }
+                }
+                _ => idle = true,
+            }
+            begin += discard;
+            if idle {
+                break;
+            }
+        }
+        self.incoming.drain(..begin);
+        if !self.is_established && !self.connection.is_handshaking() {
+            self.wanted.agrees(self.connection.alpn_protocol())?;
+            self.is_established = true;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for TlsLayer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("TlsLayer")
+            .field("is_established", &self.is_established)
+            .finish_non_exhaustive()
+    }
+}
+
+enum Short {
+    Room(InsufficientSizeError),
+    Error(&'static str),
+}
+
+/// Lets `write` fill up to `room` bytes at the end of `wire`, and more where it asks for more.
+fn write_into(
+    wire: &mut Vec<u8>,
+    mut room: usize,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, Short>,
+) -> Result<(), LayerError> {
+    let begin = wire.len();
+    loop {
+        wire.resize(begin + room, 0);
+        match write(&mut wire[begin..]) {
+            Ok(written) => {
+                wire.truncate(begin + written);
+                return Ok(());
+            }
+            Err(Short::Room(size)) => room = size.required_size,
+            Err(Short::Error(reason)) => return Err(LayerError(reason.into())),
+        }
+    }
+}
+
+fn encode(
+    data: &mut rustls::unbuffered::EncodeTlsData<'_, rustls::client::ClientConnectionData>,
+    wire: &mut Vec<u8>,
+) -> Result<(), LayerError> {
+    write_into(wire, 1024, |room| {
+        data.encode(room).map_err(|error| match error {
+            EncodeError::InsufficientSize(size) => Short::Room(size),
+            EncodeError::AlreadyEncoded => Short::Error("a handshake record was sent twice"),
+        })
+    })
+}
+
+impl From<TlsError> for LayerError {
+    fn from(error: TlsError) -> Self {
+        Self(error.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

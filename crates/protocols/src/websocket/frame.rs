@@ -1,0 +1,296 @@
+//! The format of frames (RFC 6455, section 5.2), both ways: those of a client are masked, those of a server are not.
+
+use super::Fault;
+
+/// What a frame is.
+pub(super) mod opcode {
+    pub(in crate::websocket) const CONTINUATION: u8 = 0;
+    pub(in crate::websocket) const TEXT: u8 = 1;
+    pub(in crate::websocket) const BINARY: u8 = 2;
+    pub(in crate::websocket) const CLOSE: u8 = 8;
+    pub(in crate::websocket) const PING: u8 = 9;
+    pub(in crate::websocket) const PONG: u8 = 10;
+}
+
+/// Why a connection is closed (section 7.4.1).
+pub(super) mod code {
+    pub(in crate::websocket) const NORMAL: u16 = 1000;
+    pub(in crate::websocket) const PROTOCOL: u16 = 1002;
+    pub(in crate::websocket) const NO_TEXT: u16 = 1007;
+    pub(in crate::websocket) const POLICY: u16 = 1008;
+    pub(in crate::websocket) const TOO_LONG: u16 = 1009;
+}
+
+/// What a message is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Binary,
+}
+
+impl Kind {
+    pub(super) const fn opcode(self) -> u8 {
+        match self {
+            Self::Text => opcode::TEXT,
+            Self::Binary => opcode::BINARY,
+        }
+    }
+}
+
+/// Longest payload of a control frame, bytes.
+pub(super) const LONGEST_CONTROL: usize = 125;
+/// Longest header of a frame that a server sends, bytes: it has no key.
+pub(super) const LONGEST_HEADER: usize = 10;
+
+const FINAL: u8 = 0x80;
+const RESERVED: u8 = 0x70;
+const MASKED: u8 = 0x80;
+/// The length stands in the next two, or the next eight bytes.
+const IN_TWO: u8 = 126;
+const IN_EIGHT: u8 = 127;
+
+/// The header of a frame that a server has sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) opcode: u8,
+    /// Whether its message ends with it.
+    pub(super) is_final: bool,
+    /// Of the payload, bytes.
+    pub(super) length: u64,
+}
+
+const fn broken(reason: &'static str) -> Fault {
+    Fault {
+        code: code::PROTOCOL,
+        reason,
+    }
+}
+
+impl Header {
+    /// Reads the header that `bytes` begin with; gives it with its length, or `None` where it goes on.
+    #[inline]
+    pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Fault> {
+        let [first, second, rest @ ..] = bytes else {
+            return Ok(None);
+        };
+        if first & RESERVED != 0 {
+            return Err(broken(
+                "a frame with a reserved bit, as compressed ones have: nobody asked for an extension",
+            ));
+        }
+        if second & MASKED != 0 {
+            return Err(broken("a masked frame: only clients mask"));
+        }
+        let (opcode, is_final) = (first & 0x0f, first & FINAL != 0);
+        match opcode {
+            opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => {}
+            opcode::CLOSE | opcode::PING | opcode::PONG => {
+                if !is_final {
+                    return Err(broken("a control frame in fragments"));
+                }
+                if usize::from(*second) > LONGEST_CONTROL {
+                    return Err(broken("a control frame of more than 125 bytes"));
+                }
+            }
+            _ => return Err(broken("a frame of a kind that WebSocket does not have")),
+        }
+        let (length, least, size) = match *second {
+            IN_TWO => match rest.first_chunk() {
+                Some(length) => (u64::from(u16::from_be_bytes(*length)), u64::from(IN_TWO), 4),
+                None => return Ok(None),
+            },
+            IN_EIGHT => match rest.first_chunk() {
+                Some(length) => (u64::from_be_bytes(*length), 1 << 16, 10),
+                None => return Ok(None),
+            },
+            short => (u64::from(short), 0, 2),
+        };
+        if length < least {
+            return Err(broken("the length of a frame in more bytes than it needs"));
+        }
+        if length > i64::MAX as u64 {
+            return Err(broken("the length of a frame with its highest bit set"));
+        }
+        let header = Self {
+            opcode,
+            is_final,
+            length,
+        };
+        Ok(Some((header, size)))
+    }
+}
+
+/// Appends one whole frame, masked.
+pub(super) fn write(opcode: u8, payload: &[u8], key: [u8; 4], out: &mut Vec<u8>) {
+    fill(opcode, key, payload.len(), out, |out| {
+        out.extend_from_slice(payload);
+    });
+}
+
+/// Appends one whole frame, masked, with the payload that `payload` appends: of some `about` bytes, so that its place is known before
+/// its length is.
+#[inline]
+pub(super) fn fill(
+    opcode: u8,
+    key: [u8; 4],
+    about: usize,
+    out: &mut Vec<u8>,
+    payload: impl FnOnce(&mut Vec<u8>),
+) {
+    let (begin, guess) = (out.len(), Extent::of(about));
+    out.resize(begin + guess.header(), 0);
+    payload(out);
+    let length = out.len() - begin - guess.header();
+    let extent = Extent::of(length);
+    if extent != guess {
+        let header = std::iter::repeat_n(0, extent.header());
+        out.splice(begin..begin + guess.header(), header);
+    }
+    let (header, payload) = out[begin..].split_at_mut(extent.header());
+    let (head, length_and_key) = header.split_at_mut(2);
+    let (long, own_key) = length_and_key.split_at_mut(extent.more());
+    let short = match extent {
+        Extent::One => length as u8,
+        Extent::Two => IN_TWO,
+        Extent::Eight => IN_EIGHT,
+    };
+    head.copy_from_slice(&[FINAL | opcode, MASKED | short]);
+    long.copy_from_slice(&(length as u64).to_be_bytes()[8 - extent.more()..]);
+    own_key.copy_from_slice(&key);
+    mask(payload, key);
+}
+
+/// How many bytes a length takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    One,
+    Two,
+    Eight,
+}
+
+impl Extent {
+    const fn of(length: usize) -> Self {
+        if length < IN_TWO as usize {
+            Self::One
+        } else if length < 1 << 16 {
+            Self::Two
+        } else {
+            Self::Eight
+        }
+    }
+
+    /// Bytes of the length after the second one of the frame.
+    const fn more(self) -> usize {
+        match self {
+            Self::One => 0,
+            Self::Two => 2,
+            Self::Eight => 8,
+        }
+    }
+
+    /// Bytes before the payload: two, the rest of the length, the key.
+    const fn header(self) -> usize {
+        2 + self.more() + 4
+    }
+}
+
+/// Masks bytes that begin with the first byte of the key. In pieces of 16, which become vector instructions.
+fn mask(bytes: &mut [u8], key: [u8; 4]) {
+    // The key four times.
+    let wide = u128::from(u32::from_ne_bytes(key)) * 0x0000_0001_0000_0001_0000_0001_0000_0001;
+    let (chunks, rest) = bytes.as_chunks_mut::<16>();
+    for chunk in chunks {
+        *chunk = (u128::from_ne_bytes(*chunk) ^ wide).to_ne_bytes();
+    }
+    for (byte, key) in rest.iter_mut().zip(key.iter().cycle()) {
+        *byte ^= key;
+    }
+}
+
+/// Checks what a close frame says: nothing, or a code that may be sent and a reason that is text (section 7.4).
+pub(super) fn check_close(payload: &[u8]) -> Result<(), Fault> {
+    let (code, reason) = match payload {
+        [] => return Ok(()),
+        [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
+        [_] => return Err(broken("a close frame with half a code")),
+    };
+    if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
+        return Err(broken("a close frame with a code that must not be sent"));
+    }
+    if std::str::from_utf8(reason).is_err() {
+        return Err(Fault {
+            code: code::NO_TEXT,
+            reason: "a close frame whose reason is not UTF-8",
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masking_takes_each_byte_of_the_key_in_turn() {
+        let key = [1, 2, 4, 8];
+        for length in 0..100_u8 {
+            let payload: Vec<u8> = (0..length).collect();
+            let mut masked = payload.clone();
+            mask(&mut masked, key);
+            for (at, (byte, plain)) in masked.iter().zip(&payload).enumerate() {
+                assert_eq!(*byte, plain ^ key[at % 4], "{length} {at}");
+            }
+            mask(&mut masked, key);
+            assert_eq!(masked, payload);
+        }
+    }
+
+    #[test]
+    fn lengths_take_as_few_bytes_as_they_can() {
+        for (length, size) in [(0, 6), (125, 6), (126, 8), (65_535, 8), (65_536, 14)] {
+            let mut out = Vec::new();
+            write(opcode::BINARY, &vec![7; length], [0; 4], &mut out);
+            assert_eq!(out.len(), size + length);
+            assert_eq!(out[0], 0x82);
+            // As a server would send it.
+            out[1] &= !MASKED;
+            let (header, read) = Header::parse(&out).expect("a header").expect("all of it");
+            assert_eq!((header.length, read), (length as u64, size - 4));
+        }
+    }
+
+    #[test]
+    fn a_wrong_guess_of_the_length_changes_nothing() {
+        let key = [9, 8, 7, 6];
+        for length in [0, 125, 126, 65_535, 65_536] {
+            let payload = vec![b'x'; length];
+            let mut right = b"before".to_vec();
+            write(opcode::TEXT, &payload, key, &mut right);
+            for about in [0, 1_000, 100_000] {
+                let mut out = b"before".to_vec();
+                fill(opcode::TEXT, key, about, &mut out, |out| {
+                    out.extend_from_slice(&payload);
+                });
+                assert_eq!(out, right, "{length} {about}");
+            }
+        }
+    }
+
+    #[test]
+    fn close_codes_are_those_that_may_be_sent() {
+        let close = |code: u16| check_close(&code.to_be_bytes());
+        for code in [1000, 1001, 1003, 1007, 1011, 1014, 3000, 4999] {
+            assert_eq!(close(code), Ok(()), "{code}");
+        }
+        for code in [0, 999, 1004, 1005, 1006, 1015, 2999, 5000, u16::MAX] {
+            assert_eq!(close(code).expect_err("a fault").code, code::PROTOCOL, "{code}");
+        }
+        assert_eq!(check_close(&[]), Ok(()));
+        assert_eq!(check_close(&[3]).expect_err("a fault").code, code::PROTOCOL);
+        assert_eq!(check_close(b"\x03\xe8bye"), Ok(()));
+        assert_eq!(
+            check_close(b"\x03\xe8\xff").expect_err("a fault").code,
+            code::NO_TEXT
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! WebSocket (RFC 6455) as a client speaks it, over HTTP/1.1: each message that is sent is a request, and the next message
+//! that comes is its reply.
+//!
+//! No extension is offered, so a compressed frame is malformed; what the peer does wrong ends the connection with the close
+//! code that the RFC names. Start at [`WebSocket`]: `handshake` comes first, `reader` takes frames apart, `frame` has their
+//! format. Where connections are members of rooms, `room` knows what must come to whom.
+
+mod frame;
+mod handshake;
+mod prepare;
+mod reader;
+mod rooms;
+mod shared;
+mod utf8;
+
+pub use prepare::Prepared;
+pub use shared::Shared;
+
+use crate::protocol::{
+    Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+};
+use frame::{Kind, code, opcode};
+use handshake::Handshake;
+use prony_load::events::LONGEST_EVENT;
+use prony_load::{Limits, Request, Target};
+use reader::{Reader, Seen};
+use rooms::{Place, Rooms};
+use std::collections::VecDeque;
+
+/// What the HTTP status of each message is: that of the handshake.
+const SWITCHED: u16 = 101;
+
+/// How the peer broke the protocol, and the close code that says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fault {
+    code: u16,
+    reason: &'static str,
+}
+
+/// One WebSocket connection.
+#[derive(Debug)]
+pub struct WebSocket {
+    /// Until the peer has switched.
+    handshake: Option<Handshake>,
+    under_way: VecDeque<UnderWay>,
+    depth: u32,
+    reader: Reader,
+    /// How many messages the service sends by itself before the first request; `None`: that is still to be seen.
+    greetings: Option<u32>,
+    /// Messages that came before the first request.
+    greeted: u32,
+    /// Whether the message that is coming is one of those.
+    is_greeting: bool,
+    /// Whether a request was sent.
+    was_asked: bool,
+    /// Whether the message that is coming is of the other kind than the one that was sent.
+    is_other_kind: bool,
+    /// No message is sent any more.
+    closing: bool,
+    /// The message that was sent last is the last one.
+    last_sent: bool,
+    spent: bool,
+    member: Option<Member>,
+}
+
+/// What a connection is in a room.
+#[derive(Debug)]
+struct Member {
+    place: Place,
+    /// The request for the handshake, which is the same for all of its room.
+    asked: Vec<u8>,
+    /// Whether it has heard its own greeting: from then on the service counts it in.
+    is_in: bool,
+    /// The message that is coming.
+    kind: Kind,
+    message: Vec<u8>,
+}
+
+/// Longest greeting, bytes.
+const LONGEST_GREETING: u64 = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    token: Token,
+    kind: Kind,
+}
+
+impl WebSocket {
+    fn read<S: ReplySink>(
+        &mut self,
+        shared: &mut Shared,
+        mut bytes: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Fault> {
+        while !self.spent
+            && let Some(seen) = self.reader.next(&mut bytes, shared.longest)?
+        {
+            if let (Some(member), Some(rooms)) = (&mut self.member, &mut shared.rooms) {
+                match seen {
+                    Seen::Begin(kind) => {
+                        member.kind = kind;
+                        member.message.clear();
+                        continue;
+                    }
+                    Seen::Piece(piece) => {
+                        member.message.extend_from_slice(piece);
+                        continue;
+                    }
+                    Seen::End => {
+                        let heard = (member.kind, member.message.as_slice());
+                        member.is_in |= rooms.hear(member.place, heard, sink)?;
+                        continue;
+                    }
+                    Seen::Ping | Seen::Close => {}
+                }
+            }
+            match seen {
+                // A service may speak first; once it was asked something it answers.
+                Seen::Begin(_) if !self.was_asked => self.is_greeting = true,
+                Seen::Piece(_) if self.is_greeting => {}
+                Seen::End if self.is_greeting => {
+                    self.is_greeting = false;
+                    self.greeted = self.greeted.saturating_add(1);
+                }
+                Seen::Begin(kind) => self.begin(kind, sink)?,
+                Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
+                Seen::End => self.complete(shared, out, sink),
+                Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
+                Seen::Close => self.closed(shared, out, sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn begin<S: ReplySink>(&mut self, kind: Kind, sink: &mut S) -> Result<(), Fault> {
+        let Some(entry) = self.under_way.front() else {
+            return Err(Fault {
+                code: code::POLICY,
+                reason: "a message came that nobody asked for",
+            });
+        };
+        self.is_other_kind = kind != entry.kind;
+        sink.first_byte(entry.token);
+        let head = Head {
+            status: SWITCHED,
+            headers: &[],
+        };
+        sink.head(entry.token, head);
+        Ok(())
+    }
+
+    fn complete<S: ReplySink>(&mut self, shared: &mut Shared, out: &mut Vec<u8>, sink: &mut S) {
+        let entry = self.under_way.pop_front();
+        let entry = entry.expect("invariant: a message that has begun has its request");
+        if self.is_other_kind {
+            let reason = match entry.kind {
+                Kind::Text => "a text was sent, and a binary message came back",
+                Kind::Binary => "a binary message was sent, and a text came back",
+            };
+            sink.failed(entry.token, Failure::Malformed(reason));
+        } else {
+            sink.end(entry.token, End { grpc_status: None });
+        }
+        if self.last_sent && self.under_way.is_empty() {
+            self.goodbye(shared, out);
+            self.spent = true;
+        }
+    }
+
+    /// The peer closes the connection: its code is given back.
+    fn closed<S: ReplySink>(
+        &mut self,
+        shared: &mut Shared,
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), Fault> {
+        let payload = self.reader.control();
+        frame::check_close(payload)?;
+        let code = &payload[..payload.len().min(2)];
+        if !self.closing {
+            frame::write(opcode::CLOSE, code, shared.key(), out);
+        }
+        self.closing = true;
+        self.spent = true;
+        if self.reader.is_within_message()
+            && !self.is_greeting
+            && let Some(entry) = self.under_way.pop_front()
+        {
+            let reason = "the service closed the connection in the middle of a message";
+            sink.failed(entry.token, Failure::Malformed(reason));
+        }
+        Ok(())
+    }
+}
+
+impl Protocol for WebSocket {
+    type Prepared = Prepared;
+    type Shared = Shared;
+
+    const GREETING: &'static str = "it answered the handshake of WebSocket";
+    const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
+
+    fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
+        Prepared::new(request, target)
+    }
+
+    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
+        Prepared::for_rooms(request, target)
+    }
+
+    fn shared() -> Shared {
+        Shared::new(LONGEST_EVENT)
+    }
+
+    fn shared_within(limits: &Limits) -> Shared {
+        Shared::new(limits.longest_message.unwrap_or(LONGEST_EVENT))
+    }
+
+    fn new(shared: &mut Shared, depth: u32) -> Self {
+        Self {
+            handshake: None,
+            under_way: VecDeque::with_capacity(depth as usize),
+            depth,
+            reader: Reader::new(),
+            greetings: shared.greetings,
+            greeted: 0,
+            is_greeting: false,
+            was_asked: false,
+            is_other_kind: false,
+            // Until the handshake is there.
+            closing: true,
+            last_sent: false,
+            spent: false,
+            member: None,
+        }
+    }
+
+    fn enter(&mut self, shared: &mut Shared, seat: &SeatOf<'_, Prepared>) {
+        let random = shared.random();
+        let rooms = shared.rooms.get_or_insert_with(|| Rooms::new(seat.members));
+        shared.longest = shared.longest.max(LONGEST_GREETING);
+        let greeting = format!("prony is here: {random:016x}");
+        self.member = Some(Member {
+            place: rooms.enter(seat.connection, greeting.into_bytes()),
+            asked: seat.first.handshake().request(seat.values),
+            is_in: false,
+            kind: Kind::Text,
+            message: Vec::new(),
+        });
+    }
+
+    fn open(&mut self, shared: &mut Shared, first: &Prepared, out: &mut Vec<u8>) {
+        let random = [shared.random().to_ne_bytes(), shared.random().to_ne_bytes()];
+        let asked = first.handshake();
+        let constant;
+        let request = if let Some(member) = &self.member {
+            &member.asked
+        } else {
+            constant = asked.constant();
+            &constant
+        };
+        self.handshake = Some(Handshake::begin(random.as_flattened(), (request, asked), out));
+    }
+
+    #[inline]
+    fn is_ready(&self) -> bool {
+        !self.closing && self.member.as_ref().is_none_or(|member| member.is_in)
+    }
+
+    #[inline]
+    fn is_listening(&self) -> bool {
+        self.member.is_none() && self.greetings.is_none_or(|greetings| self.greeted < greetings)
+    }
+
+    fn stop_listening(&mut self, shared: &mut Shared) {
+        shared.greetings.get_or_insert(self.greeted);
+        self.greetings = Some(0);
+    }
+
+    #[inline]
+    #[inline]
+    fn places(&self) -> u32 {
+        if self.closing || self.last_sent {
+            0
+        } else if self.member.is_some() {
+            // What it has said ends where others hear it: the worker counts.
+            self.depth
+        } else {
+            self.depth - self.under_way.len() as u32
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
+        if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
+            let request = (call.token, call.prepared.kind());
+            rooms.say(member.place, request, |out| {
+                call.prepared.render(call.values, out);
+            });
+            call.prepared.write(call.values, shared.key(), out);
+            return;
+        }
+        call.prepared.write(call.values, shared.key(), out);
+        self.was_asked = true;
+        self.last_sent |= call.is_last;
+        self.under_way.push_back(UnderWay {
+            token: call.token,
+            kind: call.prepared.kind(),
+        });
+    }
+
+    fn receive<S: ReplySink>(
+        &mut self,
+        shared: &mut Shared,
+        mut bytes: &[u8],
+        out: &mut Vec<u8>,
+        sink: &mut S,
+    ) -> Result<(), ProtocolError> {
+        if let Some(handshake) = &mut self.handshake {
+            match handshake.read(&mut bytes) {
+                Ok(false) => return Ok(()),
+                Ok(true) => self.handshake = None,
+                Err(reason) => {
+                    self.spent = true;
+                    return Err(ProtocolError(reason));
+                }
+            }
+            self.closing = false;
+            if let (Some(member), Some(rooms)) = (&self.member, &shared.rooms) {
+                let greeting = rooms.greeting(member.place).to_vec();
+                frame::write(opcode::TEXT, &greeting, shared.key(), out);
+            }
+        }
+        self.read(shared, bytes, out, sink).map_err(|fault| {
+            if !self.closing {
+                frame::write(opcode::CLOSE, &fault.code.to_be_bytes(), shared.key(), out);
+            }
+            self.closing = true;
+            self.spent = true;
+            if let Some(entry) = self.under_way.pop_front() {
+                sink.failed(entry.token, Failure::Malformed(fault.reason));
+            }
+            ProtocolError(fault.reason)
+        })
+    }
+
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: bool, _: &mut S) {
+        self.closing = true;
+        self.spent = true;
+    }
+
+    fn give_up<S: ReplySink>(&mut self, shared: &mut Shared, token: Token, sink: &mut S) {
+        if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
+            rooms.give_up(member.place, token, sink);
+        }
+    }
+
+    fn gone<S: ReplySink>(&mut self, shared: &mut Shared, sink: &mut S) {
+        if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
+            rooms.leave(member.place, sink);
+        }
+    }
+
+    fn cancel(&mut self, _: Token, _: &mut Vec<u8>) -> bool {
+        if self.member.is_some() {
+            // A late message is known by what it says.
+            return true;
+        }
+        // A late reply would be taken for the next message's.
+        self.closing = true;
+        false
+    }
+
+    fn goodbye(&mut self, shared: &mut Shared, out: &mut Vec<u8>) {
+        if !self.closing {
+            self.closing = true;
+            frame::write(opcode::CLOSE, &code::NORMAL.to_be_bytes(), shared.key(), out);
+        }
+    }
+
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.spent
+    }
+}
+
+#[cfg(test)]
+mod tests;

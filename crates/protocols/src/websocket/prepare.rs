@@ -1,0 +1,171 @@
+//! Messages as bytes, and the handshake that their connections begin with.
+
+use super::frame::{self, Kind};
+use super::handshake::Asked;
+use crate::protocol::PrepareError;
+use crate::request_rules::{self, Reserved};
+use crate::request_values::Values;
+use prony_load::{Body, Header, Part, Request, Target, Template};
+
+/// A message as far as it is the same each time, with the handshake of its connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    handshake: Asked,
+    kind: Kind,
+    /// All of the message, or what stands before the rest.
+    begin: Vec<u8>,
+    rest: Option<Template>,
+    /// Its length without its values, bytes.
+    about: usize,
+}
+
+/// Headers that only we may write.
+const RESERVED: [Reserved; 2] = [
+    Reserved {
+        names: &[
+            "connection",
+            "upgrade",
+            "sec-websocket-key",
+            "sec-websocket-version",
+            "sec-websocket-extensions",
+        ],
+        reason: "it is a part of the handshake, which prony writes itself",
+    },
+    Reserved {
+        names: &["content-length", "transfer-encoding"],
+        reason: "a handshake has no body",
+    },
+];
+
+/// What the handshake asks for, and the name of the key's header.
+const UPGRADE: &str =
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ";
+
+impl Prepared {
+    pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        let asked = |prepared: Self| match find_places(request) {
+            None => Ok(prepared),
+            Some(error) => Err(error),
+        };
+        Self::for_rooms(request, target).and_then(asked)
+    }
+
+    /// The same whose handshake may have places: they are filled once for each room.
+    pub(super) fn for_rooms(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        request_rules::check(request, &RESERVED)?;
+        let kind = match request.method.as_str() {
+            "TEXT" => Kind::Text,
+            "BINARY" => Kind::Binary,
+            other => return Err(PrepareError::Message(other.to_owned())),
+        };
+        let mut begin = Vec::new();
+        let rest = match &request.body {
+            // Messages of gRPC were refused before.
+            Body::None | Body::Messages(_) => None,
+            Body::Bytes(template) => Some(template),
+            Body::Generated(generated) => {
+                begin = generated.filler();
+                Some(&generated.end)
+            }
+        };
+        let rest = match rest {
+            Some(template) if template.is_constant() => {
+                template.render(&mut begin, |_, _| {});
+                None
+            }
+            rest => rest.cloned(),
+        };
+        let literals = rest
+            .iter()
+            .flat_map(|template| &template.0)
+            .map(|part| match part {
+                Part::Literal(bytes) => bytes.as_slice().len(),
+                Part::Value(_) => 0,
+            });
+        let about = begin.len() + literals.sum::<usize>();
+        Ok(Self {
+            handshake: handshake(request, target),
+            kind,
+            begin,
+            rest,
+            about,
+        })
+    }
+
+    pub(super) const fn handshake(&self) -> &Asked {
+        &self.handshake
+    }
+
+    pub(super) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Appends the message as a frame, with its values.
+    #[inline]
+    pub(super) fn write(&self, values: Values<'_>, key: [u8; 4], out: &mut Vec<u8>) {
+        frame::fill(self.kind.opcode(), key, self.about, out, |out| {
+            self.render(values, out);
+        });
+    }
+
+    /// Appends the message itself, with its values.
+    #[inline]
+    pub(super) fn render(&self, values: Values<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.begin);
+        if let Some(rest) = &self.rest {
+            rest.render(out, |index, out| values.append(index, out));
+        }
+    }
+}
+
+/// A place in what opens a connection.
+fn find_places(request: &Request) -> Option<PrepareError> {
+    if !request.path.is_constant() {
+        let mut shown = Vec::new();
+        request
+            .path
+            .render(&mut shown, |_, out| out.extend_from_slice("…".as_bytes()));
+        return Some(PrepareError::Path {
+            path: String::from_utf8_lossy(&shown).into_owned(),
+            reason: "a WebSocket is opened once for many messages: its path has no places, unless there are rooms",
+        });
+    }
+    let mut headers = request.headers.iter();
+    let header = headers.find(|header| !header.value.is_constant())?;
+    Some(PrepareError::Header {
+        name: header.name.clone(),
+        reason: "a WebSocket is opened once for many messages: its headers have no places, unless there are rooms",
+    })
+}
+
+fn handshake(request: &Request, target: &Target) -> Asked {
+    let Request { path, headers, .. } = request;
+    let mut asked = Template::literal(b"GET ".to_vec());
+    let mut add = |part: Template| asked.0.extend(part.0);
+    let text = |text: String| Template::literal(text.into_bytes());
+    add(path.clone());
+    add(text(" HTTP/1.1\r\n".to_owned()));
+    if !headers
+        .iter()
+        .any(|header| header.name.eq_ignore_ascii_case("host"))
+    {
+        add(text(format!("Host: {}\r\n", target.authority)));
+    }
+    let mut subprotocols = Vec::new();
+    for Header { name, value } in headers {
+        if name.eq_ignore_ascii_case("sec-websocket-protocol") {
+            let mut offered = Vec::new();
+            value.render(&mut offered, |_, _| {});
+            let offered = String::from_utf8_lossy(&offered);
+            subprotocols.extend(offered.split(',').map(|one| one.trim().to_owned()));
+        }
+        add(text(format!("{name}: ")));
+        add(value.clone());
+        add(text("\r\n".to_owned()));
+    }
+    add(text(UPGRADE.to_owned()));
+    Asked {
+        request: asked,
+        subprotocols,
+    }
+}
