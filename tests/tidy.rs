@@ -14,18 +14,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("records", &[]),
     ("protocols", &["load", "records"]),
     ("telemetry", &["load", "protocols", "records"]),
-    ("contract", &["load"]),
-    ("draft", &["load"]),
-    ("servers", &["contract"]),
+    ("config", &["load"]),
+    ("servers", &["config"]),
     ("merge", &["load", "records"]),
     ("generator", &["load", "protocols", "records", "merge"]),
-    ("plan", &["load", "contract"]),
     ("host", &["records"]),
     ("kubernetes", &["host"]),
     ("lab", &["kubernetes", "host", "merge", "load", "records"]),
     (
         "trial",
-        &["plan", "lab", "host", "contract", "load", "protocols", "records"],
+        &["config", "lab", "host", "load", "protocols", "records"],
     ),
     ("statistics", &["records"]),
     ("store", &["records"]),
@@ -36,11 +34,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "trial",
             "store",
             "statistics",
-            "plan",
+            "config",
             "lab",
             "host",
-            "contract",
-            "draft",
             "load",
             "records",
         ],
@@ -52,10 +48,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "load",
             "protocols",
             "records",
-            "contract",
-            "draft",
+            "config",
             "generator",
-            "plan",
             "kubernetes",
             "lab",
             "host",
@@ -278,7 +272,7 @@ fn services_are_complete() {
 /// A reader finds where settings come from. References are on no board, and c-epoll stands on no framework.
 #[test]
 fn services_name_their_guide() {
-    let catalogue = prony_plan::Catalogue::read(&root()).expect("the checkout's own files are valid");
+    let catalogue = prony_config::Catalogue::read(&root()).expect("the checkout's own files are valid");
     let faults: Vec<String> = catalogue
         .services
         .iter()
@@ -402,7 +396,7 @@ fn nothing_is_of_one_machine() {
 fn the_table_of_services_is_current() {
     const BEGIN: &str = "<!-- services: begin -->\n";
     const END: &str = "<!-- services: end -->";
-    let catalogue = prony_plan::Catalogue::read(&root()).expect("the checkout's own files are valid");
+    let catalogue = prony_config::Catalogue::read(&root()).expect("the checkout's own files are valid");
     let heading = "| service | variant | language | framework | version | class | contracts | CPUs | note |";
     let mut table = vec![
         heading.to_owned(),

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::typed::curl;
+use prony_config::input::curl;
 
 fuzz_target!(|text: &str| {
     if let Ok(request) = curl::parse(text) {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::typed::table;
+use prony_config::input::table;
 
 fuzz_target!(|text: &str| {
     for table in [table::parse_csv(text), table::parse_json_lines(text)].into_iter().flatten() {

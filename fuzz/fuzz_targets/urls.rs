@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::typed::urls;
+use prony_config::input::urls;
 
 fuzz_target!(|text: &str| {
     if let Ok(all) = urls::parse(text) {

@@ -1,7 +1,7 @@
 //! What can fail.
 
+use prony_config::PlanError;
 use prony_host::HostError;
-use prony_plan::PlanError;
 use prony_records::Fault;
 use prony_statistics::StatisticsError;
 use prony_store::StoreError;

@@ -1,6 +1,6 @@
 //! The verdict of `--strict`: did every service give numbers, and nothing but right replies?
 
-use prony_plan::Catalogue;
+use prony_config::Catalogue;
 use prony_records::{Outcome, Recording, Stage, TrialRecord, that_count};
 use std::collections::BTreeMap;
 

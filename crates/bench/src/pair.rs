@@ -4,9 +4,9 @@
 use crate::checkout::{Chosen, Named, choose, common, find};
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_load::Load;
-use prony_plan::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_statistics::{ChangeOptions, RunChange, compare_in_run};
 use prony_store::Store;
 use prony_trial::RunEnd;

@@ -1,9 +1,9 @@
 //! What a plan must fit into: the machine, and the port that services are to listen on.
 
 use crate::BenchError;
+use prony_config::{Address, Machine};
 use prony_host::{Host as _, Local};
 use prony_lab::Lab;
-use prony_plan::{Address, Machine};
 use prony_records::Environment;
 use std::net::TcpListener;
 

@@ -2,8 +2,8 @@
 
 use crate::BenchError;
 use crate::error::Told as _;
-use prony_contract::Contract;
-use prony_draft::{Draft, Recorded, learn};
+use prony_config::contract::Contract;
+use prony_config::import::{Draft, Recorded, learn};
 use prony_load::{Protocol, Target};
 use prony_trial::check::{CallReply, CheckRequest, call, check};
 use std::path::{Path, PathBuf};

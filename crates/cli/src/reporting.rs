@@ -6,7 +6,7 @@ use crate::variation;
 use anyhow::Context as _;
 pub(crate) use prony_bench::summary;
 use prony_bench::{add_ceilings, service_infos};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
 use prony_statistics::{Calibration, machine_name};

@@ -14,7 +14,6 @@ mod objective;
 mod partition;
 mod rate;
 mod request;
-pub mod typed;
 mod workload;
 mod written;
 

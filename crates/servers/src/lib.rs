@@ -1,7 +1,7 @@
 //! The backend that the relay contract needs: it answers 204 after a delay and says what it received.
 //!
 //! Delays of several requests overlap: each waits by a timer. Every reply carries the digest of its request
-//! ([`prony_contract::digest`]). For the cases of a check, some paths answer otherwise; `docs/CONTRACTS.md` lists them.
+//! ([`prony_config::contract::digest`]). For the cases of a check, some paths answer otherwise; `docs/CONTRACTS.md` lists them.
 
 mod reply;
 

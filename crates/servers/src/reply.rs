@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Frame, Incoming};
-use prony_contract::digest::{self, Received};
+use prony_config::contract::digest::{self, Received};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -3,9 +3,9 @@
 use crate::check::{self, CheckReport, CheckRequest, check_beside};
 use crate::trial::{Companions, prepare, start_service, wait_until_ready};
 use crate::{Bench, Built, Failure, Seat, Start, Subject};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Address, Limits, Service};
 use prony_load::Protocol;
-use prony_plan::{Address, Limits, Service};
 use prony_records::{Exclusion, Stage};
 
 /// A service and what it is checked against in one start.

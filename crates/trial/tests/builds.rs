@@ -1,9 +1,9 @@
 //! Building: once for equal content, with the log of what failed, and nothing left behind.
 
 use crate::common;
+use prony_config::{Requirement, Service, System, Toolchain, Version};
 use prony_host::Local;
 use prony_lab::{Lab as Hosts, Member};
-use prony_plan::{Requirement, Service, System, Toolchain, Version};
 use prony_records::Stage;
 use prony_trial::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ fn an_equal_copy_is_never_built_twice() {
 fn the_version_is_what_the_build_tells() {
     let checkout = Checkout::new();
     let mut service = Service {
-        version: prony_plan::AS_INSTALLED.to_owned(),
+        version: prony_config::AS_INSTALLED.to_owned(),
         version_from: Some("echo warning >&2; cat made".to_owned()),
         ..checkout.service(&["echo 2.4.1 > made"])
     };

@@ -1,7 +1,7 @@
 //! The worked example of `docs/CONTRACTS.md` does what the page says.
 
 use crate::toy::{self, Answer, Call, Habit, Handler};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_load::{Order, Protocol, Target};
 use prony_trial::check::{CheckReport, CheckRequest, check};
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use crate::common::{Heard, Lab};
 use crate::service;
+use prony_config::{Design, WarmUpChoice};
 use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
 use prony_lab::{Generator, Heard as Said, Lab as Hosts, Loading, Member, Spent};
 use prony_load::{Job, WarmUp};
-use prony_plan::{Design, WarmUpChoice};
 use prony_records::{
     BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,

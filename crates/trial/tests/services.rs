@@ -2,7 +2,7 @@
 
 use crate::common::{Lab, leftovers, stage};
 use crate::skip;
-use prony_plan::{Limits, WarmUpChoice};
+use prony_config::{Limits, WarmUpChoice};
 use prony_records::{Classification, Stage, WarningKind};
 use std::time::Duration;
 

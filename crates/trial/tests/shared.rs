@@ -2,7 +2,7 @@
 //! start, and going on after a break.
 
 use crate::common::{Heard, Lab, leftovers};
-use prony_plan::{Entry, GroupPlan, Starts};
+use prony_config::{Entry, GroupPlan, Starts};
 use prony_records::{Phase, SharedStart, Stage, TrialRecord};
 use prony_trial::{Progress, RunEnd};
 use std::collections::{BTreeMap, BTreeSet};

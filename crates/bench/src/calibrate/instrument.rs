@@ -2,12 +2,12 @@
 
 use crate::error::Told as _;
 use crate::{BenchError, Workbench};
+use prony_config::Catalogue;
 use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio};
 use prony_lab::{Generator as _, Heard};
 use prony_load::{
     Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp, Workload,
 };
-use prony_plan::Catalogue;
 use prony_records::{Event, Quantile, Recording};
 use prony_statistics::{TruthCheck, stalled_quantile};
 use prony_trial::target_of;

@@ -2,8 +2,8 @@
 
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
+use prony_config::{Catalogue, GroupPlan, Plan, Service, WarmUpChoice};
 use prony_load::{Load, Protocol};
-use prony_plan::{Catalogue, GroupPlan, Plan, Service, WarmUpChoice};
 use prony_records::TrialRecord;
 use prony_store::Store;
 use prony_trial::RunEnd;

@@ -4,8 +4,8 @@ mod services;
 
 pub use services::{Asked, check_services};
 
+use prony_config::Service;
 use prony_load::Protocol;
-use prony_plan::Service;
 use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, Stage};
 use prony_trial::check::{CheckReport, protocol_word};
 

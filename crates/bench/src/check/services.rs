@@ -2,9 +2,9 @@
 
 use super::{Outcome, Row, not_built};
 use crate::{BenchError, Checkout, Workbench};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
-use prony_plan::{Catalogue, Service};
 use prony_records::ServiceId;
 use prony_trial::{Bench, Builder, Built, Folders, Progress, ServiceRequest, builds_at_once, check_service};
 use std::collections::BTreeMap;

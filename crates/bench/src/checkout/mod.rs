@@ -8,7 +8,7 @@ pub use subject::{Chosen, Named, choose, common, find};
 
 use crate::BenchError;
 use crate::error::Told as _;
-use prony_plan::Catalogue;
+use prony_config::Catalogue;
 use prony_trial::{Folders, room_for};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::Checkout;
 use crate::BenchError;
 use crate::error::Told as _;
+use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
-use prony_plan::{Catalogue, Service};
 use prony_records::ServiceId;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! One of the two of a duet: its service, its load, and what was heard of them.
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_lab::Heard;
 use prony_records::{Command, Event, Interval, Measurement, Phase, Recording};
 use prony_trial::{Began, Bench, Entered, Window, steady};

@@ -6,10 +6,10 @@ mod wire;
 pub use wire::Framing;
 
 use crate::{BenchError, Checkout, Workbench};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Reached, Service, WorkersUse};
 use prony_host::Process;
 use prony_load::Protocol;
-use prony_plan::{Catalogue, Reached, Service, WorkersUse};
 use prony_records::{ServiceId, Stage};
 use prony_trial::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! What the checks of a run found, trial by trial: one row for each service, contract and protocol.
 
 use crate::check::unchecked;
-use prony_plan::{Catalogue, Plan};
+use prony_config::{Catalogue, Plan};
 use prony_records::{CheckMatrix, SCHEMA, ServiceCheck, Stage, TrialRecord};
 use std::collections::BTreeMap;
 

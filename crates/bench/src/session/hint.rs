@@ -1,9 +1,9 @@
 //! Warnings before a run: on a noisy machine, that a board in turns would serve better; and that a token will expire before the run
 //! ends.
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Design, GroupPlan, Plan};
 use prony_load::Load;
-use prony_plan::{Catalogue, Design, GroupPlan, Plan};
 use prony_records::{Warning, WarningKind};
 use prony_trial::Noise;
 use std::collections::BTreeSet;
@@ -72,8 +72,8 @@ fn may_take_turns(plan: &Plan, group: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_config::{Entry, WarmUpChoice};
     use prony_load::Protocol;
-    use prony_plan::{Entry, WarmUpChoice};
 
     fn noise(others: f64) -> Noise {
         Noise {

@@ -3,9 +3,9 @@
 use super::AllBuilt;
 use crate::BenchError;
 use crate::hex::hex;
-use prony_contract::Contract;
+use prony_config::Service;
+use prony_config::contract::Contract;
 use prony_load::Load;
-use prony_plan::Service;
 use prony_records::{RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;

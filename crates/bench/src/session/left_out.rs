@@ -1,7 +1,7 @@
 //! What a reader must know of services that have fewer trials than others, since rounds went on without them.
 
+use prony_config::{GroupPlan, Plan};
 use prony_load::{Arrival, Load, Profile};
-use prony_plan::{GroupPlan, Plan};
 use prony_records::{ServiceId, TrialRecord, Warning, WarningKind};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -65,8 +65,8 @@ fn name(plan: &Plan, group: &GroupPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_config::{Entry, WarmUpChoice};
     use prony_load::Protocol;
-    use prony_plan::{Entry, WarmUpChoice};
     use prony_records::{Exclusion, Fault, Stage};
 
     fn group(connections: u32) -> GroupPlan {

@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
 use checks::Checks;
-use prony_plan::{Catalogue, Plan, Service};
+use prony_config::{Catalogue, Plan, Service};
 use prony_records::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_store::{RunLock, Store};
 use prony_trial::{Builder, Built, Folders, Noise, Progress, Run, RunEnd, builds_at_once, run_plan};

@@ -4,7 +4,7 @@ use super::Session;
 use super::kept::{builds_of, contracts_of};
 use crate::error::Told as _;
 use crate::{BenchError, clock::now};
-use prony_plan::Plan;
+use prony_config::Plan;
 use prony_records::{Environment, RunRecord, Warning, WarningKind};
 use prony_statistics::{Circumstances, Mismatch, mismatches};
 use prony_store::{RunLock, Store, StoreError};

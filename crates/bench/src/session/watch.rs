@@ -3,8 +3,8 @@
 use super::checks::Checks;
 use super::{Shows, hint, left_out, summary};
 use crate::BenchError;
+use prony_config::Plan;
 use prony_lab::network_bound;
-use prony_plan::Plan;
 use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store};
@@ -181,7 +181,7 @@ impl<'a> Watch<'a> {
 
     /// The entries of the plan without those that are settled: measured, and not among the open ones.
     fn unsettled(&self, groups: &[Group], open: &[(usize, ServiceId)]) -> BTreeSet<usize> {
-        let settled = |entry: &prony_plan::Entry| {
+        let settled = |entry: &prony_config::Entry| {
             let planned = self.plan.group_of(entry);
             let load = planned.load_record();
             let place = groups.iter().position(|group| {

@@ -5,7 +5,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::signals;
 use prony_bench::Workbench;
-use prony_plan::Service;
+use prony_config::Service;
 use prony_records::{Exclusion, ServiceId};
 use prony_trial::{BuildEvent, Builder, Built, Folders, Progress, builds_at_once};
 use std::collections::BTreeMap;

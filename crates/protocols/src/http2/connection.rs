@@ -144,7 +144,6 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     #[inline]
-    #[inline]
     fn places(&self) -> u32 {
         if self.is_closing || !self.is_ready {
             return 0;
@@ -154,7 +153,6 @@ impl<M: Semantics> Protocol for Connection<M> {
             .saturating_sub(self.streams.open())
     }
 
-    #[inline]
     #[inline]
     fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
         self.start_stream(&mut shared.body, call, out);

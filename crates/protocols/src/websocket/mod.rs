@@ -279,7 +279,6 @@ impl Protocol for WebSocket {
     }
 
     #[inline]
-    #[inline]
     fn places(&self) -> u32 {
         if self.closing || self.last_sent {
             0

@@ -2,7 +2,7 @@
 
 use super::{MARK, copy};
 use crate::{Cancel, Failure};
-use prony_plan::Service;
+use prony_config::Service;
 use prony_records::Stage;
 use std::any::Any;
 use std::fmt;

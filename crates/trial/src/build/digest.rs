@@ -2,8 +2,8 @@
 //! scripts that services share, the versions of its toolchains, and what of the caller's environment changes how compilers work.
 
 use super::{Folders, Tools};
+use prony_config::Service;
 use prony_host::Container;
-use prony_plan::Service;
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -3,8 +3,8 @@
 use super::{Builder, Tools, steps};
 use crate::Failure;
 use crate::script::quoted;
+use prony_config::Service;
 use prony_host::{Container, Engine, Image};
-use prony_plan::Service;
 use prony_records::{Exclusion, Stage};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -12,9 +12,9 @@ mod there;
 mod toolchain;
 
 use crate::{Cancel, Failure, Progress};
+use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
 use prony_lab::{Lab, Member, Reached};
-use prony_plan::{Service, Toolchain};
 use prony_records::{Exclusion, ServiceId, Stage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

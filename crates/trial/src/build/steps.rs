@@ -3,8 +3,8 @@
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
 use crate::script::{Ended, until_ended};
+use prony_config::Service;
 use prony_host::{Cpus, Ending, Isolation, Limits, ProcessSpec, Stdio};
-use prony_plan::Service;
 use prony_records::{Exclusion, Stage};
 use std::collections::BTreeMap;
 use std::fs;

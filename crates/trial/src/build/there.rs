@@ -2,9 +2,9 @@
 
 use super::{Built, Folders, InUse, Repetition, copy, digest};
 use crate::{Cancel, Failure, Progress};
+use prony_config::Service;
 use prony_host::{HostError, hostname};
 use prony_lab::{Member, Reached, Talk, Task};
-use prony_plan::Service;
 use prony_records::{Exclusion, ServiceId, Stage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

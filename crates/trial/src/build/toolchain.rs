@@ -1,6 +1,6 @@
 //! Whether the machine has a toolchain.
 
-use prony_plan::{System, Toolchain, Version};
+use prony_config::{System, Toolchain, Version};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -3,7 +3,7 @@
 use super::client::Client;
 use super::report::Failure;
 use super::stream::Endpoint;
-use prony_contract::{Exchange, SingleCall};
+use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{Bag, Protocol, Target};
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use super::stream::Endpoint;
 use super::tally::Tally;
 use super::traits::Traits;
 use super::{PATIENCE, THOROUGH_PATIENCE, http1, http2, websocket};
-use prony_contract::{Case, Delivery, Exchange};
+use prony_config::contract::{Case, Delivery, Exchange};
 use prony_load::{Bag, Body, Protocol};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;

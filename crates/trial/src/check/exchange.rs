@@ -1,7 +1,7 @@
 //! Replies as the checking clients deliver them, and what may keep them from it.
 
 use super::report::Failure;
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 use prony_load::events::{EventStream, Format};
 use prony_load::{Bag, CompiledExpectation, Memory, Mismatch, Reply, Template};
 use std::time::{Duration, Instant};

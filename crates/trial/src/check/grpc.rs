@@ -3,7 +3,7 @@
 use super::exchange::{Answer, Fault, Headers, body};
 use bytes::Bytes;
 use h2::{Reason, SendStream};
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 use prony_load::grpc::{PREFIX, frame};
 use prony_load::{Bag, Body, Header};
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 
 use super::exchange::{Answer, Fault, body, bytes};
 use super::stream::{Endpoint, Stream};
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 use prony_load::{Bag, Body, Generated};
 use std::time::Instant;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, split};

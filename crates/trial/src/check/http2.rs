@@ -6,7 +6,7 @@ use super::stream::{Endpoint, Heard};
 use ::bytes::Bytes;
 use h2::RecvStream;
 use h2::client::{ResponseFuture, SendRequest};
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 use prony_load::Bag;
 use std::time::Instant;
 use tokio::task::JoinHandle;

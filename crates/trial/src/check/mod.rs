@@ -23,7 +23,7 @@ pub use report::{CaseReport, CheckReport, Failure, protocol_word};
 pub(crate) use runner::Beside;
 use runner::Spent;
 
-use prony_contract::{Case, Contract};
+use prony_config::contract::{Case, Contract};
 use prony_host::Process;
 use prony_load::{Protocol, Target};
 use prony_records::{Warning, WarningKind};

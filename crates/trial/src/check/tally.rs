@@ -2,7 +2,7 @@
 
 use super::report::Failure;
 use super::traits::Traits;
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 
 /// Failures of a case that are kept.
 const KEPT: usize = 3;

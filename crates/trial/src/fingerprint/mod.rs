@@ -4,9 +4,9 @@
 mod tree;
 mod values;
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, GroupPlan, Plan, Reached, Requirement, Service, WorkersUse};
 use prony_load::Protocol;
-use prony_plan::{Catalogue, GroupPlan, Plan, Reached, Requirement, Service, WorkersUse};
 use prony_records::{Fingerprint, Part};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 use super::*;
-use prony_plan::{Suite, Wishes};
+use prony_config::{Suite, Wishes};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;

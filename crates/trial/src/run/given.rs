@@ -3,8 +3,8 @@
 use super::{Run, Watcher};
 use crate::trial::prepare;
 use crate::{Failure, Progress};
-use prony_contract::Contract;
-use prony_plan::Catalogue;
+use prony_config::Catalogue;
+use prony_config::contract::Contract;
 use prony_records::Exclusion;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

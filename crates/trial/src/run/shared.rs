@@ -3,7 +3,7 @@
 use super::{State, Watcher};
 use crate::trial::{Bench, SharedService, Trial, run_on};
 use crate::{NextRound, Progress};
-use prony_plan::PlannedTrial;
+use prony_config::PlannedTrial;
 use prony_records::{Exclusion, Fault, Stage, TrialRecord, Warning, WarningKind};
 
 /// What was found when a start ended, and the place of the first trial that it served.

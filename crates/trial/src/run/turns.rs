@@ -3,7 +3,7 @@
 use super::{State, VOID_REPEATS, Watcher};
 use crate::Progress;
 use crate::trial::{TurnsOf, run_turns};
-use prony_plan::PlannedTrial;
+use prony_config::PlannedTrial;
 use prony_records::{Exclusion, Stage};
 
 impl State<'_> {

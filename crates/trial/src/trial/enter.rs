@@ -7,11 +7,11 @@ use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
 use crate::check::{self, CheckReport, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Failure, Progress};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Service, WorkersUse};
 use prony_host::Placement;
 use prony_lab::Loading;
 use prony_load::Target;
-use prony_plan::{Service, WorkersUse};
 use prony_records::{
     Answers, Exclusion, Measurement, Recording, Stage, StartUp, Steadiness, Warning, WarningKind,
 };

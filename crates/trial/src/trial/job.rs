@@ -1,9 +1,9 @@
 //! What the generator of a trial is told.
 
 use super::{Seat, Trial};
-use prony_contract::ContractError;
+use prony_config::WarmUpChoice;
+use prony_config::contract::ContractError;
 use prony_load::{Check, Job, Phases, Target, TransportChoice, WarmUp};
-use prony_plan::WarmUpChoice;
 
 /// Length of an interval: what steadiness is judged by.
 const INTERVAL_NS: u64 = 100_000_000;

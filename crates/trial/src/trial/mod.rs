@@ -19,10 +19,10 @@ use crate::steady::Pace;
 use crate::{Began, Cancel, Failure, Progress};
 use enter::{Broken, Course, Done};
 use phases::Phases;
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
 use prony_host::{Ending, Host, Isolation};
 use prony_lab::{Generator, Lab};
-use prony_plan::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
 use prony_records::{
     Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
 };

@@ -5,9 +5,9 @@ use super::enter::Entered;
 use super::window::Window;
 use crate::steady::{self, Bounds, Detector, Pace};
 use crate::{Failure, Progress};
+use prony_config::WarmUpChoice;
 use prony_host::Process;
 use prony_lab::Heard;
-use prony_plan::WarmUpChoice;
 use prony_records::{Command, Event, Interval, Phase, Recording, Stage, Steadiness};
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use crate::check::{self, CheckRequest};
 use crate::reach::is_listening;
 use crate::{Bench, Cancel, Failure};
-use prony_contract::{Case, Delivery};
+use prony_config::contract::{Case, Delivery};
 use prony_host::Process;
 use prony_lab::Lab;
 use prony_load::Target;

@@ -1,6 +1,6 @@
 //! Where a trial runs, and beside which others.
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_host::{Placement, Wants};
 use prony_lab::Lab;
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use super::phases::{Phases, only_warming};
 use super::{Bench, LOG_LINES, Seat, Trial, judge_stop};
 use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
-use prony_plan::PlannedTrial;
+use prony_config::PlannedTrial;
 use prony_records::{Classification, Exclusion, Measurement, SharedStart, Stage, TrialRecord, Warning};
 
 /// A service that is up and has served its trials so far.

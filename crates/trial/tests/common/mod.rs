@@ -1,11 +1,11 @@
 //! A plan of toy services under the hello contract, on this machine, with a small generator.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_host::{Isolation, Local};
 use prony_lab::{Lab as Hosts, Member, ProcessGenerator};
 use prony_load::{Load, Protocol};
-use prony_plan::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_trial::{
     Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
@@ -176,7 +176,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
             how: "one thread".to_owned(),
         },
         build: vec!["true".to_owned()],
-        reached: prony_plan::Reached::Run(format!("exec {TOY} serve {behaviour}")),
+        reached: prony_config::Reached::Run(format!("exec {TOY} serve {behaviour}")),
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),

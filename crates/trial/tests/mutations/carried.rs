@@ -2,7 +2,7 @@
 
 use crate::toy::{Answer, Call};
 use crate::{Mutant, answers, side_by_side, survives, twin_passes};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

@@ -27,7 +27,7 @@ mod tls;
 mod toy;
 mod upload;
 
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_load::{Protocol, Target};
 use prony_trial::check::{CheckReport, CheckRequest, check, recheck};
 use std::fmt::Write as _;

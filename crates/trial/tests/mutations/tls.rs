@@ -4,8 +4,8 @@ use crate::front::Front;
 use crate::toy::{self, Habit};
 use crate::{checked_at, contract, grpc, right, told};
 use bytes::Bytes;
+use prony_config::target;
 use prony_load::{Protocol, Target};
-use prony_plan::target;
 
 fn at(front: &Front) -> Target {
     let (mut target, _) = target::parse(&front.url(), false).expect("a URL");

@@ -8,7 +8,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shown::duration;
 use anyhow::anyhow;
-use prony_contract::{Contract, SingleCall, grpc_code_name};
+use prony_config::contract::{Contract, SingleCall, grpc_code_name};
 use prony_load::{Protocol, Target};
 use prony_records::SCHEMA;
 use prony_trial::check::{CallReply, call, protocol_word};

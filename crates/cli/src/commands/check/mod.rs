@@ -10,7 +10,7 @@ use crate::{reporting, signals};
 use anyhow::anyhow;
 use prony_bench::check::{Asked, Outcome, Row, check_services};
 use prony_bench::{Workbench, shipped_contracts};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
 use prony_store::Store;

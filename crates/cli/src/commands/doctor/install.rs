@@ -3,7 +3,7 @@
 use super::{Lacking, Patient, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
-use prony_plan::{System, Toolchain};
+use prony_config::{System, Toolchain};
 use prony_trial::{probe, system};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use prony_plan::{Catalogue, Plan, Service, Suite, Wishes};
+use prony_config::{Catalogue, Plan, Service, Suite, Wishes};
 use prony_trial::{Fingerprints, Ignored};
 use serde_json::{Value, json};
 

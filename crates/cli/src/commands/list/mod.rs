@@ -8,7 +8,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::table;
 use anyhow::anyhow;
-use prony_plan::{Catalogue, Service, Suite};
+use prony_config::{Catalogue, Service, Suite};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use crate::output::print;
 use crate::{signals, table};
 use prony_bench::Workbench;
 use prony_bench::replies::{Row, Seen, replies};
-use prony_plan::{Catalogue, Service};
+use prony_config::{Catalogue, Service};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -3,9 +3,9 @@
 use super::args::{Args, RequestArgs};
 use super::template::Places;
 use super::typed::{JobError, read, text};
-use prony_load::typed::table::Table;
-use prony_load::typed::{curl, table, urls};
-use prony_plan::target;
+use prony_config::input::table::Table;
+use prony_config::input::{curl, table, urls};
+use prony_config::target;
 use std::path::Path;
 
 /// One request, as it is asked for.

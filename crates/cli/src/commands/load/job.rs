@@ -8,12 +8,12 @@ use super::reach;
 use super::template::Places;
 use super::typed::{JobError, header, read, text_or_file};
 use super::websocket;
-use prony_contract::SequenceFile;
+use prony_config::contract::SequenceFile;
+use prony_config::target;
 use prony_load::{
     Arrival, Body, BodyRule, Check, Expectation, Header, Job, JsonRule, Limits, Load, Operation, Order,
     Phases, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
-use prony_plan::target;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 

@@ -4,8 +4,8 @@ use super::args::TrustArgs;
 use super::reach;
 use crate::exit::bad_input;
 use anyhow::anyhow;
+use prony_config::target;
 use prony_load::{Protocol, Target};
-use prony_plan::target;
 use prony_protocols::tls::TlsConfig;
 
 /// The server at a URL, and the path that was written after it. What is wrong with the files that were named is told before

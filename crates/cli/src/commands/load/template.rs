@@ -1,6 +1,6 @@
 //! Places in what the user types: `{n:range(1,100)}`, `{n:random(1,100)}`, `{id:counter(1)}`, `{key:hex(16)}`, `{name}`.
 
-use prony_load::typed::table;
+use prony_config::input::table;
 use prony_load::{Bytes, Parameter, Part, Source, Template};
 
 /// What is wrong with a place.

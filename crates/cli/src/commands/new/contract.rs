@@ -6,7 +6,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
 use prony_bench::recording;
-use prony_draft::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
+use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
 use prony_load::Target;
 use std::path::PathBuf;
 

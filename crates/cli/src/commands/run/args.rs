@@ -2,8 +2,8 @@
 
 use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
 use crate::shares::{share, share_above_zero};
+use prony_config::{Address, Design, Machine, Wishes};
 use prony_load::WrittenDuration;
-use prony_plan::{Address, Design, Machine, Wishes};
 use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::view::View;
 use prony_bench::{AllBuilt, Shows};
-use prony_plan::{Catalogue, Plan};
+use prony_config::{Catalogue, Plan};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::describe_load;
 use prony_telemetry::{Exporter, Labels};
@@ -21,7 +21,7 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn new(view: &'a mut View, exporter: Exporter, plan: &Plan, catalogue: &Catalogue) -> Self {
-        let of = |entry: &prony_plan::Entry| {
+        let of = |entry: &prony_config::Entry| {
             let group = plan.group_of(entry);
             let contract = catalogue.contracts.get(&group.contract);
             let is_sequence = contract.is_some_and(|contract| contract.is_sequence(&group.workload));

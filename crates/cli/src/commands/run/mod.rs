@@ -16,9 +16,9 @@ use live::Live;
 use prony_bench::{
     Resumed, Session, Shows, Verdict, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
 };
+use prony_config::{Catalogue, Machine, Plan, Suite};
 use prony_host::{Isolation, writable};
 use prony_lab::LabFile;
-use prony_plan::{Catalogue, Machine, Plan, Suite};
 use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_store::Store;

@@ -1,6 +1,6 @@
 //! The table so far, for the live view of a run.
 
-use prony_plan::Plan;
+use prony_config::Plan;
 use prony_records::TrialRecord;
 use prony_report::{Look, standings};
 use prony_statistics::{Options, summarise};

@@ -5,7 +5,7 @@ use crate::reporting;
 use crate::shown::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_bench::{AllBuilt, Shows};
-use prony_plan::{Entry, Plan};
+use prony_config::{Entry, Plan};
 use prony_records::{Fault, Interval, Phase, TrialRecord, count};
 use prony_report::describe_load;
 use prony_trial::Progress;

@@ -10,7 +10,7 @@ use super::super::report::{CaseReport, Failure};
 use super::super::stream::Endpoint;
 use super::super::tally::Tally;
 use super::super::{CheckRequest, PATIENCE, http1, http2};
-use prony_contract::{Case, Exchange, Leave};
+use prony_config::contract::{Case, Exchange, Leave};
 use prony_load::{Bag, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -175,7 +175,7 @@ async fn begin(endpoint: &Endpoint, protocol: Protocol, exchange: &Exchange) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_contract::{Contract, Delivery};
+    use prony_config::contract::{Contract, Delivery};
     use prony_load::{Body, Expectation, Reach, Request, Target, Template};
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -12,7 +12,7 @@ use super::report::CaseReport;
 use super::stream::Endpoint;
 use super::tally::Tally;
 use super::traits::Traits;
-use prony_contract::Case;
+use prony_config::contract::Case;
 use prony_load::{Protocol, Target};
 use prony_records::Warning;
 use std::sync::Arc;

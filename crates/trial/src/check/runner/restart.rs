@@ -9,7 +9,7 @@ use super::super::report::{CaseReport, Failure};
 use super::super::stream::Endpoint;
 use super::super::tally::Tally;
 use super::super::{CheckRequest, block_on};
-use prony_contract::{Case, Exchange, Restart};
+use prony_config::contract::{Case, Exchange, Restart};
 use prony_load::Bag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

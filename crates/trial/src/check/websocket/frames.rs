@@ -2,7 +2,7 @@
 //! do is refused here.
 
 use crate::check::exchange::Fault;
-use prony_contract::{Frame, FrameKind};
+use prony_config::contract::{Frame, FrameKind};
 use std::io::Cursor;
 use tungstenite::Bytes;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};

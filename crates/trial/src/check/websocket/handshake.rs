@@ -4,7 +4,7 @@
 use crate::check::exchange::{Answer, Wrong, bytes, failure};
 use crate::check::http1;
 use crate::check::report::Failure;
-use prony_contract::Exchange;
+use prony_config::contract::Exchange;
 use prony_load::Bag;
 use tungstenite::handshake::client::generate_key;
 use tungstenite::handshake::derive_accept_key;

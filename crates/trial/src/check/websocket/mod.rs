@@ -10,7 +10,7 @@ use super::http1;
 use super::report::Failure;
 use super::stream::Endpoint;
 use frames::{Came, Frames, Kind};
-use prony_contract::{Exchange, Frame, FrameKind, Heard, Turn};
+use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Turn};
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::{Message, NORMAL, Talk, ended, of_messages, shown};
 use crate::check::exchange::{Fault, Wrong, failure};
 use crate::check::report::Failure;
 use crate::check::stream::Endpoint;
-use prony_contract::{Exchange, Frame, FrameKind, Heard, Member, Turn};
+use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Member, Turn};
 use prony_load::Template;
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use super::process::Companions;
 use crate::{Cancel, Failure};
-use prony_contract::{After, Contract, Counts};
+use prony_config::contract::{After, Contract, Counts};
 use prony_records::{AfterLoad, Answers, CompanionUse, Stage};
 use std::thread;
 use std::time::Duration;

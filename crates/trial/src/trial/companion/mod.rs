@@ -14,7 +14,7 @@ mod watch;
 use super::{Bench, Seat};
 use crate::Failure;
 use crate::build::Found;
-use prony_contract::{Contract, RowTable};
+use prony_config::contract::{Contract, RowTable};
 use prony_records::Stage;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,10 +5,10 @@ use super::{Seeds, lock};
 use crate::build::{Found, before_path, probe, short, system};
 use crate::script::{Ended, quoted, until_ended};
 use crate::{Cancel, Failure};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Companion as Definition, StopSignal};
 use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
 use prony_lab::Member;
-use prony_plan::{Companion as Definition, StopSignal};
 use prony_records::Stage;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl Recipe {
     pub(super) fn new(
         bench: &Bench<'_>,
         contract: &Contract,
-        wanted: &prony_contract::Companion,
+        wanted: &prony_config::contract::Companion,
         seed: u64,
         seat: &Seat,
     ) -> Result<Self, Failure> {
@@ -321,7 +321,7 @@ fn tools(bench: &Bench<'_>, definition: &Definition, is_here: bool) -> Result<To
 }
 
 /// Asked once.
-fn found(seeds: &Seeds, toolchain: &prony_plan::Toolchain) -> Result<Found, String> {
+fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<Found, String> {
     let cache = seeds.folder.parent().unwrap_or(&seeds.folder).join("cache");
     let mut known = lock(&seeds.found);
     let found = known.entry(toolchain.name.clone());

@@ -4,7 +4,7 @@ use super::super::{Bench, Seat};
 use super::lock;
 use super::recipe::{self, Recipe};
 use crate::Failure;
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_host::ProcessSpec;
 use prony_records::Stage;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const KEPT: u32 = 4;
 pub(super) fn make(
     bench: &Bench<'_>,
     contract: &Contract,
-    wanted: &prony_contract::Companion,
+    wanted: &prony_config::contract::Companion,
     seed: u64,
     seat: &Seat,
 ) -> Result<(), Failure> {

@@ -6,10 +6,10 @@ use super::companion::Companions;
 use super::job::target_of;
 use super::{Bench, Seat, Trial};
 use crate::{Built, Failure};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
+use prony_config::{Address, Reached, Service};
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
-use prony_plan::{Address, Reached, Service};
 use prony_records::Stage;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -30,9 +30,9 @@ pub struct Start<'a> {
     /// Where it is to listen.
     pub address: &'a Address,
     /// Its limits.
-    pub limits: prony_plan::Limits,
+    pub limits: prony_config::Limits,
     /// The network between it and whoever asks it.
-    pub network: Option<prony_plan::Network>,
+    pub network: Option<prony_config::Network>,
 }
 
 impl<'a> Start<'a> {

@@ -3,8 +3,8 @@
 use super::super::companion::Companions;
 use super::{Bench, SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
+use prony_config::{Counted, Reached, Service, There};
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
-use prony_plan::{Counted, Reached, Service, There};
 use prony_records::{Stage, StartUp, Warning, WarningKind};
 
 /// The service, with what is known of its process. `supervisor_cpus`: where its resources are read.
@@ -65,12 +65,12 @@ fn attached(counted: &Counted) -> Result<Attached, Failure> {
 }
 
 /// What is not known of a service that runs already, and what is not in force for it.
-pub(in super::super) fn doubt(service: &Service, limits: prony_plan::Limits) -> Option<Warning> {
+pub(in super::super) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<Warning> {
     let Reached::There(there) = &service.reached else {
         return None;
     };
     let mut text = "it ran already: prony chose neither its start nor its CPUs".to_owned();
-    if limits != prony_plan::Limits::default() {
+    if limits != prony_config::Limits::default() {
         text.push_str(", and the limits of this suite are not in force");
     }
     if there.counted.is_none() {

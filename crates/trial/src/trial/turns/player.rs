@@ -13,8 +13,8 @@ use super::warm::Warmth;
 use super::warming::{Warmed, warm_up};
 use crate::steady::Pace;
 use crate::{Began, Failure, Progress};
+use prony_config::WarmUpChoice;
 use prony_load::{self as load, WarmUp};
-use prony_plan::WarmUpChoice;
 use prony_records::{
     Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
     TrialRecord, TurnWindow, Turns, Warning, WarningKind,

@@ -4,7 +4,7 @@
 //! seconds hold half of it. So the bounds of the warm-up count the CPU time that the service used, and it is steady when the
 //! CPU time of a request stays the same.
 
-use prony_plan::WarmUpChoice;
+use prony_config::WarmUpChoice;
 use prony_records::Classification;
 use std::time::Duration;
 

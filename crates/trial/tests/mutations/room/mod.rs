@@ -4,7 +4,7 @@ mod house;
 mod server;
 
 use crate::{checked, contract, each_is_told, told};
-use prony_contract::Contract;
+use prony_config::contract::Contract;
 use prony_load::Protocol;
 use server::Fault;
 

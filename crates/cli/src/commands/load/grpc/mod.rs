@@ -5,7 +5,7 @@ mod reflection;
 use super::args::RequestArgs;
 use super::template::Places;
 use super::typed::{JobError, header, text};
-use prony_contract::ProtoMethod;
+use prony_config::contract::ProtoMethod;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
 use prony_protocols::request_values::Parameters;

@@ -9,8 +9,8 @@ use super::args::RequestArgs;
 use super::template::Places;
 use super::typed::{JobError, header, read, text};
 use key::Key;
+use prony_config::input::prompts;
 use prony_load::events::{Chat, Events, LONGEST_EVENT};
-use prony_load::typed::prompts;
 use prony_load::{
     Body, Bytes, Expectation, Header, Job, Load, Objective, Operation, Parameter, Part, Protocol, Request,
     Source, Target, Template,

@@ -4,7 +4,7 @@ use super::{LoadResult, kind, llm};
 use crate::shown::quantile;
 use crate::text::{self, row};
 use prony_bench::{number, percent_down};
-use prony_contract::grpc_code_name;
+use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
 
 /// Operations that are shown, at most.

@@ -1,0 +1,356 @@
+//! What stands beside a service, as a contract writes it: companions, rows of their data, and what is looked at behind the
+//! server when the load is over.
+//!
+//! Nothing is started or asked here: whoever runs companions reads `[rows]` from them and gives the contract what they found.
+
+mod during;
+mod equals;
+
+pub use during::{During, Most};
+pub use equals::{Counts, Expected};
+
+use crate::contract::ContractError;
+use crate::contract::error::{File, known};
+use crate::contract::template::is_place;
+use crate::contract::toml::{
+    WrittenAfter, WrittenCompanion, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable, in_order,
+};
+use equals::{Quantity, Term};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use toml::Spanned;
+
+/// Software that a service of a contract needs beside it: a database, a cache, a slow backend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Companion {
+    name: String,
+    uses: String,
+    seed: Vec<PathBuf>,
+    settings: BTreeMap<String, toml::Value>,
+}
+
+impl Companion {
+    /// The contract's word for it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which companion it is: the name of a folder of companions.
+    pub fn uses(&self) -> &str {
+        &self.uses
+    }
+
+    /// Files that make its data, in the order in which they run.
+    pub fn seed(&self) -> &[PathBuf] {
+        &self.seed
+    }
+
+    /// Further keys, which the companion that it uses understands.
+    pub const fn settings(&self) -> &BTreeMap<String, toml::Value> {
+        &self.settings
+    }
+}
+
+/// Values of the seeded data that requests and expectations use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows {
+    name: String,
+    companion: String,
+    query: String,
+}
+
+impl Rows {
+    /// The contract's word for them.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the companion that is asked.
+    pub fn companion(&self) -> &str {
+        &self.companion
+    }
+
+    /// What is asked. Each column becomes text; what is missing becomes `null`.
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+}
+
+/// What is looked at behind the server when the load is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct After {
+    name: String,
+    companion: String,
+    query: String,
+    written: String,
+    equals: Vec<Term>,
+}
+
+impl After {
+    /// What must hold, in words.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the companion that is asked.
+    pub fn companion(&self) -> &str {
+        &self.companion
+    }
+
+    /// What is asked: one row with one whole number.
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// What the number must be, as it is written.
+    pub fn equals(&self) -> &str {
+        &self.written
+    }
+
+    /// The number that must come: `before` is what the same query gave before the load.
+    pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
+        equals::expected(&self.equals, before, counts)
+    }
+}
+
+/// All of it, verified.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Beside {
+    pub(crate) companions: Vec<Companion>,
+    pub(crate) rows: Vec<Rows>,
+    pub(crate) after: Vec<After>,
+    pub(crate) during: Vec<During>,
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+impl Beside {
+    /// Everything that a contract says of companions.
+    pub(crate) fn read(file: &File, folder: &Path, written: &WrittenContract) -> Result<Self, ContractError> {
+        let reader = Reader {
+            file,
+            folder,
+            written,
+        };
+        let mut companions = Vec::new();
+        for (name, keys) in in_order(&written.companion) {
+            companions.push(reader.companion(name, keys)?);
+        }
+        let mut rows = Vec::new();
+        for (name, table) in in_order(&written.rows) {
+            let at = format!("rows.{name}");
+            reader.named(&at, name, table.span())?;
+            rows.push(Rows {
+                name: name.to_owned(),
+                companion: reader.asked(&at, table.get_ref().companion.as_ref(), table.span())?,
+                query: reader.query(&at, &table.get_ref().query, table.span())?,
+            });
+        }
+        let mut after = Vec::new();
+        for table in &written.after {
+            after.push(reader.after(table)?);
+        }
+        let during = written.during.iter().map(|table| reader.during(table));
+        Ok(Self {
+            companions,
+            rows,
+            after,
+            during: during.collect::<Result<_, _>>()?,
+            environment: reader.environment()?,
+        })
+    }
+}
+
+struct Reader<'a> {
+    file: &'a File,
+    folder: &'a Path,
+    written: &'a WrittenContract,
+}
+
+impl Reader<'_> {
+    fn companion(&self, name: &str, keys: &Spanned<WrittenCompanion>) -> Result<Companion, ContractError> {
+        let at = |key: &str, span: Range<usize>, reason: &str| {
+            Err(self
+                .file
+                .invalid(span, format!("`companion.{name}{key}`: {reason}")))
+        };
+        self.named(&format!("companion.{name}"), name, keys.span())?;
+        let uses = match keys.get_ref().get("use") {
+            None => {
+                return at(
+                    "",
+                    keys.span(),
+                    "no `use`: give the name of a companion, like `use = \"postgresql\"`",
+                );
+            }
+            Some(uses) => match uses.get_ref() {
+                toml::Value::String(text) if !text.is_empty() => text.clone(),
+                _ => {
+                    return at(
+                        ".use",
+                        uses.span(),
+                        "give the name of a companion, like \"postgresql\"",
+                    );
+                }
+            },
+        };
+        let mut seed = Vec::new();
+        if let Some(files) = keys.get_ref().get("seed") {
+            let wrong = "give a list of files of this folder, like [\"schema.sql\", \"data.sql\"]";
+            let toml::Value::Array(list) = files.get_ref() else {
+                return at(".seed", files.span(), wrong);
+            };
+            for value in list {
+                let Some(name) = value.as_str() else {
+                    return at(".seed", files.span(), wrong);
+                };
+                let inside = Path::new(name)
+                    .components()
+                    .all(|part| matches!(part, Component::Normal(_)));
+                if !inside {
+                    return at(
+                        ".seed",
+                        files.span(),
+                        &format!("{name}: give a file of this folder"),
+                    );
+                }
+                let path = self.folder.join(name);
+                if !path.is_file() {
+                    return at(
+                        ".seed",
+                        files.span(),
+                        &format!("{name}: no such file in this folder"),
+                    );
+                }
+                seed.push(path);
+            }
+        }
+        let settings = keys
+            .get_ref()
+            .iter()
+            .filter(|(key, _)| !matches!(key.as_str(), "use" | "seed"))
+            .map(|(key, value)| (key.clone(), value.get_ref().clone()))
+            .collect();
+        Ok(Companion {
+            name: name.to_owned(),
+            uses,
+            seed,
+            settings,
+        })
+    }
+
+    fn after(&self, table: &Spanned<WrittenAfter>) -> Result<After, ContractError> {
+        let written = table.get_ref();
+        let at = format!("after `{}`", written.name);
+        let equals = equals::parse(written.equals.get_ref())
+            .and_then(|terms| {
+                terms.iter().try_for_each(|term| self.operation(term))?;
+                Ok(terms)
+            })
+            .map_err(|reason| {
+                self.file
+                    .invalid(written.equals.span(), format!("{at}: `equals`: {reason}"))
+            })?;
+        Ok(After {
+            name: written.name.clone(),
+            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            query: self.query(&at, &written.query, table.span())?,
+            written: written.equals.get_ref().clone(),
+            equals,
+        })
+    }
+
+    fn during(&self, table: &Spanned<WrittenDuring>) -> Result<During, ContractError> {
+        let written = table.get_ref();
+        let at = format!("during `{}`", written.name);
+        let connections = match written.connections.get_ref() {
+            WrittenMost::Number(0) => {
+                let message = format!("{at}: `connections` is 0: no service could reach its companion");
+                return Err(self.file.invalid(written.connections.span(), message));
+            }
+            WrittenMost::Number(number) => Most::Number(*number),
+            WrittenMost::Variable(name) => Most::Variable(name.clone()),
+        };
+        Ok(During {
+            name: written.name.clone(),
+            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            connections,
+        })
+    }
+
+    fn operation(&self, term: &Term) -> Result<(), String> {
+        let known_operations = &self.written.operation;
+        match &term.of {
+            Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
+                "`{operation}` is no operation: {}",
+                known(known_operations.keys().map(String::as_str))
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn environment(&self) -> Result<BTreeMap<String, String>, ContractError> {
+        let variables = self.written.environment.iter();
+        variables
+            .map(|(name, value)| {
+                let text = match value.get_ref() {
+                    WrittenVariable::Text(text) => text.clone(),
+                    WrittenVariable::File { file } => std::fs::read_to_string(self.folder.join(file))
+                        .map_err(|error| {
+                            let message = format!("`environment.{name}`: {file}: {error}");
+                            self.file.invalid(value.span(), message)
+                        })?,
+                };
+                Ok((name.clone(), text))
+            })
+            .collect()
+    }
+
+    /// Names become variables of the environment and parts of paths.
+    fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ContractError> {
+        if is_place(name) {
+            return Ok(());
+        }
+        let message = format!("`{at}`: a name has small letters, digits and `_`");
+        Err(self.file.invalid(span, message))
+    }
+
+    fn query(&self, at: &str, query: &str, span: Range<usize>) -> Result<String, ContractError> {
+        let query = query.trim();
+        if query.is_empty() {
+            return Err(self
+                .file
+                .invalid(span, format!("`{at}`: `query` is empty: say what is asked")));
+        }
+        Ok(query.to_owned())
+    }
+
+    /// The companion that is asked: the only one may be left out.
+    fn asked(
+        &self,
+        at: &str,
+        name: Option<&Spanned<String>>,
+        span: Range<usize>,
+    ) -> Result<String, ContractError> {
+        let all = &self.written.companion;
+        let names = || known(all.keys().map(String::as_str));
+        match name {
+            Some(name) if all.contains_key(name.get_ref()) => Ok(name.get_ref().clone()),
+            Some(name) => Err(self.file.invalid(
+                name.span(),
+                format!("`{at}`: `companion` is `{}`: {}", name.get_ref(), names()),
+            )),
+            None => match all.keys().collect::<Vec<_>>().as_slice() {
+                [only] => Ok((*only).clone()),
+                [] => Err(self.file.invalid(
+                    span,
+                    format!("`{at}`: no `[companion.NAME]` in this contract: write one"),
+                )),
+                _ => Err(self.file.invalid(
+                    span,
+                    format!("`{at}`: no `companion`: say which one is asked; {}", names()),
+                )),
+            },
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The values that stand in the places of a call.
+
+use super::Call;
+use crate::contract::ContractError;
+use crate::contract::backing::Rows;
+use crate::contract::error::known;
+use crate::contract::jwt::{self, Jwts};
+use crate::contract::source::{Draw, RowTable, WrittenSource};
+use crate::contract::template::{Bindings, Bound, names};
+use crate::contract::toml::HeaderText;
+use prony_load::{Generated, Parameter, Pick, Source};
+use rand::rngs::SmallRng;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// The place of the end of a body that is made up.
+pub(crate) const BODY_END: &str = "body_end";
+
+impl Call<'_> {
+    /// A value for each place.
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ContractError> {
+        self.drawn_by(&mut Draw::new(random, self.tables()))
+    }
+
+    fn drawn_by(&self, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
+        let bindings = self
+            .with()
+            .iter()
+            .map(|(name, source)| (name.clone(), Bound::Text(source.get_ref().draw(draw))))
+            .collect();
+        self.completed(bindings, draw)
+    }
+
+    /// A value for each place: for each combination of those that are written as several.
+    pub(crate) fn combinations(&self, draw: &mut Draw<'_>) -> Result<Vec<Bindings>, ContractError> {
+        let mut combinations = vec![Bindings::new()];
+        for (name, source) in self.with() {
+            combinations = combinations
+                .into_iter()
+                .flat_map(|bindings| {
+                    source.get_ref().values(draw).into_iter().map(move |value| {
+                        let mut more = bindings.clone();
+                        more.insert(name.clone(), Bound::Text(value));
+                        more
+                    })
+                })
+                .collect();
+        }
+        combinations
+            .into_iter()
+            .map(|bindings| self.completed(bindings, draw))
+            .collect()
+    }
+
+    /// Adds the values that nobody writes: the end of a body that is made up, and tokens for the other values.
+    fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
+        if self.written.generated.is_some() {
+            let digits = WrittenSource::Hex(Generated::end_length(u64::MAX));
+            bindings.insert(BODY_END.to_owned(), Bound::Text(digits.draw(draw)));
+        }
+        for (name, token) in self.tokens(&bindings, &[])? {
+            bindings.insert(name, Bound::Text(token.draw(draw)));
+        }
+        Ok(bindings)
+    }
+
+    /// Tokens whose claims have places that are bound, where the call carries them.
+    pub(crate) fn tokens(
+        &self,
+        bindings: &Bindings,
+        parameters: &[Parameter],
+    ) -> Result<Vec<(String, WrittenSource)>, ContractError> {
+        let value = |name: &str| match bindings.get(name)? {
+            Bound::Text(text) => Some(vec![text.clone()]),
+            Bound::Parameter(index) => match &parameters[*index].source {
+                Source::Column {
+                    values,
+                    pick: Pick::Each,
+                } => Some(values.clone()),
+                _ => None,
+            },
+        };
+        let contract = self.contract;
+        let carried: Jwts = contract
+            .written
+            .jwt
+            .iter()
+            .filter(|(name, _)| !bindings.contains_key(*name) && self.mentions(name))
+            .map(|(name, jwt)| (name.clone(), jwt.clone()))
+            .collect();
+        let minted = jwt::filled_by(&contract.file, &contract.folder, &carried, value)?;
+        Ok(minted
+            .into_iter()
+            .map(|(name, mut tokens)| match tokens.as_slice() {
+                [_] => (name, WrittenSource::One(tokens.remove(0))),
+                _ => (name, WrittenSource::List(tokens)),
+            })
+            .collect())
+    }
+
+    /// Whether a place of this name stands in the request's head or body.
+    fn mentions(&self, name: &str) -> bool {
+        let in_text = |text: &str| names(text).any(|known| known == name);
+        let written = &self.written;
+        let texts = [&written.http, &written.websocket, &written.text];
+        texts.into_iter().flatten().any(|text| in_text(text.get_ref()))
+            || written
+                .json
+                .as_ref()
+                .is_some_and(|json| in_text(&json.get_ref().to_string()))
+            || written.headers.values().any(|header| match header.get_ref() {
+                HeaderText::Absent => false,
+                HeaderText::Texts(texts) => texts.iter().any(|text| in_text(text)),
+            })
+    }
+
+    /// The rows that were read from companions.
+    pub(crate) const fn tables(&self) -> &BTreeMap<String, RowTable> {
+        &self.contract.tables
+    }
+
+    /// A value that stands in rows must name rows that there are, and where they were read a column of them.
+    pub(crate) fn verify_row(
+        &self,
+        name: &str,
+        source: &Spanned<WrittenSource>,
+    ) -> Result<(), ContractError> {
+        let WrittenSource::Row { row, column } = source.get_ref() else {
+            return Ok(());
+        };
+        let at = |reason: String| Err(self.invalid(source.span(), format!("`with.{name}`: {reason}")));
+        let rows = self.contract.rows();
+        if !rows.iter().any(|rows| rows.name() == row) {
+            let allowed = known(rows.iter().map(Rows::name));
+            return at(format!("no `[rows.{row}]`: {allowed}"));
+        }
+        match self.tables().get(row) {
+            Some(table) if table.column(column).is_none() => {
+                let allowed = known(table.columns.iter().map(String::as_str));
+                at(format!("`rows.{row}` has no column `{column}`: {allowed}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

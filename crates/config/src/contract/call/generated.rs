@@ -1,0 +1,256 @@
+//! Bodies that are made up or worked out: JSON with values of places, lists by formulas, tables of HTML, and bodies of so many
+//! bytes.
+
+use super::draw::BODY_END;
+use super::{Call, Filling};
+use crate::contract::ContractError;
+use crate::contract::error::known;
+use crate::contract::template::{Bindings, Builder, constant, is_place};
+use crate::contract::toml::{
+    OneOrMany, TextOrNumber, WrittenGenerated, WrittenHtmlTable, WrittenList, WrittenTableRows,
+};
+use prony_load::{BodyRule, Generated, HeaderRule, HeaderValue, HtmlTable, List, Template};
+use serde_json::Value;
+use toml::Spanned;
+
+/// The longest body that is made up, bytes.
+const LONGEST: u64 = 64 << 20;
+
+impl Call<'_> {
+    /// A value as JSON text with its places filled. A text that is `#{name}` alone is the value of the place as JSON.
+    pub(super) fn json_text(
+        &self,
+        key: &str,
+        value: &Spanned<toml::Value>,
+        filling: &Filling<'_>,
+    ) -> Result<Template, ContractError> {
+        let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
+        let text = self.value(key, value, filling)?.to_string();
+        let mut builder = Builder::default();
+        let mut rest = text.as_str();
+        let mut bare = false;
+        while let Some((before, place, after)) = bare_place(rest) {
+            builder.template(&filling.fill(before, quoted).map_err(at)?);
+            builder.template(&filling.fill(place, str::to_owned).map_err(at)?);
+            (rest, bare) = (after, true);
+        }
+        builder.template(&filling.fill(rest, quoted).map_err(at)?);
+        let template = builder.build();
+        if bare && template.is_constant() {
+            let json = constant(&template);
+            serde_json::from_slice::<Value>(&json).map_err(|error| {
+                at(format!(
+                    "no JSON once its places are filled ({error}): {}",
+                    prony_load::excerpt(&json)
+                ))
+            })?;
+        }
+        Ok(template)
+    }
+
+    /// The header that names one of these codings, or is not there where there may be none.
+    pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ContractError> {
+        const KNOWN: [&str; 5] = ["gzip", "br", "zstd", "deflate", "identity"];
+        let OneOrMany(names) = codings.get_ref();
+        if let Some(name) = names.iter().find(|name| !KNOWN.contains(&name.as_str())) {
+            let message = format!("`expect.coding` names `{name}`: {}", known(KNOWN));
+            return Err(self.invalid(codings.span(), message));
+        }
+        let pattern = format!("(?i:{})", names.join("|"));
+        let may_be_none = names.iter().any(|name| name == "identity");
+        Ok(HeaderRule {
+            name: "Content-Encoding".into(),
+            value: if may_be_none {
+                HeaderValue::MatchesIfThere(pattern)
+            } else {
+                HeaderValue::Matches(pattern)
+            },
+        })
+    }
+
+    /// How many bytes the body has, where it is made up.
+    pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ContractError> {
+        let Some(written) = &self.written.generated else {
+            return Ok(None);
+        };
+        self.bytes(written, &Filling::for_case(bindings)).map(Some)
+    }
+
+    fn bytes(
+        &self,
+        written: &Spanned<WrittenGenerated>,
+        filling: &Filling<'_>,
+    ) -> Result<u64, ContractError> {
+        let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes`: {reason}"));
+        let bytes = match &written.get_ref().bytes {
+            TextOrNumber::Number(bytes) => *bytes,
+            TextOrNumber::Text(text) => {
+                let template = filling.fill(text, str::to_owned).map_err(at)?;
+                if !template.is_constant() {
+                    return Err(at(
+                        "it would differ from request to request: fix its place in the workload".to_owned(),
+                    ));
+                }
+                let text = String::from_utf8_lossy(&constant(&template)).into_owned();
+                text.parse()
+                    .map_err(|_| at(format!("`{text}` is no number of bytes")))?
+            }
+        };
+        if bytes > LONGEST {
+            return Err(at(format!("{bytes}: give at most {LONGEST}")));
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn generated(
+        &self,
+        written: &Spanned<WrittenGenerated>,
+        filling: &Filling<'_>,
+    ) -> Result<Generated, ContractError> {
+        let bytes = self.bytes(written, filling)?;
+        let chunk = written.get_ref().chunk;
+        if chunk == Some(0) {
+            return Err(self.invalid(written.span(), "`generated.chunk` is 0: give at least 1"));
+        }
+        let end = filling
+            .fill(&format!("{{{BODY_END}}}"), str::to_owned)
+            .map_err(|reason| self.invalid(written.span(), reason))?;
+        let end = if end.is_constant() {
+            let mut end = constant(&end);
+            end.truncate(usize::from(Generated::end_length(bytes)));
+            Template::literal(end)
+        } else {
+            end
+        };
+        Ok(Generated { bytes, chunk, end })
+    }
+
+    pub(super) fn list(
+        &self,
+        written: &Spanned<WrittenList>,
+        filling: &Filling<'_>,
+    ) -> Result<BodyRule, ContractError> {
+        let at = |reason: String| self.invalid(written.span(), format!("`expect.json_list`: {reason}"));
+        let list = written.get_ref();
+        let item = Spanned::new(written.span(), list.item.clone());
+        let item = self.value("expect.json_list.item", &item, filling)?.to_string();
+        let (front, back) = match &list.member {
+            None => ("[".to_owned(), "]"),
+            Some(name) => (format!("{{{}:[", Value::from(name.as_str())), "]}"),
+        };
+        let words = self.contract.written.words.iter().map(|(name, words)| {
+            let words = words.iter().map(|word| quoted(word)).collect();
+            (name.clone(), words)
+        });
+        Ok(BodyRule::List(List {
+            from: filling.fill(&list.from, str::to_owned).map_err(at)?,
+            count: filling.fill(&list.count, str::to_owned).map_err(at)?,
+            front,
+            item: item_text(&item),
+            back: back.to_owned(),
+            words: words.collect(),
+        }))
+    }
+
+    pub(super) fn html_table(
+        &self,
+        written: &Spanned<WrittenHtmlTable>,
+        filling: &Filling<'_>,
+    ) -> Result<BodyRule, ContractError> {
+        let at = |reason: String| self.invalid(written.span(), format!("`expect.html_table`: {reason}"));
+        let table = written.get_ref();
+        let rows = match &table.rows {
+            None => Vec::new(),
+            Some(WrittenTableRows::Written(rows)) => rows.clone(),
+            Some(WrittenTableRows::Named(name)) => self.named_rows(name, &table.header).map_err(at)?,
+        };
+        let mut more = Vec::new();
+        for row in &table.more {
+            let cells = row.iter().map(|cell| filling.fill(cell, str::to_owned));
+            more.push(cells.collect::<Result<Vec<_>, _>>().map_err(at)?);
+        }
+        let columns = table.header.len();
+        if rows.iter().any(|row| row.len() != columns) || more.iter().any(|row| row.len() != columns) {
+            return Err(at("each row has as many cells as `header`".to_owned()));
+        }
+        let sort = match &table.sort {
+            None => None,
+            Some(name) => {
+                let place = table.header.iter().position(|known| known == name);
+                let allowed = known(table.header.iter().map(String::as_str));
+                Some(place.ok_or_else(|| at(format!("`sort` is `{name}`: {allowed}")))?)
+            }
+        };
+        Ok(BodyRule::HtmlTable(HtmlTable {
+            title: table.title.clone(),
+            header: table.header.clone(),
+            rows,
+            more,
+            sort,
+        }))
+    }
+
+    /// These columns of rows that were read from a companion; none before they were.
+    fn named_rows(&self, name: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
+        let all = self.contract.rows();
+        if !all.iter().any(|rows| rows.name() == name) {
+            return Err(format!(
+                "no `[rows.{name}]`: {}",
+                known(all.iter().map(crate::contract::Rows::name))
+            ));
+        }
+        let Some(table) = self.tables().get(name) else {
+            return Ok(Vec::new());
+        };
+        let mut places = Vec::new();
+        for column in columns {
+            places.push(table.column(column).ok_or_else(|| {
+                let allowed = known(table.columns.iter().map(String::as_str));
+                format!("`rows.{name}` has no column `{column}`: {allowed}")
+            })?);
+        }
+        let cells = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+        Ok(table.rows.iter().map(cells).collect())
+    }
+}
+
+/// A text as it stands between the quotes of JSON.
+fn quoted(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// The first `"#{name}"` of JSON text: what stands before it, `{name}`, and what stands behind it.
+fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find("\"#{")?;
+        let inner = &text[at + 2..];
+        if let Some(end) = inner.find('}')
+            && is_place(&inner[1..end])
+            && let Some(after) = inner[end + 1..].strip_prefix('"')
+        {
+            return Some((&text[..at], &inner[..=end], after));
+        }
+        from = at + 3;
+    }
+}
+
+/// The text of an item, in which `"#{= i}"` alone is a number.
+pub(super) fn item_text(json: &str) -> String {
+    let mut out = String::new();
+    let mut rest = json;
+    while let Some((before, after)) = rest.split_once("\"#{=") {
+        out.push_str(before);
+        if let Some((formula, after)) = after.split_once("}\"") {
+            out.push_str("{=");
+            out.push_str(formula);
+            out.push('}');
+            rest = after;
+        } else {
+            out.push_str("\"#{=");
+            rest = after;
+        }
+    }
+    out + rest
+}

@@ -1,0 +1,295 @@
+//! Calls of gRPC: what is sent, and what must come back.
+
+use super::{Call, Filling, value};
+use crate::contract::ContractError;
+use crate::contract::error::known;
+use crate::contract::template::constant;
+use crate::contract::toml::{TextOrNumber, WrittenEvents, WrittenMessages};
+use prony_load::events::{Data, Encoded, Events, Shape, Whole};
+use prony_load::grpc::Messages;
+use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
+use prost_reflect::{MessageDescriptor, MethodDescriptor};
+use serde_json::Value;
+use std::ops::Range;
+use toml::Spanned;
+
+/// Names of the status codes of gRPC, by number.
+const GRPC_CODES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// The name of a status code of gRPC.
+pub fn grpc_code_name(code: u32) -> Option<&'static str> {
+    GRPC_CODES.get(code as usize).copied()
+}
+
+/// Messages of a stream, at most.
+const MOST_MESSAGES: u32 = 100_000;
+
+/// A message as it is written: the key, and where it stands.
+type Place<'a> = (&'a str, Range<usize>);
+
+impl Call<'_> {
+    pub(super) fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+        let (method, request) = self.grpc_request(filling)?;
+        let expectation = self.grpc_expectation(&method, filling)?;
+        Ok((request, expectation))
+    }
+
+    pub(super) fn grpc_request(
+        &self,
+        filling: &Filling<'_>,
+    ) -> Result<(MethodDescriptor, Request), ContractError> {
+        let (method, path) = self.grpc_method()?;
+        let body = match (&self.written.messages, method.is_client_streaming()) {
+            (Some(messages), true) => Body::Messages(self.messages(&method.input(), messages, filling)?),
+            (None, false) => Body::Bytes(self.one_message(&method, filling)?),
+            (Some(messages), false) => {
+                let message = format!("`messages`: `{}` takes one: give `message`", &path[1..]);
+                return Err(self.invalid(messages.span(), message));
+            }
+            (None, true) => {
+                let message = format!(
+                    "`{}` takes a stream: give `messages = {{ count = …, each = {{ … }} }}`",
+                    &path[1..]
+                );
+                return Err(self.invalid(self.span.clone(), message));
+            }
+        };
+        let waits = self.written.deadline.map(|time| Header::deadline(time.as_ns()));
+        let request = Request {
+            method: "POST".into(),
+            path: Template::literal(path.as_str()),
+            headers: waits.into_iter().collect(),
+            body,
+        };
+        Ok((method, request))
+    }
+
+    fn one_message(
+        &self,
+        method: &MethodDescriptor,
+        filling: &Filling<'_>,
+    ) -> Result<Template, ContractError> {
+        let (value, span) = match &self.written.message {
+            Some(message) => (self.value("message", message, filling)?, message.span()),
+            None => (Value::Object(serde_json::Map::new()), self.span.clone()),
+        };
+        value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))
+    }
+
+    pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
+        let name = self
+            .written
+            .grpc
+            .as_ref()
+            .expect("invariant: the call speaks gRPC");
+        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
+        let schema = self
+            .contract
+            .schema
+            .as_ref()
+            .ok_or_else(|| at("the contract has no `proto`".into()))?;
+        Ok((
+            schema.method(name.get_ref()).map_err(at)?,
+            format!("/{}", name.get_ref()),
+        ))
+    }
+
+    /// The messages of a call that sends a stream of them.
+    fn messages(
+        &self,
+        kind: &MessageDescriptor,
+        written: &Spanned<WrittenMessages>,
+        filling: &Filling<'_>,
+    ) -> Result<Messages, ContractError> {
+        let messages = written.get_ref();
+        let unanswered = match &messages.unanswered {
+            None => None,
+            Some(most) => {
+                let place = ("messages.unanswered", written.span());
+                let (most, _) = self.known_number(most, place, filling)?;
+                if most == 0 {
+                    return Err(self.invalid(written.span(), "`messages.unanswered` is 0: give at least 1"));
+                }
+                Some(most)
+            }
+        };
+        let (count, _) = self.known_number(&messages.count, ("messages.count", written.span()), filling)?;
+        Ok(Messages {
+            each: self.numbered(
+                kind,
+                (&messages.each, count),
+                ("messages.each", written.span()),
+                filling,
+            )?,
+            unanswered,
+        })
+    }
+
+    /// A number that is known before the load, and its text.
+    fn known_number(
+        &self,
+        number: &TextOrNumber,
+        (key, span): Place<'_>,
+        filling: &Filling<'_>,
+    ) -> Result<(u32, Template), ContractError> {
+        let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
+        let text = match number {
+            TextOrNumber::Number(number) => number.to_string(),
+            TextOrNumber::Text(text) => text.clone(),
+        };
+        let template = filling.fill(&text, str::to_owned).map_err(at)?;
+        if !template.is_constant() {
+            return Err(at(
+                "it would differ from request to request: fix its place in the workload".to_owned(),
+            ));
+        }
+        let text = String::from_utf8_lossy(&constant(&template)).into_owned();
+        let number = text.parse::<u32>();
+        let number = number.map_err(|_| at(format!("`{text}` is no whole number")))?;
+        Ok((number, template))
+    }
+
+    /// So many messages, each encoded; in their formulas `i` is the number of the message, from 1.
+    fn numbered(
+        &self,
+        kind: &MessageDescriptor,
+        (each, count): (&toml::Value, u32),
+        (key, span): Place<'_>,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<Bytes>, ContractError> {
+        let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
+        if count > MOST_MESSAGES {
+            return Err(at(format!("{count} messages: give at most {MOST_MESSAGES}")));
+        }
+        let each = self.value(key, &Spanned::new(span.clone(), each.clone()), filling)?;
+        let messages = value::numbered(kind, &each, count, filling).map_err(at)?;
+        Ok(messages.into_iter().map(Bytes).collect())
+    }
+
+    fn grpc_expectation(
+        &self,
+        method: &MethodDescriptor,
+        filling: &Filling<'_>,
+    ) -> Result<Expectation, ContractError> {
+        let expect = self.expect().get_ref();
+        let status = match &expect.grpc {
+            None => 0,
+            Some(name) => GRPC_CODES
+                .iter()
+                .position(|known| known == name.get_ref())
+                .ok_or_else(|| {
+                    let message = format!("`expect.grpc` is `{}`: {}", name.get_ref(), known(GRPC_CODES));
+                    self.invalid(name.span(), message)
+                })?,
+        };
+        // An error has no message.
+        let is_stream = status == 0 && method.is_server_streaming();
+        let events = match &expect.events {
+            Some(events) if is_stream => Some(self.stream(method, events, filling)?),
+            None if is_stream => {
+                let message = "the reply is a stream: say what it is, `events = { count = …, each = { message = { … } } }`";
+                return Err(self.invalid(self.expect().span(), message));
+            }
+            Some(events) => {
+                return Err(self.invalid(events.span(), "`expect.events`: the reply is no stream"));
+            }
+            None => None,
+        };
+        let message = expect.message.as_ref().map(|value| ("expect.message", value));
+        let json = expect.json.as_ref().map(|value| ("expect.json", value));
+        let message = message.or(json).filter(|_| status == 0);
+        if let (Some((key, value)), true) = (message, is_stream) {
+            let message = format!("`{key}`: the reply is a stream: say it in `expect.events`");
+            return Err(self.invalid(value.span(), message));
+        }
+        let mut body = Vec::new();
+        if let Some((key, value)) = message {
+            let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
+            let wanted = value::worked_out(&self.value(key, value, filling)?, 0, filling).map_err(at)?;
+            body.push(BodyRule::Protobuf {
+                schema: self.schema(),
+                message: method.output().full_name().to_owned(),
+                equals: value::message(&method.output(), &wanted, filling).map_err(at)?,
+            });
+        }
+        Ok(Expectation {
+            status: vec![200],
+            grpc_status: Some(status as u32),
+            body,
+            events,
+            ..Expectation::default()
+        })
+    }
+
+    /// The schema of the contract, encoded.
+    fn schema(&self) -> Bytes {
+        let schema = self.contract.schema.as_ref();
+        let schema = schema.expect("invariant: the method comes from it");
+        schema.encoded().clone()
+    }
+
+    /// A stream of messages that are all known.
+    fn stream(
+        &self,
+        method: &MethodDescriptor,
+        written: &Spanned<WrittenEvents>,
+        filling: &Filling<'_>,
+    ) -> Result<Events, ContractError> {
+        let (span, events) = (written.span(), written.get_ref());
+        let each = &events.each;
+        let Some(message) = each.message.as_ref().filter(|_| {
+            let others = [&each.id, &each.event, &each.text];
+            events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
+        }) else {
+            let message =
+                "`expect.events` of gRPC has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+            return Err(self.invalid(span, message));
+        };
+        let (count, count_text) =
+            self.known_number(&events.count, ("expect.events.count", span.clone()), filling)?;
+        let gap = match &events.gap_us {
+            None => None,
+            Some(gap) => Some(
+                self.known_number(gap, ("expect.events.gap_us", span.clone()), filling)?
+                    .1,
+            ),
+        };
+        let place = ("expect.events.each.message", span);
+        let encoded = Encoded {
+            schema: self.schema(),
+            message: method.output().full_name().to_owned(),
+            equals: self.numbered(&method.output(), (message, count), place, filling)?,
+        };
+        Ok(Events {
+            whole: Some(Whole {
+                count: count_text,
+                each: Shape {
+                    data: Some(Data::Messages(encoded)),
+                    ..Shape::default()
+                },
+                last: None,
+                gap_us: gap,
+                flushed: events.flushed,
+            }),
+            ..Events::default()
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! `json_schema`: a schema that a reply must keep, from a file of the contract or written in place.
+
+use super::{Call, as_json};
+use crate::contract::ContractError;
+use prony_load::{BodyRule, Expectation};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use toml::Spanned;
+
+/// Definitions that the schema at this place does not reach are left out: every operation takes its own to the generator.
+fn only_reached(file: &mut Value, pointer: &str) {
+    const DEFINITIONS: &str = "/$defs/";
+    if !pointer.starts_with(DEFINITIONS) {
+        return;
+    }
+    let mut reached = BTreeSet::new();
+    let mut open = vec![format!("#{pointer}")];
+    while let Some(reference) = open.pop() {
+        let Some(rest) = reference
+            .strip_prefix('#')
+            .and_then(|path| path.strip_prefix(DEFINITIONS))
+        else {
+            continue;
+        };
+        let name = rest.split('/').next().unwrap_or_default().to_owned();
+        if let Some(schema) = file.pointer(&format!("{DEFINITIONS}{name}"))
+            && reached.insert(name.replace("~1", "/").replace("~0", "~"))
+        {
+            references(schema, &mut open);
+        }
+    }
+    if let Some(definitions) = file.get_mut("$defs").and_then(Value::as_object_mut) {
+        definitions.retain(|name, _| reached.contains(name));
+    }
+}
+
+/// Every `$ref` of a schema.
+fn references(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.get("$ref") {
+                into.push(reference.clone());
+            }
+            members.values().for_each(|member| references(member, into));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, into)),
+        _ => {}
+    }
+}
+
+/// The identifier under which a file is found that gives itself none.
+const FILE: &str = "prony:///json_schema";
+
+impl Call<'_> {
+    /// `"FILE"`, `"FILE#/POINTER"`, or the schema itself as a table.
+    pub(super) fn json_schema(&self, written: &Spanned<toml::Value>) -> Result<BodyRule, ContractError> {
+        let at = |reason: String| self.invalid(written.span(), format!("`expect.json_schema`: {reason}"));
+        let schema = match written.get_ref() {
+            toml::Value::String(name) => self.schema_of_file(name).map_err(at)?,
+            table @ toml::Value::Table(_) => as_json(table).map_err(at)?,
+            _ => {
+                return Err(at(
+                    "give a file of this folder, `\"schema.json\"` or `\"schemas.json#/$defs/Pet\"`, or a table".into(),
+                ));
+            }
+        };
+        let rule = BodyRule::JsonSchema(schema);
+        let alone = Expectation {
+            body: vec![rule.clone()],
+            ..Expectation::default()
+        };
+        alone.compile().map_err(|error| at(error.to_string()))?;
+        Ok(rule)
+    }
+
+    fn schema_of_file(&self, name: &str) -> Result<Value, String> {
+        let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
+        let path = self.contract.folder.join(file);
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+        let mut schema: Value = serde_json::from_str(&text)
+            .map_err(|error| format!("{file}:{}: no JSON: {error}", error.line()))?;
+        if pointer.is_empty() {
+            return Ok(schema);
+        }
+        if schema.pointer(pointer).is_none() {
+            return Err(format!("{file} has nothing at `{pointer}`"));
+        }
+        only_reached(&mut schema, pointer);
+        // The file goes along as a whole, under a name of its own, so that references within it lead where they did.
+        let members = schema
+            .as_object_mut()
+            .ok_or_else(|| format!("{file}: a schema is an object"))?;
+        let id = members.entry("$id").or_insert_with(|| FILE.into());
+        let reference = format!("{}#{pointer}", id.as_str().unwrap_or(FILE));
+        Ok(json!({ "$ref": reference, "$defs": { "file": schema } }))
+    }
+}

@@ -1,0 +1,67 @@
+//! What stands in the places of a call.
+
+use crate::contract::error::known;
+use crate::contract::template::{Bindings, fill};
+use prony_load::{Parameter, Template};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// What stands in the places of a call.
+pub(crate) struct Filling<'a> {
+    pub(crate) bindings: &'a Bindings,
+    pub(crate) parameters: &'a [Parameter],
+    /// Whether replies are judged often: then what can be worked out before is.
+    pub(crate) for_load: bool,
+    /// Slots of the values that a sequence takes, by name.
+    slots: &'a [String],
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Filling<'a> {
+    /// For a case: every place has a text.
+    pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
+        Self {
+            bindings,
+            parameters: &[],
+            for_load: false,
+            slots: &[],
+            used: RefCell::default(),
+        }
+    }
+
+    /// The same where the calls of a case take values of these names.
+    pub(crate) fn with_slots(self, slots: &'a [String]) -> Self {
+        Self { slots, ..self }
+    }
+
+    /// For a workload: places may have parameters.
+    pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter], slots: &'a [String]) -> Self {
+        Self {
+            bindings,
+            parameters,
+            for_load: true,
+            slots,
+            used: RefCell::default(),
+        }
+    }
+
+    /// The slot of a value that is taken. Where there is no sequence nothing uses it, and any slot will do.
+    pub(super) fn slot(&self, name: &str) -> usize {
+        self.slots
+            .iter()
+            .position(|known| known == name)
+            .unwrap_or_default()
+    }
+
+    /// The names that calls built with it have used.
+    pub(crate) fn used(self) -> BTreeSet<String> {
+        self.used.into_inner()
+    }
+
+    pub(super) fn fill(&self, text: &str, escape: impl Fn(&str) -> String) -> Result<Template, String> {
+        fill(text, self.bindings, &mut self.used.borrow_mut(), escape).map_err(|name| {
+            let allowed = known(self.bindings.keys().map(String::as_str));
+            format!("`{{{name}}}` has no value: give `with = {{ {name} = … }}`; {allowed}")
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! Values of a contract: TOML read as JSON, with names of `[data]` resolved, and as messages.
+
+use super::Filling;
+use crate::contract::error::known;
+use crate::contract::proto::{MessageText, encode};
+use crate::contract::template::constant;
+use prony_load::{Part, Template};
+use prost_reflect::MessageDescriptor;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Encodes a message whose texts may have places.
+pub(super) fn message(
+    kind: &MessageDescriptor,
+    value: &Value,
+    filling: &Filling<'_>,
+) -> Result<Template, String> {
+    // Names without a value are found here, once; below every name is known to be bound.
+    let mut used = BTreeSet::new();
+    strings(value, &mut |text| {
+        let template = filling.fill(text, str::to_owned)?;
+        used.extend(template.0.iter().filter_map(|part| match part {
+            Part::Value(index) => Some(*index),
+            Part::Literal(_) => None,
+        }));
+        Ok(())
+    })?;
+    let used: Vec<usize> = used.into_iter().collect();
+    let text = MessageText {
+        kind,
+        parameters: filling.parameters,
+    };
+    text.encode(&used, |letters| {
+        replaced(value, &|text| {
+            let template = filling.fill(text, str::to_owned)?;
+            let mut out = Vec::new();
+            template.render(&mut out, |index, out| {
+                out.extend_from_slice(letters(index).as_bytes());
+            });
+            Ok(String::from_utf8_lossy(&out).into_owned())
+        })
+    })
+}
+
+/// The value with the formulas of its texts worked out for item `i`. What stands in their places must be known.
+pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
+    replaced(value, &|text| {
+        if text.contains(FORMULA) {
+            prony_load::work_out(&known_text(text, filling)?, i)
+        } else {
+            Ok(text.to_owned())
+        }
+    })
+}
+
+/// So many messages, each encoded; in their formulas `i` is the number of the message, from 1. What stands in their places
+/// must be known.
+pub(super) fn numbered(
+    kind: &MessageDescriptor,
+    each: &Value,
+    count: u32,
+    filling: &Filling<'_>,
+) -> Result<Vec<Vec<u8>>, String> {
+    // Places are the same in all: they are filled once.
+    let each = replaced(each, &|text| known_text(text, filling))?;
+    let one = |i| {
+        let value = replaced(&each, &|text| {
+            if text.contains(FORMULA) {
+                prony_load::work_out(text, i)
+            } else {
+                Ok(text.to_owned())
+            }
+        })?;
+        encode(kind, &value)
+    };
+    (1..=i64::from(count)).map(one).collect()
+}
+
+/// What a formula begins with.
+const FORMULA: &str = "{=";
+
+fn known_text(text: &str, filling: &Filling<'_>) -> Result<String, String> {
+    let template = filling.fill(text, str::to_owned)?;
+    if !template.is_constant() {
+        return Err(format!(
+            "`{text}` would differ from request to request: fix its places in the workload"
+        ));
+    }
+    Ok(String::from_utf8_lossy(&constant(&template)).into_owned())
+}
+
+/// The value with every text replaced.
+fn replaced(value: &Value, text: &impl Fn(&str) -> Result<String, String>) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(old) => Value::String(text(old)?),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| replaced(item, text))
+            .collect::<Result<_, _>>()?,
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| Ok((name.clone(), replaced(member, text)?)))
+            .collect::<Result<serde_json::Map<_, _>, String>>()?
+            .into(),
+        other => other.clone(),
+    })
+}
+
+/// Calls `each` with every text of a value.
+fn strings(value: &Value, each: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().try_for_each(|item| strings(item, each)),
+        Value::Object(members) => members.values().try_for_each(|member| strings(member, each)),
+        _ => Ok(()),
+    }
+}
+
+/// A TOML value as JSON.
+pub(crate) fn as_json(value: &toml::Value) -> Result<Value, String> {
+    Ok(match value {
+        toml::Value::String(text) => Value::from(text.as_str()),
+        toml::Value::Integer(number) => Value::from(*number),
+        toml::Value::Float(number) => Value::from(*number),
+        toml::Value::Boolean(truth) => Value::from(*truth),
+        toml::Value::Datetime(_) => return Err("JSON has no dates: write a text".to_owned()),
+        toml::Value::Array(items) => items.iter().map(as_json).collect::<Result<_, _>>()?,
+        toml::Value::Table(members) => members
+            .iter()
+            .map(|(name, member)| Ok((name.clone(), as_json(member)?)))
+            .collect::<Result<serde_json::Map<_, _>, String>>()?
+            .into(),
+    })
+}
+
+/// Values that name each other deeper than this name themselves.
+const DEEPEST: u32 = 16;
+
+/// The values of `[data]`, and what stands in the places of their names.
+pub(super) struct Data<'a> {
+    pub(super) values: &'a BTreeMap<String, Value>,
+    pub(super) filling: &'a Filling<'a>,
+}
+
+impl Data<'_> {
+    /// Replaces each text `$name` by the value of that name, and the text `$null` by null.
+    pub(super) fn resolve(&self, value: Value, depth: u32) -> Result<Value, String> {
+        match value {
+            Value::String(text) => match text.strip_prefix('$') {
+                None => Ok(Value::String(text)),
+                Some("null") => Ok(Value::Null),
+                Some(name) => self.named(name, depth),
+            },
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| self.resolve(item, depth))
+                .collect::<Result<_, _>>()
+                .map(Value::Array),
+            Value::Object(members) => members
+                .into_iter()
+                .map(|(name, member)| Ok((name, self.resolve(member, depth)?)))
+                .collect::<Result<_, String>>()
+                .map(Value::Object),
+            other => Ok(other),
+        }
+    }
+
+    fn named(&self, name: &str, depth: u32) -> Result<Value, String> {
+        let template = self.filling.fill(name, str::to_owned)?;
+        if !template.is_constant() {
+            return Err(format!(
+                "`${name}` would be another value for each request: fix its place in the workload"
+            ));
+        }
+        let filled = String::from_utf8_lossy(&constant(&template)).into_owned();
+        match self.values.get(&filled) {
+            Some(_) if depth > DEEPEST => Err(format!("`${name}` names itself")),
+            Some(value) => self.resolve(value.clone(), depth + 1),
+            None => Err(format!(
+                "`${filled}` is not in `[data]`: {}",
+                known(self.values.keys().map(String::as_str))
+            )),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The common cases over WebSocket.
+
+use super::{Draw, Drawn, FIRST, MANY, ON_EACH, refused};
+use crate::contract::ContractError;
+use crate::contract::call::Call;
+use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
+use prony_load::Template;
+
+/// Messages of each operation on one connection: a service may not tire of it.
+const ON_ONE: usize = 50;
+/// The same where each comes in single bytes.
+const IN_BYTES: usize = 2;
+/// What a handshake at an unknown path is answered with.
+const REFUSED: [u16; 3] = [400, 403, 404];
+
+impl Draw<'_> {
+    pub(super) fn over_web_socket(
+        &mut self,
+        name: &str,
+        calls: &[Call<'_>],
+    ) -> Result<(Delivery, Vec<Exchange>), ContractError> {
+        Ok(match name {
+            FIRST => (Delivery::InTurn, joined(self.times(calls, ON_ONE)?)),
+            MANY => (Delivery::ManyConnections(CONNECTIONS), self.connections(calls)?),
+            "single bytes" => (Delivery::SingleBytes, joined(self.times(calls, IN_BYTES)?)),
+            "unknown path" => (Delivery::InTurn, self.unknown_web_socket(calls)?),
+            _ => (Delivery::InTurn, Vec::new()),
+        })
+    }
+
+    /// What is said on many connections.
+    fn connections(&mut self, calls: &[Call<'_>]) -> Drawn {
+        let mut all = Vec::new();
+        for _ in 0..CONNECTIONS {
+            all.extend(joined(self.times(calls, ON_EACH)?));
+        }
+        Ok(all)
+    }
+
+    fn unknown_web_socket(&mut self, calls: &[Call<'_>]) -> Drawn {
+        let Some(call) = calls.first() else {
+            return Ok(Vec::new());
+        };
+        let right = self.one(call)?;
+        let mut unknown = right.clone();
+        unknown.request.path = Template::literal("/no/such/path");
+        unknown.talk.clear();
+        Ok(vec![refused(unknown, &REFUSED), right])
+    }
+}
+
+/// What is said on connections of the same handshake, on one of them.
+fn joined(exchanges: Vec<Exchange>) -> Vec<Exchange> {
+    let mut all: Vec<Exchange> = Vec::new();
+    for exchange in exchanges {
+        let handshake = |one: &Exchange| (one.request.path.clone(), one.request.headers.clone());
+        match all.iter_mut().find(|one| handshake(one) == handshake(&exchange)) {
+            Some(one) => one.talk.extend(exchange.talk),
+            None => all.push(exchange),
+        }
+    }
+    all
+}

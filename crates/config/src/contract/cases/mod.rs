@@ -1,0 +1,306 @@
+//! Cases: what a check sends, and what must come back.
+
+mod client_disconnect;
+mod common;
+mod restart;
+mod single;
+
+pub use client_disconnect::Leave;
+pub use restart::Restart;
+pub use single::SingleCall;
+
+use crate::contract::call::{BODY_END, Call, Filling, Turn};
+use crate::contract::source::{Draw, WrittenSource};
+use crate::contract::template::{Bindings, Bound};
+use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::{Contract, ContractError};
+use prony_load::{Body, Expectation, Protocol, Request};
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use toml::Spanned;
+
+/// One thing that a check tries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// What is tried, in words.
+    pub name: String,
+    /// Requests, in order, and what must come back.
+    pub exchanges: Vec<Exchange>,
+    /// How the requests reach the service.
+    pub delivery: Delivery,
+    /// Whether nothing else may be tried at the same time, because the case disturbs the backend.
+    pub alone: bool,
+    /// Whether the case takes so long that it is tried only where a thorough check is asked for.
+    pub thorough: bool,
+    /// The companion that goes away meanwhile. Such a case is tried after all others.
+    pub restart: Option<Restart>,
+    /// The clients that leave in the middle of their streams. Such a case is tried after all others, too.
+    pub leave: Option<Leave>,
+}
+
+/// How the requests of a case reach the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// On one connection, each when the reply to the last is complete.
+    InTurn,
+    /// As [`Delivery::InTurn`], each request in single bytes.
+    SingleBytes,
+    /// So many requests in one write on one connection, then their replies in the same order, then the next requests.
+    Packets(usize),
+    /// As [`Delivery::InTurn`], each body chunked into pieces of this many bytes.
+    Chunked(usize),
+    /// Spread over this many connections at once.
+    ManyConnections(usize),
+}
+
+impl Delivery {
+    /// Whether requests of a protocol can be delivered so.
+    const fn fits(self, protocol: Protocol) -> bool {
+        match self {
+            Self::InTurn | Self::ManyConnections(_) => true,
+            Self::SingleBytes => matches!(protocol, Protocol::Http1 | Protocol::WebSocket),
+            Self::Packets(_) | Self::Chunked(_) => matches!(protocol, Protocol::Http1),
+        }
+    }
+}
+
+/// A request without places, and what must come back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// The request as people read it: `GET /api/count/35`, `getPerson {"id": "1"}`.
+    pub label: String,
+    /// What is sent.
+    pub request: Request,
+    /// What must come back.
+    pub expect: Expectation,
+    /// What is said and heard over a WebSocket, on a connection of its own; elsewhere nothing.
+    pub talk: Vec<Turn>,
+    /// The reply must be there after this long.
+    pub within: Option<Duration>,
+    /// The request is repeated until the expectation holds, this long.
+    pub until: Option<Duration>,
+}
+
+/// Bytes of a chunk where a case is delivered in chunks.
+const CHUNK: usize = 37;
+/// Connections of a case that is delivered on many.
+const CONNECTIONS: usize = 32;
+
+impl Contract {
+    /// Everything that a check tries over a protocol, the right calls of every operation first. The same seed gives the same cases; another seed gives other random
+    /// values.
+    pub fn cases(&self, protocol: Protocol, seed: u64) -> Vec<Case> {
+        self.try_cases(protocol, seed)
+            .expect("invariant: every case was built once when the contract was loaded")
+    }
+
+    pub(crate) fn try_cases(&self, protocol: Protocol, seed: u64) -> Result<Vec<Case>, ContractError> {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let (mut cases, common): (Vec<Case>, Vec<Case>) = self
+            .common_cases(protocol, &mut random)?
+            .into_iter()
+            .partition(|case| case.name == common::FIRST);
+        for written in &self.written.case {
+            cases.extend(self.case(written, protocol, &mut random)?);
+        }
+        cases.extend(common);
+        Ok(cases)
+    }
+
+    /// Every call must be complete, and use what it is given.
+    pub(crate) fn verify_calls(&self) -> Result<(), ContractError> {
+        let protocols = self.protocols();
+        for operation in self.written.operation.values() {
+            let call = Spanned::new(operation.span(), operation.get_ref().into());
+            let nothing = BTreeSet::new();
+            self.call(&call)?
+                .verify(&call.get_ref().with, &nothing, &protocols)?;
+        }
+        for case in &self.written.case {
+            let mut taken = BTreeSet::new();
+            let mut calls = Vec::new();
+            for written in self.calls(case)? {
+                let call = self.call(written)?;
+                call.verify(&written.get_ref().with, &taken, &protocols)?;
+                taken.extend(call.taken_names().map(str::to_owned));
+                calls.push(call);
+            }
+            self.verify_restart(case, &calls)?;
+        }
+        self.verify_without()
+    }
+
+    fn calls<'a>(
+        &self,
+        case: &'a Spanned<WrittenCase>,
+    ) -> Result<Vec<&'a Spanned<crate::contract::toml::WrittenCall>>, ContractError> {
+        let written = case.get_ref();
+        match (&written.call, written.calls.as_slice()) {
+            (Some(call), []) => Ok(vec![call]),
+            (None, calls @ [_, ..]) => Ok(calls.iter().collect()),
+            _ => {
+                let message = format!("case `{}`: give either `call` or `calls`", written.name.get_ref());
+                Err(self.invalid(case.span(), message))
+            }
+        }
+    }
+
+    fn case(
+        &self,
+        case: &Spanned<WrittenCase>,
+        protocol: Protocol,
+        random: &mut SmallRng,
+    ) -> Result<Option<Case>, ContractError> {
+        let written = case.get_ref();
+        let calls = self
+            .calls(case)?
+            .into_iter()
+            .map(|call| self.call(call))
+            .collect::<Result<Vec<_>, _>>()?;
+        let speaks = calls.iter().all(|call| call.speaks(protocol));
+        let delivery = match written.deliver {
+            Deliver::Whole => Delivery::InTurn,
+            Deliver::SingleBytes => Delivery::SingleBytes,
+            Deliver::OnePacket => Delivery::Packets(usize::MAX),
+            Deliver::Chunked => Delivery::Chunked(CHUNK),
+            Deliver::ManyConnections => Delivery::ManyConnections(CONNECTIONS),
+        };
+        if !speaks || !delivery.fits(protocol) {
+            return Ok(None);
+        }
+        let mut slots: Vec<String> = Vec::new();
+        for name in calls.iter().flat_map(Call::taken_names) {
+            if !slots.iter().any(|known| known == name) {
+                slots.push(name.to_owned());
+            }
+        }
+        if !slots.is_empty() && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
+            let message = format!(
+                "case `{}`: calls that `take` come one after the other: leave `deliver` out",
+                written.name.get_ref()
+            );
+            return Err(self.invalid(case.span(), message));
+        }
+        let mut exchanges = Vec::new();
+        for _ in 0..written.times.unwrap_or(1) {
+            let mut draw = Draw::new(random, &self.tables);
+            let mut so_far = BTreeSet::new();
+            for (call, as_written) in calls.iter().zip(self.calls(case)?) {
+                let taken = Taken {
+                    slots: &slots,
+                    so_far: &so_far,
+                    own: &as_written.get_ref().with,
+                };
+                exchanges.extend(call.exchanges(protocol, &mut draw, &taken)?);
+                so_far.extend(call.taken_names().map(str::to_owned));
+            }
+        }
+        let restart = self.restart(case)?;
+        let leave = self.leave(case, &calls)?;
+        if leave.is_some() && !matches!(protocol, Protocol::Http1 | Protocol::Grpc) {
+            return Ok(None);
+        }
+        Ok(Some(Case {
+            name: written.name.get_ref().clone(),
+            exchanges,
+            delivery,
+            alone: written.alone || restart.is_some() || leave.is_some(),
+            thorough: written.thorough,
+            restart,
+            leave,
+        }))
+    }
+}
+
+impl Call<'_> {
+    /// An exchange for each combination of the values of the call's places. Those that the case has taken by now go before
+    /// those that the call's operation gives.
+    fn exchanges(
+        &self,
+        protocol: Protocol,
+        draw: &mut Draw<'_>,
+        taken: &Taken<'_>,
+    ) -> Result<Vec<Exchange>, ContractError> {
+        let mut exchanges = Vec::new();
+        for mut bindings in self.combinations(draw)? {
+            for (slot, name) in taken.slots.iter().enumerate() {
+                if taken.so_far.contains(name) && !taken.own.contains_key(name) {
+                    bindings.insert(name.clone(), Bound::Parameter(slot));
+                }
+            }
+            exchanges.push(self.exchange(protocol, &bindings, taken.slots)?);
+        }
+        Ok(exchanges)
+    }
+
+    /// An exchange with one value drawn for each place.
+    fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ContractError> {
+        self.exchange(protocol, &self.draw(random)?, &[])
+    }
+
+    fn exchange(
+        &self,
+        protocol: Protocol,
+        bindings: &Bindings,
+        slots: &[String],
+    ) -> Result<Exchange, ContractError> {
+        let filling = Filling::for_case(bindings).with_slots(slots);
+        let (request, expect) = self.build(protocol, &filling)?;
+        Ok(Exchange {
+            label: label(protocol, &request, bindings, slots),
+            talk: self.talk(&request, &filling)?,
+            request,
+            expect,
+            within: self.written.within.map(|time| time.0),
+            until: self.written.until.map(|time| time.0),
+        })
+    }
+}
+
+/// What the calls of a case take from replies.
+struct Taken<'a> {
+    /// The names of all, at their slots.
+    slots: &'a [String],
+    /// Those that were taken before this call.
+    so_far: &'a BTreeSet<String>,
+    /// The values that this call itself writes.
+    own: &'a BTreeMap<String, Spanned<WrittenSource>>,
+}
+
+/// The request as people read it.
+fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[String]) -> String {
+    let mut path = Vec::new();
+    request.path.render(&mut path, |slot, out| {
+        out.extend_from_slice(format!("{{{}}}", slots[slot]).as_bytes());
+    });
+    let path = String::from_utf8_lossy(&path).into_owned();
+    if let Body::Generated(generated) = &request.body
+        && protocol != Protocol::WebSocket
+    {
+        let how = if generated.chunk.is_some() {
+            "in chunks"
+        } else {
+            "with a length"
+        };
+        return format!("{} {path} ({} bytes {how})", request.method, generated.bytes);
+    }
+    if matches!(protocol, Protocol::Http1 | Protocol::Http2) {
+        return format!("{} {path}", request.method);
+    }
+    let values: Vec<String> = bindings
+        .iter()
+        .filter(|(name, _)| *name != BODY_END)
+        .map(|(name, value)| match value {
+            Bound::Text(text) if protocol == Protocol::WebSocket => format!("{name}={}", text.escape_debug()),
+            Bound::Text(text) => format!("{name}={text}"),
+            Bound::Parameter(_) => name.clone(),
+        })
+        .collect();
+    let values = values.join(", ");
+    match protocol {
+        Protocol::WebSocket => format!("WebSocket {path} ({values})"),
+        _ => format!("{}({values})", path.trim_start_matches('/')),
+    }
+}

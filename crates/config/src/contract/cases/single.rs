@@ -1,0 +1,122 @@
+//! One call of an operation, with values that somebody chose.
+
+use super::Exchange;
+use crate::contract::call::{Call, Filling};
+use crate::contract::error::known;
+use crate::contract::template::Bound;
+use crate::contract::toml::WrittenCall;
+use crate::contract::{Contract, ContractError};
+use prony_load::{Expectation, Protocol};
+use prost_reflect::DynamicMessage;
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use serde_json::Value;
+use toml::Spanned;
+
+/// One call of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SingleCall {
+    /// What is sent, and what must come back.
+    pub exchange: Exchange,
+    /// Whether the contract says what must come back for these values.
+    pub expected: bool,
+}
+
+impl Contract {
+    /// The places of an operation that take a value, in the order of the file.
+    pub fn places(&self, operation: &str) -> Result<Vec<String>, ContractError> {
+        let call = self.call_of(operation)?;
+        // A token that the contract mints fills its place in every call, and is nobody's to give.
+        let own = |name: &String| {
+            self.written.operation[operation]
+                .get_ref()
+                .with
+                .contains_key(name)
+        };
+        let mut places: Vec<_> = call.with().iter().filter(|(name, _)| own(name)).collect();
+        places.sort_by_key(|(_, source)| source.span().start);
+        Ok(places.into_iter().map(|(name, _)| name.clone()).collect())
+    }
+
+    /// A call of an operation with these values in its places; the others are drawn as in a check of this seed.
+    pub fn single(
+        &self,
+        operation: &str,
+        protocol: Protocol,
+        values: &[(String, String)],
+        seed: u64,
+    ) -> Result<SingleCall, ContractError> {
+        let call = self.call_of(operation)?;
+        if !call.speaks(protocol) {
+            return Err(self.unknown(
+                "operation over this protocol",
+                operation,
+                &self.names_over(protocol),
+            ));
+        }
+        let mut random = SmallRng::seed_from_u64(seed);
+        let mut bindings = call.draw(&mut random)?;
+        for (name, value) in values {
+            if !bindings.contains_key(name) {
+                return Err(self.unknown("place", name, &self.places(operation)?));
+            }
+            bindings.insert(name.clone(), Bound::Text(value.clone()));
+        }
+        let filling = Filling::for_case(&bindings);
+        let (request, expect, expected) = match call.build(protocol, &filling) {
+            Ok((request, expect)) => (request, expect, true),
+            // The contract may have no reply for these values; what is sent must be right in any case.
+            Err(_) => (call.request(protocol, &filling)?, Expectation::default(), false),
+        };
+        let exchange = Exchange {
+            label: operation.to_owned(),
+            request,
+            expect,
+            talk: Vec::new(),
+            within: None,
+            until: None,
+        };
+        Ok(SingleCall { exchange, expected })
+    }
+
+    /// A message that an operation answered over gRPC, as JSON. The error is the decoder's.
+    pub fn decode_reply(&self, operation: &str, message: &[u8]) -> Result<Value, String> {
+        let call = self.call_of(operation).map_err(|error| error.to_string())?;
+        if !call.speaks(Protocol::Grpc) {
+            return Err(format!("operation `{operation}` is not spoken over gRPC"));
+        }
+        let (method, _) = call.grpc_method().map_err(|error| error.to_string())?;
+        let message = DynamicMessage::decode(method.output(), message).map_err(|error| error.to_string())?;
+        serde_json::to_value(message).map_err(|error| error.to_string())
+    }
+
+    fn call_of(&self, operation: &str) -> Result<Call<'_>, ContractError> {
+        let Some(written) = self.written.operation.get(operation) else {
+            let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
+            return Err(self.unknown("operation", operation, &names));
+        };
+        self.call(&Spanned::new(
+            written.span(),
+            WrittenCall::from(written.get_ref()),
+        ))
+    }
+
+    fn names_over(&self, protocol: Protocol) -> Vec<String> {
+        let operations = self.operations().into_iter();
+        let speaks = operations.filter(|operation| match protocol {
+            Protocol::Http1 | Protocol::Http2 => operation.http.is_some(),
+            Protocol::Grpc => operation.grpc.is_some(),
+            Protocol::WebSocket => operation.websocket.is_some(),
+        });
+        speaks.map(|operation| operation.name).collect()
+    }
+
+    fn unknown(&self, kind: &'static str, name: &str, names: &[String]) -> ContractError {
+        ContractError::Unknown {
+            contract: self.name.clone(),
+            kind,
+            name: name.to_owned(),
+            allowed: known(names.iter().map(String::as_str)),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A contract that was loaded: what it says of itself.
+
+use crate::contract::ContractError;
+use crate::contract::backing::{After, Beside, Companion, During, Rows};
+use crate::contract::error::{File, known};
+use crate::contract::jwt::{self, Tokens};
+use crate::contract::proto::Schema;
+use crate::contract::source::RowTable;
+use crate::contract::toml::{WrittenContract, WrittenWorkload, in_order};
+use prony_load::{Load, Protocol};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::SystemTime;
+use toml::Spanned;
+
+/// What a service must do.
+#[derive(Debug, Clone)]
+pub struct Contract {
+    /// The name: that of its folder.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// What it asks of a service, in a sentence or two.
+    pub summary: String,
+    /// The document that it comes from.
+    pub document: Option<String>,
+    /// The folder that holds it.
+    pub folder: PathBuf,
+    pub(crate) file: File,
+    pub(crate) written: WrittenContract,
+    pub(crate) schema: Option<Schema>,
+    pub(crate) data: BTreeMap<String, Value>,
+    pub(crate) tokens: Tokens,
+    pub(crate) beside: Beside,
+    /// Rows as they were read, by the contract's word for them.
+    pub(crate) tables: BTreeMap<String, RowTable>,
+}
+
+/// One kind of call, as a contract describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationInfo {
+    /// The contract's word for it.
+    pub name: String,
+    /// What it does.
+    pub summary: String,
+    /// Method and path over HTTP, `GET /person/{id}`.
+    pub http: Option<String>,
+    /// Method over gRPC, `package.Service/method`.
+    pub grpc: Option<String>,
+    /// Path of a WebSocket, `/ws/echo`.
+    pub websocket: Option<String>,
+}
+
+impl Contract {
+    /// A contract that has no file and no name of its own; nothing of it was tried out.
+    pub(crate) fn unnamed(
+        folder: PathBuf,
+        file: File,
+        written: WrittenContract,
+    ) -> Result<Self, ContractError> {
+        Ok(Self {
+            name: String::new(),
+            title: String::new(),
+            summary: String::new(),
+            document: None,
+            tokens: jwt::mint(&file, &folder, &written.jwt)?,
+            folder,
+            file,
+            written,
+            schema: None,
+            data: BTreeMap::new(),
+            beside: Beside::default(),
+            tables: BTreeMap::new(),
+        })
+    }
+
+    /// What can be spoken with a service of this contract.
+    pub fn protocols(&self) -> Vec<Protocol> {
+        let operations = || self.written.operation.values().map(Spanned::get_ref);
+        let mut protocols = Vec::new();
+        if operations().any(|operation| operation.http.is_some()) {
+            protocols.extend([Protocol::Http1, Protocol::Http2]);
+        }
+        if operations().any(|operation| operation.grpc.is_some()) {
+            protocols.push(Protocol::Grpc);
+        }
+        if operations().any(|operation| operation.websocket.is_some()) {
+            protocols.push(Protocol::WebSocket);
+        }
+        protocols
+    }
+
+    /// When the first of its tokens expires; `None` where none does.
+    pub const fn tokens_expire(&self) -> Option<SystemTime> {
+        self.tokens.expire
+    }
+
+    /// The software that a service needs beside it, in the order of the file.
+    pub fn companions(&self) -> &[Companion] {
+        &self.beside.companions
+    }
+
+    /// The rows that requests and expectations use, in the order of the file. Until [`Contract::give_rows`] gave them, a
+    /// value of a row is a stand-in, with which nothing can be checked.
+    pub fn rows(&self) -> &[Rows] {
+        &self.beside.rows
+    }
+
+    /// What is looked at behind the server when the load is over, in the order of the file.
+    pub fn after(&self) -> &[After] {
+        &self.beside.after
+    }
+
+    /// What must hold there while the load goes on, in the order of the file.
+    pub fn during(&self) -> &[During] {
+        &self.beside.during
+    }
+
+    /// Variables that the environment of a service of this contract has.
+    pub const fn environment(&self) -> &BTreeMap<String, String> {
+        &self.beside.environment
+    }
+
+    /// What the contract says, without what only people read: two contracts with equal values ask the same of a service, however
+    /// they are written. Where keys are told apart by their place, a new one belongs at the end of its type.
+    pub fn values(&self) -> impl Serialize + '_ {
+        let names = |companion: &Companion| {
+            let seed = companion.seed().iter().map(|file| {
+                let name = file.strip_prefix(&self.folder).unwrap_or(file);
+                name.to_string_lossy().into_owned()
+            });
+            (
+                companion.name().to_owned(),
+                companion.uses().to_owned(),
+                seed.collect::<Vec<_>>(),
+                companion.settings().clone(),
+            )
+        };
+        (
+            &self.written,
+            self.companions().iter().map(names).collect::<Vec<_>>(),
+            // The first workload is the default one, and cases call operations in this order.
+            in_order(&self.written.operation)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>(),
+            in_order(&self.written.workload)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// An error at a key of `[companion.NAME]`, or at the table where it has no such key.
+    pub fn companion_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
+        let table = self.written.companion.get(name);
+        let span = table.map(|table| {
+            table
+                .get_ref()
+                .get(key)
+                .map_or_else(|| table.span(), Spanned::span)
+        });
+        self.invalid(
+            span.unwrap_or_default(),
+            format!("`companion.{name}.{key}`: {reason}"),
+        )
+    }
+
+    /// The operations in the order of the file.
+    pub fn operations(&self) -> Vec<OperationInfo> {
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        in_order(&self.written.operation)
+            .map(|(name, operation)| OperationInfo {
+                name: name.to_owned(),
+                summary: operation.get_ref().summary.clone(),
+                http: text(&operation.get_ref().http),
+                grpc: text(&operation.get_ref().grpc),
+                websocket: text(&operation.get_ref().websocket),
+            })
+            .collect()
+    }
+
+    /// The workloads in the order of the file, each with its summary. The first is the default.
+    pub fn workloads(&self) -> Vec<(String, String)> {
+        in_order(&self.written.workload)
+            .map(|(name, workload)| (name.to_owned(), workload.get_ref().summary.clone()))
+            .collect()
+    }
+
+    /// A workload's name and its own load; of the first workload where no name is given.
+    pub fn load_of(&self, workload: Option<&str>) -> Result<(String, Load), ContractError> {
+        let (name, written) = self.written_workload(workload)?;
+        let load = written.get_ref().load.clone();
+        let span = load.span();
+        Load::try_from(load.into_inner())
+            .map(|load| (name.to_owned(), load))
+            .map_err(|error| {
+                self.file
+                    .invalid(span, format!("`load` of workload `{name}`: {error}"))
+            })
+    }
+
+    /// Whether a workload is a sequence of requests.
+    pub fn is_sequence(&self, workload: &str) -> bool {
+        let written = self.written.workload.get(workload);
+        written.is_some_and(|written| !written.get_ref().sequence.is_empty())
+    }
+
+    pub(crate) fn written_workload(
+        &self,
+        name: Option<&str>,
+    ) -> Result<(&str, &Spanned<WrittenWorkload>), ContractError> {
+        let mut all = in_order(&self.written.workload);
+        let found = match name {
+            Some(name) => all.find(|(known, _)| *known == name),
+            None => all.next(),
+        };
+        found.ok_or_else(|| ContractError::Unknown {
+            contract: self.name.clone(),
+            kind: "workload",
+            name: name.unwrap_or_default().to_owned(),
+            allowed: known(self.written.workload.keys().map(String::as_str)),
+        })
+    }
+
+    /// Whether it is a contract of its own, and not a sequence for a single load.
+    pub(crate) const fn is_file(&self) -> bool {
+        !self.name.is_empty()
+    }
+
+    /// An error at a place of the contract's file.
+    pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ContractError {
+        self.file.invalid(span, message)
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading a contract's files, and trying everything in them out.
+
+use crate::contract::backing::Beside;
+use crate::contract::call::as_json;
+use crate::contract::error::File;
+use crate::contract::jwt;
+use crate::contract::proto::Schema;
+use crate::contract::source::RowTable;
+use crate::contract::toml::WrittenContract;
+use crate::contract::{Contract, ContractError};
+use prony_load::Protocol;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Seed with which a contract is tried out while it is loaded: any would do.
+const TRIED_SEED: u64 = 1;
+
+impl Contract {
+    /// Reads `contract.toml` of a folder and everything that it names, and tries every case and workload out.
+    pub fn load(folder: &Path) -> Result<Self, ContractError> {
+        let file = File::read(&folder.join("contract.toml"))?;
+        let written: WrittenContract = file.parse()?;
+        let own_name = folder
+            .canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_owned()));
+        if own_name.is_some_and(|name| name != written.name.get_ref().as_str()) {
+            let message = format!(
+                "`name` is `{}`: it must be the name of the folder",
+                written.name.get_ref()
+            );
+            return Err(file.invalid(written.name.span(), message));
+        }
+        let schema = match &written.proto {
+            None => None,
+            Some(proto) => Some(Schema::compile(folder, proto.get_ref()).map_err(|reason| {
+                file.invalid(
+                    proto.span(),
+                    format!("`proto`: {} does not resolve: {reason}", proto.get_ref()),
+                )
+            })?),
+        };
+        let contract = Self {
+            name: written.name.get_ref().clone(),
+            title: written.title.clone(),
+            summary: written.summary.clone(),
+            document: written.document.clone(),
+            folder: folder.to_owned(),
+            schema,
+            data: data(&file, &written)?,
+            tokens: jwt::mint(&file, folder, &written.jwt)?,
+            beside: Beside::read(&file, folder, &written)?,
+            tables: BTreeMap::new(),
+            file,
+            written,
+        };
+        contract.try_out()?;
+        Ok(contract)
+    }
+
+    /// The contract with the rows that were read from its companions, by the names of [`Contract::rows`]. Everything is tried
+    /// out with them, so that a contract with rows cannot fail later either.
+    pub fn give_rows(mut self, tables: BTreeMap<String, RowTable>) -> Result<Self, ContractError> {
+        for rows in self.rows() {
+            let at = |reason: &str| {
+                let span = self.written.rows[rows.name()].span();
+                Err(self.invalid(span, format!("`rows.{}`: {reason}", rows.name())))
+            };
+            let Some(table) = tables.get(rows.name()) else {
+                return at("nothing was read for it");
+            };
+            if table.rows.is_empty() {
+                return at("the query found no row");
+            }
+            if table.rows.iter().any(|row| row.len() != table.columns.len()) {
+                return at("a row has more or fewer values than there are columns");
+            }
+        }
+        self.tables = tables;
+        self.try_out()?;
+        Ok(self)
+    }
+
+    /// Every contract of a folder of contracts, by name.
+    pub fn all(folder: &Path) -> Result<Vec<Self>, ContractError> {
+        let unreadable = |error: std::io::Error| ContractError::Unreadable {
+            path: folder.to_owned(),
+            reason: error.to_string(),
+        };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.join("contract.toml").is_file() {
+                found.push(Self::load(&path)?);
+            }
+        }
+        found.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(found)
+    }
+
+    /// Builds everything once, so that a contract that was loaded cannot fail later.
+    fn try_out(&self) -> Result<(), ContractError> {
+        self.delay()?;
+        if self.written.workload.is_empty() {
+            return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
+        }
+        self.verify_calls()?;
+        // HTTP/1.1 and HTTP/2 send the same requests.
+        for protocol in self
+            .protocols()
+            .into_iter()
+            .filter(|protocol| *protocol != Protocol::Http2)
+        {
+            self.try_cases(protocol, TRIED_SEED)?;
+            for name in self.written.workload.keys() {
+                self.workload(name, protocol)?;
+            }
+        }
+        self.written
+            .workload
+            .keys()
+            .try_for_each(|name| self.load_of(Some(name)).map(drop))
+    }
+}
+
+fn data(file: &File, written: &WrittenContract) -> Result<BTreeMap<String, Value>, ContractError> {
+    written
+        .data
+        .iter()
+        .map(|(name, value)| {
+            let value =
+                as_json(value).map_err(|reason| file.invalid(0..0, format!("`data.{name}`: {reason}")))?;
+            Ok((name.clone(), value))
+        })
+        .collect()
+}

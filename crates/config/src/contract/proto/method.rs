@@ -1,0 +1,179 @@
+//! Methods of a `.proto` file for those who call them without a contract: JSON in, encoded messages out.
+
+use super::methods_of;
+use crate::contract::error::known;
+use prony_load::Bytes;
+use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorSet;
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use std::path::Path;
+
+/// What is wrong with a `.proto` file, a method or a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProtoError {
+    /// A file that does not compile.
+    #[error("{origin}: {reason}")]
+    Schema {
+        /// Who describes the methods: a file, or the service itself.
+        origin: String,
+        /// What the compiler says, with file and line.
+        reason: String,
+    },
+    /// A method that is not there.
+    #[error("{origin} has no method `{method}`: {allowed}")]
+    NoMethod {
+        /// Who describes the methods: a file, or the service itself.
+        origin: String,
+        /// What was asked for.
+        method: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// JSON that is no message of its type.
+    #[error("no message `{message}`: {reason}")]
+    Message {
+        /// Full name of the message type.
+        message: String,
+        /// What is wrong, with line and column.
+        reason: String,
+    },
+}
+
+/// One method that can be called.
+#[derive(Debug, Clone)]
+pub struct ProtoMethod {
+    method: MethodDescriptor,
+    schema: Bytes,
+}
+
+impl ProtoMethod {
+    /// Finds `package.Service/method` in a `.proto` file. Imports are looked for beside the file.
+    pub fn find(file: &Path, name: &str) -> Result<Self, ProtoError> {
+        let origin = file.display().to_string();
+        let folder = match file.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        match protox::compile([file], [folder]) {
+            Ok(set) => Self::of_set(set, &origin, name),
+            Err(error) => Err(ProtoError::Schema {
+                origin,
+                reason: format!("{error:?}"),
+            }),
+        }
+    }
+
+    /// Finds `package.Service/method` in files that somebody described.
+    pub(crate) fn of_set(set: FileDescriptorSet, origin: &str, name: &str) -> Result<Self, ProtoError> {
+        let schema = Bytes(set.encode_to_vec());
+        let pool = DescriptorPool::from_file_descriptor_set(set).map_err(|error| ProtoError::Schema {
+            origin: origin.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let all = methods_of(&pool);
+        let wanted = name.trim_start_matches('/');
+        match all.iter().find(|(known, _)| known == wanted) {
+            Some((_, method)) => Ok(Self {
+                method: method.clone(),
+                schema,
+            }),
+            None => Err(ProtoError::NoMethod {
+                origin: origin.to_owned(),
+                method: name.to_owned(),
+                allowed: known(all.iter().map(|(known, _)| known.as_str())),
+            }),
+        }
+    }
+
+    /// What is called: `/package.Service/method`.
+    pub fn path(&self) -> String {
+        format!(
+            "/{}/{}",
+            self.method.parent_service().full_name(),
+            self.method.name()
+        )
+    }
+
+    /// Whether the request is a stream of messages.
+    pub fn is_client_streaming(&self) -> bool {
+        self.method.is_client_streaming()
+    }
+
+    /// Whether the reply is a stream of messages.
+    pub fn is_server_streaming(&self) -> bool {
+        self.method.is_server_streaming()
+    }
+
+    /// The encoded `FileDescriptorSet`, and the full name of the message that comes back.
+    pub fn reply(&self) -> (Bytes, String) {
+        (self.schema.clone(), self.method.output().full_name().to_owned())
+    }
+
+    /// Encodes a request written as JSON.
+    pub fn encode_request(&self, json: &str) -> Result<Vec<u8>, ProtoError> {
+        encode(self.method.input(), json)
+    }
+
+    /// Encodes a reply written as JSON.
+    pub fn encode_reply(&self, json: &str) -> Result<Vec<u8>, ProtoError> {
+        encode(self.method.output(), json)
+    }
+}
+
+fn encode(kind: MessageDescriptor, json: &str) -> Result<Vec<u8>, ProtoError> {
+    let message = kind.full_name().to_owned();
+    let mut reader = serde_json::Deserializer::from_str(json);
+    DynamicMessage::deserialize(kind, &mut reader)
+        .and_then(|message| reader.end().map(|()| message))
+        .map(|message| message.encode_to_vec())
+        .map_err(|error| ProtoError::Message {
+            message,
+            reason: error.to_string(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"syntax = "proto3"; package a.b;
+        message Ask { int32 n = 1; string text = 2; }
+        service Echo { rpc one(Ask) returns (Ask); rpc many(Ask) returns (stream Ask); rpc all(stream Ask) returns (Ask); }"#;
+
+    fn find(schema: &str, name: &str) -> Result<ProtoMethod, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("echo.proto");
+        std::fs::write(&file, schema).expect("a file");
+        ProtoMethod::find(&file, name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_method_is_found_and_its_messages_are_encoded() {
+        let method = find(SCHEMA, "a.b.Echo/one").expect("a method");
+        assert_eq!(
+            (method.path().as_str(), method.is_server_streaming()),
+            ("/a.b.Echo/one", false)
+        );
+        let bytes = method.encode_request(r#"{"n": 150, "text": "x"}"#);
+        assert_eq!(bytes.as_deref(), Ok(&b"\x08\x96\x01\x12\x01x"[..]));
+        assert_eq!(method.encode_reply("{}").as_deref(), Ok(&[][..]));
+        let streams = |name| {
+            let method = find(SCHEMA, name).expect("a method");
+            (method.is_client_streaming(), method.is_server_streaming())
+        };
+        assert_eq!(streams("/a.b.Echo/many"), (false, true));
+        assert_eq!(streams("a.b.Echo/all"), (true, false));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let told = |schema, name| find(schema, name).expect_err("wrong");
+        assert!(told(SCHEMA, "a.b.Echo/two").contains("a.b.Echo/one"));
+        assert!(told("message", "a/b").contains("echo.proto"));
+        let method = find(SCHEMA, "a.b.Echo/one").expect("a method");
+        for json in ["{\"m\": 1}", "{\"n\": \"x\"}", "{} {}", ""] {
+            let error = method.encode_request(json).expect_err(json).to_string();
+            assert!(error.contains("a.b.Ask") && error.contains("line"), "{error}");
+        }
+    }
+}

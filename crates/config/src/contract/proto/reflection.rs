@@ -1,0 +1,327 @@
+//! Server reflection of gRPC: the files that describe a method, asked of the service itself. Who carries the questions is no
+//! matter here.
+
+use super::method::{ProtoError, ProtoMethod};
+use prost::Message;
+use prost_reflect::DescriptorPool;
+use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
+
+/// The methods that answer, the newer one first.
+pub const REFLECTION_PATHS: [&str; 2] = [
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
+/// The status of gRPC for what is not there.
+const NOT_FOUND: i32 = 5;
+
+/// Files that a service may describe itself by, at most.
+const MOST_FILES: usize = 1_000;
+
+/// Why a service did not describe a method.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReflectionError {
+    /// Bytes that are no answer, or no file.
+    #[error("its answer cannot be read: {0}")]
+    Unreadable(String),
+    /// The service is not there.
+    #[error("it does not know the service `{service}` ({said}): {known}")]
+    NoService {
+        /// What was asked for.
+        service: String,
+        /// What it says.
+        said: String,
+        /// What it has.
+        known: String,
+    },
+    /// A file that others import is not there.
+    #[error("it does not give `{file}`, which its description imports ({said})")]
+    NoFile {
+        /// The file.
+        file: String,
+        /// What it says.
+        said: String,
+    },
+    /// A service without end.
+    #[error("its description has more than {MOST_FILES} files")]
+    TooMany,
+}
+
+/// `ServerReflectionRequest`, as far as it is used.
+#[derive(Clone, PartialEq, Message)]
+struct Question {
+    #[prost(string, optional, tag = "3")]
+    file: Option<String>,
+    #[prost(string, optional, tag = "4")]
+    symbol: Option<String>,
+    #[prost(string, optional, tag = "7")]
+    services: Option<String>,
+}
+
+/// `ServerReflectionResponse`, as far as it is used.
+#[derive(Clone, PartialEq, Message)]
+struct Answer {
+    #[prost(message, optional, tag = "4")]
+    files: Option<Files>,
+    #[prost(message, optional, tag = "6")]
+    services: Option<Services>,
+    #[prost(message, optional, tag = "7")]
+    refusal: Option<Refusal>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Files {
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    encoded: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Services {
+    #[prost(message, repeated, tag = "1")]
+    all: Vec<Service>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Service {
+    #[prost(string, tag = "1")]
+    name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Refusal {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    text: String,
+}
+
+/// Finds `package.Service/method` in what a service says about itself. `ask` carries a question to it and brings the answer,
+/// or what the service says where it does not have what was asked for.
+pub fn reflect<E>(
+    name: &str,
+    mut ask: impl FnMut(&[u8]) -> Result<Result<Vec<u8>, String>, E>,
+) -> Result<ProtoMethod, E>
+where
+    E: From<ReflectionError> + From<ProtoError>,
+{
+    let mut ask = |question: Question| -> Result<Answer, E> {
+        Ok(match ask(&question.encode_to_vec())? {
+            Ok(answer) => Answer::decode(answer.as_slice()).map_err(|error| unreadable(&error))?,
+            Err(text) => Answer {
+                refusal: Some(Refusal {
+                    code: NOT_FOUND,
+                    text,
+                }),
+                ..Answer::default()
+            },
+        })
+    };
+    let name = name.trim_start_matches('/');
+    let service = name.split('/').next().unwrap_or_default();
+    let answer = ask(Question {
+        symbol: Some(service.to_owned()),
+        ..Question::default()
+    })?;
+    let mut files = Vec::new();
+    if let Err(said) = take(answer, &mut files)? {
+        let known = ask(Question {
+            services: Some(String::new()),
+            ..Question::default()
+        })?;
+        return Err(ReflectionError::NoService {
+            service: service.to_owned(),
+            said,
+            known: names(known),
+        }
+        .into());
+    }
+    while let Some(file) = missing(&files) {
+        if files.len() > MOST_FILES {
+            return Err(ReflectionError::TooMany.into());
+        }
+        let answer = ask(Question {
+            file: Some(file.clone()),
+            ..Question::default()
+        })?;
+        let taken = take(answer, &mut files)?;
+        if missing(&files).as_ref() == Some(&file) {
+            let said = taken.err().unwrap_or_else(|| "it sends another file".to_owned());
+            // Those of the language itself are known to everybody, and some services leave them out.
+            let Some(known) = DescriptorPool::global().get_file_by_name(&file) else {
+                return Err(ReflectionError::NoFile { file, said }.into());
+            };
+            files.push(known.file_descriptor_proto().clone());
+        }
+    }
+    let set = FileDescriptorSet { file: files };
+    Ok(ProtoMethod::of_set(set, "the service", name)?)
+}
+
+fn unreadable(error: &prost::DecodeError) -> ReflectionError {
+    ReflectionError::Unreadable(error.to_string())
+}
+
+/// Takes the files of an answer that are new; what the service says instead is the inner error.
+fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(), String>, ReflectionError> {
+    if let Some(refusal) = answer.refusal {
+        return Ok(Err(format!("code {}: {}", refusal.code, refusal.text)));
+    }
+    let Some(given) = answer.files else {
+        return Ok(Err("it sends no file".to_owned()));
+    };
+    for encoded in given.encoded {
+        let file = FileDescriptorProto::decode(encoded.as_slice()).map_err(|error| unreadable(&error))?;
+        if !files.iter().any(|known| known.name() == file.name()) {
+            files.push(file);
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// A file that others import and that is not there yet.
+fn missing(files: &[FileDescriptorProto]) -> Option<String> {
+    let mut imported = files.iter().flat_map(|file| &file.dependency);
+    imported
+        .find(|name| !files.iter().any(|file| file.name() == name.as_str()))
+        .cloned()
+}
+
+fn names(answer: Answer) -> String {
+    let services = answer.services.unwrap_or_default().all;
+    crate::contract::error::known(services.iter().map(|service| service.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, thiserror::Error)]
+    enum Error {
+        #[error(transparent)]
+        Reflection(#[from] ReflectionError),
+        #[error(transparent)]
+        Proto(#[from] ProtoError),
+    }
+
+    fn file(name: &str, imports: &[&str], message: &str) -> FileDescriptorProto {
+        let lines: Vec<String> = imports
+            .iter()
+            .map(|import| format!("import \"{import}\"; "))
+            .collect();
+        let text = lines.concat();
+        let folder = tempfile::tempdir().expect("a folder");
+        for import in imports.iter().filter(|import| !import.starts_with("google/")) {
+            let other = "syntax = \"proto3\"; package b; message Other { int32 n = 1; }";
+            std::fs::write(folder.path().join(import), other).expect("a file");
+        }
+        let text = format!("syntax = \"proto3\"; {text} {message}");
+        std::fs::write(folder.path().join(name), text).expect("a file");
+        let set = protox::compile([folder.path().join(name)], [folder.path()]).expect("a schema");
+        let mut files = set.file.into_iter();
+        files.find(|file| file.name() == name).expect("the file")
+    }
+
+    /// A service of two files of its own and one of the language, which gives one file for each question.
+    fn service(question: &[u8], gives_other: bool) -> Answer {
+        let question = Question::decode(question).expect("a question");
+        let main = file(
+            "a.proto",
+            &["b.proto", "google/protobuf/timestamp.proto"],
+            "package a; message Ask { b.Other other = 1; google.protobuf.Timestamp at = 2; }
+             service Echo { rpc one(Ask) returns (Ask); }",
+        );
+        let other = || file("b.proto", &[], "package b; message Other { int32 n = 1; }");
+        let given = match (question.symbol.as_deref(), question.file.as_deref()) {
+            (Some("a.Echo"), _) => Some(main),
+            (_, Some("b.proto")) if gives_other => Some(other()),
+            _ => None,
+        };
+        if question.services.is_some() {
+            let name = "a.Echo".to_owned();
+            return Answer {
+                services: Some(Services {
+                    all: vec![Service { name }],
+                }),
+                ..Answer::default()
+            };
+        }
+        Answer {
+            refusal: given.is_none().then(|| Refusal {
+                code: 5,
+                text: "not found".to_owned(),
+            }),
+            files: given.map(|file| Files {
+                encoded: vec![file.encode_to_vec()],
+            }),
+            ..Answer::default()
+        }
+    }
+
+    fn told(name: &str, gives_other: bool) -> String {
+        reflect::<Error>(name, |question| {
+            Ok(Ok(service(question, gives_other).encode_to_vec()))
+        })
+        .expect_err("no method")
+        .to_string()
+    }
+
+    #[test]
+    fn files_are_asked_for_until_none_is_missing() {
+        let mut questions = 0;
+        let method = reflect::<Error>("/a.Echo/one", |question| {
+            questions += 1;
+            Ok(Ok(service(question, true).encode_to_vec()))
+        });
+        let method = method.expect("a method");
+        assert_eq!(method.path(), "/a.Echo/one");
+        assert_eq!(questions, 3);
+        let json = r#"{"other": {"n": 1}, "at": "1970-01-01T00:00:01Z"}"#;
+        let bytes = method.encode_request(json);
+        assert_eq!(bytes.as_deref(), Ok(&b"\x0a\x02\x08\x01\x12\x02\x08\x01"[..]));
+        let error = method.encode_request(r#"{"nothing": 1}"#).expect_err("no field");
+        assert!(error.to_string().contains("nothing"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_described_is_told() {
+        let nobody = told("a.Nobody/one", true);
+        assert!(
+            nobody.contains("`a.Nobody`") && nobody.contains("a.Echo"),
+            "{nobody}"
+        );
+        let two = told("a.Echo/two", true);
+        assert!(
+            two.contains("the service has no method `a.Echo/two`") && two.contains("a.Echo/one"),
+            "{two}"
+        );
+        let without = told("a.Echo/one", false);
+        assert!(
+            without.contains("`b.proto`") && without.contains("not found"),
+            "{without}"
+        );
+        let noise = reflect::<Error>("a.Echo/one", |_| Ok(Ok(vec![0xff]))).expect_err("noise");
+        assert!(noise.to_string().contains("cannot be read"), "{noise}");
+    }
+
+    #[test]
+    fn a_service_of_files_without_end_is_given_up() {
+        let mut count = 0;
+        let endless = reflect::<Error>("a.Echo/one", |_| {
+            count += 1;
+            let file = FileDescriptorProto {
+                name: Some(format!("{}.proto", count - 1)),
+                dependency: vec![format!("{count}.proto")],
+                ..FileDescriptorProto::default()
+            };
+            let files = Files {
+                encoded: vec![file.encode_to_vec()],
+            };
+            Ok(Ok(Answer {
+                files: Some(files),
+                ..Answer::default()
+            }
+            .encode_to_vec()))
+        });
+        assert_eq!(endless.expect_err("no end"), ReflectionError::TooMany.into());
+    }
+}

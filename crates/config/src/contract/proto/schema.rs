@@ -1,0 +1,111 @@
+//! The Protocol Buffers schema of a contract, and messages written as TOML.
+
+use super::methods_of;
+use crate::contract::source::fixed_length;
+use crate::contract::template::Builder;
+use prony_load::{Bytes, Parameter, Template};
+use prost_reflect::prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use serde_json::Value;
+use std::path::Path;
+
+/// A compiled `.proto` file.
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    pool: DescriptorPool,
+    encoded: Bytes,
+}
+
+impl Schema {
+    /// Compiles a file of the contract's folder; the error is the compiler's, with file and line.
+    pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
+        let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
+        let pool =
+            DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
+        Ok(Self {
+            pool,
+            encoded: Bytes(set.encode_to_vec()),
+        })
+    }
+
+    /// The encoded `FileDescriptorSet`.
+    pub(crate) fn encoded(&self) -> &Bytes {
+        &self.encoded
+    }
+
+    /// The method `package.Service/method`; the error says which there are.
+    pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
+        let all = methods_of(&self.pool);
+        let found = all.iter().find(|(known, _)| known == name);
+        found.map(|(_, method)| method.clone()).ok_or_else(|| {
+            let known = crate::contract::error::known(all.iter().map(|(known, _)| known.as_str()));
+            format!("the schema has no method `{name}`: {known}")
+        })
+    }
+}
+
+/// A message whose text fields may hold parameters.
+pub(crate) struct MessageText<'a> {
+    pub(crate) kind: &'a MessageDescriptor,
+    pub(crate) parameters: &'a [Parameter],
+}
+
+impl MessageText<'_> {
+    /// Encodes a message. `text(fill)` gives it as JSON with the parameter `i` replaced by `fill(i)`.
+    ///
+    /// An encoded text is preceded by its length, so a parameter needs values of one length. Where it stands is found by
+    /// encoding twice with different letters in its place.
+    pub(crate) fn encode(
+        &self,
+        used: &[usize],
+        text: impl Fn(&dyn Fn(usize) -> String) -> Result<Value, String>,
+    ) -> Result<Template, String> {
+        let mut lengths = vec![0; self.parameters.len()];
+        for &index in used {
+            let parameter = &self.parameters[index];
+            lengths[index] = fixed_length(&parameter.source).ok_or_else(|| {
+                let name = &parameter.name;
+                format!(
+                    "`{name}` has values of different lengths, which a message cannot hold: use one length"
+                )
+            })?;
+        }
+        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
+        let mut places: Vec<Option<usize>> = vec![None; plain.len()];
+        for &index in used {
+            let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);
+            let other = encode(self.kind, &text(&marked)?)?;
+            for (place, _) in plain
+                .iter()
+                .zip(&other)
+                .enumerate()
+                .filter(|(_, (left, right))| left != right)
+            {
+                places[place] = Some(index);
+            }
+        }
+        Ok(assemble(&plain, &places, &lengths))
+    }
+}
+
+/// Encodes a message without places, as JSON.
+pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, String> {
+    DynamicMessage::deserialize(kind.clone(), json)
+        .map(|message| message.encode_to_vec())
+        .map_err(|error| format!("no message `{}`: {error}", kind.full_name()))
+}
+
+fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Template {
+    let mut builder = Builder::default();
+    let mut at = 0;
+    while at < plain.len() {
+        if let Some(index) = places[at] {
+            builder.value(index);
+            at += lengths[index];
+        } else {
+            builder.literal(&plain[at..=at]);
+            at += 1;
+        }
+    }
+    builder.build()
+}

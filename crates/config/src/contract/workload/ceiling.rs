@@ -1,0 +1,71 @@
+//! The highest rate that a load can reach in front of a companion that takes its time.
+
+use crate::contract::{Contract, ContractError};
+use prony_load::{Load, WrittenDuration};
+use std::time::Duration;
+
+/// The companion that answers after a delay, and its setting that says after which.
+const DELAY: &str = "delay";
+
+impl Contract {
+    /// The highest rate (requests per second) that any service can reach with a workload under a load: Little's law,
+    /// requests under way ÷ the time that a slow companion alone takes for one of them on average. `None` where nothing bounds
+    /// the rate but the service: no such companion, no operation that reaches it, or requests that arrive on their own.
+    pub fn ceiling_per_s(&self, workload: &str, load: &Load) -> Result<Option<f64>, ContractError> {
+        let Load::Closed {
+            connections,
+            in_flight,
+            ..
+        } = *load
+        else {
+            return Ok(None);
+        };
+        let Some(delay) = self.delay()? else {
+            return Ok(None);
+        };
+        let waiting_s = delay.as_secs_f64() * self.share_relayed(workload)?;
+        let under_way = f64::from(connections) * f64::from(in_flight);
+        Ok((waiting_s > 0.0).then(|| under_way / waiting_s))
+    }
+
+    /// Time that the companion `delay` takes to answer, where there is one that says it.
+    pub(crate) fn delay(&self) -> Result<Option<Duration>, ContractError> {
+        let mut delayed = self
+            .companions()
+            .iter()
+            .filter(|companion| companion.uses() == DELAY);
+        let Some((companion, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?))) else {
+            return Ok(None);
+        };
+        let read = delay
+            .as_str()
+            .and_then(|text| text.parse::<WrittenDuration>().ok());
+        let wrong = || self.companion_error(companion.name(), DELAY, "give a duration, like \"30ms\"");
+        read.map(|delay| Some(delay.0)).ok_or_else(wrong)
+    }
+
+    /// Share of a workload's requests that reach it: those of operations whose reply must tell what it received.
+    fn share_relayed(&self, workload: &str) -> Result<f64, ContractError> {
+        let (_, written) = self.written_workload(Some(workload))?;
+        let written = written.get_ref();
+        let (mut relayed, mut all) = (0.0, 0.0);
+        for step in written.mix.iter().chain(&written.sequence) {
+            let step = step.get_ref();
+            let weight = if written.sequence.is_empty() {
+                f64::from(step.weight)
+            } else {
+                1.0
+            };
+            let expect = self
+                .written
+                .operation
+                .get(step.operation.get_ref())
+                .and_then(|operation| operation.get_ref().expect.as_ref());
+            if expect.is_some_and(|expect| expect.get_ref().received.is_some()) {
+                relayed += weight;
+            }
+            all += weight;
+        }
+        Ok(if all > 0.0 { relayed / all } else { 0.0 })
+    }
+}

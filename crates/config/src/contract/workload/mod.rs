@@ -1,0 +1,233 @@
+//! Workloads: what a generator sends.
+
+mod ceiling;
+mod sequence;
+mod state;
+
+pub use self::sequence::SequenceFile;
+
+use self::state::State;
+use crate::contract::call::{BODY_END, Call, Filling};
+use crate::contract::source::{RowTable, WrittenSource};
+use crate::contract::template::{Bindings, Bound};
+use crate::contract::toml::{WrittenCall, WrittenStep, WrittenWorkload};
+use crate::contract::{Contract, ContractError};
+use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
+use std::collections::{BTreeMap, BTreeSet};
+use toml::Spanned;
+
+/// A workload while it is put together.
+#[derive(Default)]
+struct Assembly {
+    parameters: Vec<Parameter>,
+    operations: Vec<Operation>,
+    /// Each of `operations`: its name, its values, and which of them users carry.
+    calls: Vec<(String, Values, BTreeSet<String>)>,
+    state: State,
+}
+
+/// The values of the places of a call.
+type Values = BTreeMap<String, WrittenSource>;
+
+impl Contract {
+    /// A workload by name, as it is sent over a protocol.
+    pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ContractError> {
+        let (name, written) = self.written_workload(Some(name))?;
+        let steps = self.steps(name, written)?;
+        let calls = steps
+            .iter()
+            .map(|step| self.step(step, protocol))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut assembly = Assembly {
+            state: State::new(self, name, written.get_ref(), &calls)?,
+            ..Assembly::default()
+        };
+        let mut order = Vec::new();
+        for (step, call) in steps.iter().zip(&calls) {
+            let of_step = step.get_ref();
+            for _ in 0..of_step.times {
+                order.push(Step {
+                    operation: assembly.operation(of_step, call, protocol)?,
+                    weight: of_step.weight,
+                });
+            }
+        }
+        if order.iter().all(|step| step.weight == 0) {
+            let message =
+                format!("workload `{name}` has only weights of 0: give one operation a weight above 0");
+            return Err(self.invalid(written.span(), message));
+        }
+        Ok(Workload {
+            name: name.to_owned(),
+            parameters: assembly.parameters,
+            operations: assembly.operations,
+            order: if written.get_ref().sequence.is_empty() {
+                Order::Mix(order)
+            } else {
+                Order::Sequence(order)
+            },
+        })
+    }
+
+    fn steps<'a>(
+        &self,
+        name: &str,
+        written: &'a Spanned<WrittenWorkload>,
+    ) -> Result<&'a [Spanned<WrittenStep>], ContractError> {
+        let WrittenWorkload { mix, sequence, .. } = written.get_ref();
+        match (mix.as_slice(), sequence.as_slice()) {
+            ([], []) => {
+                let message = format!("workload `{name}` has no operation: give `mix` or `sequence`");
+                Err(self.invalid(written.span(), message))
+            }
+            (steps, []) | ([], steps) => Ok(steps),
+            _ => {
+                let message = format!("workload `{name}` has `mix` and `sequence`: give one of them");
+                Err(self.invalid(written.span(), message))
+            }
+        }
+    }
+
+    /// The call that a step makes.
+    fn step(&self, step: &Spanned<WrittenStep>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
+        let name = &step.get_ref().operation;
+        let written = WrittenCall {
+            operation: Some(name.clone()),
+            with: step.get_ref().with.clone(),
+            ..WrittenCall::default()
+        };
+        let call = self.call(&Spanned::new(step.span(), written))?;
+        for (name, source) in call.with() {
+            call.verify_row(name, source)?;
+        }
+        if call.speaks(protocol) {
+            return Ok(call);
+        }
+        let message = format!("operation `{}` does not speak {protocol:?}", name.get_ref());
+        Err(self.invalid(name.span(), message))
+    }
+}
+
+impl Assembly {
+    /// The index of a step's operation, which is added unless it is already there with the same values.
+    fn operation(
+        &mut self,
+        step: &WrittenStep,
+        call: &Call<'_>,
+        protocol: Protocol,
+    ) -> Result<usize, ContractError> {
+        let name = step.operation.get_ref();
+        let values: Values = call
+            .with()
+            .iter()
+            .map(|(name, source)| (name.clone(), source.get_ref().clone()))
+            .collect();
+        let wanted = (name.clone(), values, self.state.carried(call));
+        let known = self.calls.iter().position(|known| *known == wanted);
+        let index = if let Some(index) = known {
+            index
+        } else {
+            let mut built = self.build(call, protocol)?;
+            self.state.add_cookies(&mut built, &mut self.parameters);
+            self.operations.push(Operation {
+                name: label(name, &step.with),
+                ..built
+            });
+            self.calls.push(wanted);
+            self.operations.len() - 1
+        };
+        self.state.pass(call);
+        Ok(index)
+    }
+
+    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ContractError> {
+        let carried: Vec<(String, Source)> = self.state.sources().collect();
+        let mut bindings: Bindings = carried
+            .into_iter()
+            .map(|(name, source)| (name.clone(), self.parameter(name, source)))
+            .collect();
+        for (name, source) in call.with() {
+            if !bindings.contains_key(name) {
+                let bound = self.bound(name, source.get_ref(), call.tables());
+                bindings.insert(name.clone(), bound);
+            }
+        }
+        self.bind_body(call, &mut bindings)?;
+        self.bind_tokens(call, &mut bindings)?;
+        let (request, expect) = call.build(
+            protocol,
+            &Filling::for_load(&bindings, &self.parameters, &self.state.slots),
+        )?;
+        Ok(Operation {
+            name: String::new(),
+            request,
+            expect,
+        })
+    }
+
+    /// The end of a body that is made up: another one for each request.
+    fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+        let Some(bytes) = call.generated_bytes(bindings)? else {
+            return Ok(());
+        };
+        let bound = match Generated::end_length(bytes) {
+            0 => Bound::Text(String::new()),
+            digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
+        };
+        bindings.insert(BODY_END.to_owned(), bound);
+        Ok(())
+    }
+
+    /// Tokens whose claims have places: one for each row that fills them.
+    fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+        for (name, source) in call.tokens(bindings, &self.parameters)? {
+            let bound = match source {
+                WrittenSource::List(values) => self.parameter(
+                    name.clone(),
+                    Source::Column {
+                        values,
+                        pick: Pick::Each,
+                    },
+                ),
+                source => self.bound(&name, &source, call.tables()),
+            };
+            bindings.insert(name, bound);
+        }
+        Ok(())
+    }
+
+    fn bound(&mut self, name: &str, source: &WrittenSource, tables: &BTreeMap<String, RowTable>) -> Bound {
+        match (source, source.parameter(tables)) {
+            (WrittenSource::One(text), _) => Bound::Text(text.clone()),
+            (_, source) => {
+                let source = source.expect("invariant: only one value has no parameter");
+                self.parameter(name.to_owned(), source)
+            }
+        }
+    }
+
+    fn parameter(&mut self, name: String, source: Source) -> Bound {
+        let wanted = Parameter { name, source };
+        let known = self.parameters.iter().position(|known| *known == wanted);
+        Bound::Parameter(known.unwrap_or_else(|| {
+            self.parameters.push(wanted);
+            self.parameters.len() - 1
+        }))
+    }
+}
+
+/// The operation's name, with the values that the workload fixes: `getPerson(id=1)`.
+fn label(operation: &str, with: &BTreeMap<String, Spanned<WrittenSource>>) -> String {
+    let fixed: Vec<String> = with
+        .iter()
+        .filter_map(|(name, source)| match source.get_ref() {
+            WrittenSource::One(text) => Some(format!("{name}={text}")),
+            _ => None,
+        })
+        .collect();
+    if fixed.is_empty() {
+        operation.to_owned()
+    } else {
+        format!("{operation}({})", fixed.join(","))
+    }
+}

@@ -1,0 +1,144 @@
+//! A request and a reply, as tools keep them, become an operation.
+
+use crate::import::draft::{Names, is_json, media_type};
+use crate::import::{Body, Expect, ExpectedBody, Operation};
+use serde_json::Value;
+use url::Url;
+
+/// The longest reply that is expected word for word, bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// A request that somebody sent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sent {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<String>,
+}
+
+/// The reply that came.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Came {
+    pub(crate) status: u16,
+    pub(crate) media_type: Option<String>,
+    /// The body; `None` where it is no text or was not kept.
+    pub(crate) body: Option<String>,
+}
+
+/// Headers that belong to one connection or to the program that sent them.
+const NOT_KEPT: [&str; 22] = [
+    "accept-encoding",
+    "accept-language",
+    "alt-used",
+    "cache-control",
+    "connection",
+    "content-length",
+    "dnt",
+    "expect",
+    "host",
+    "if-modified-since",
+    "if-none-match",
+    "keep-alive",
+    "origin",
+    "postman-token",
+    "pragma",
+    "priority",
+    "referer",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+];
+
+/// Headers that hold secrets.
+const SECRET: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-auth-token"];
+
+/// Server, and what is asked of it: path and query.
+pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no URL: {error}"))?;
+    let origin = parsed.origin().ascii_serialization();
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(format!("`{url}`: give an http:// or https:// URL"));
+    }
+    let query = parsed
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
+    // A brace would be a place of the contract.
+    let target = format!("{}{query}", parsed.path())
+        .replace('{', "%7B")
+        .replace('}', "%7D");
+    Ok((origin, target))
+}
+
+/// The operation of a request that goes to this target.
+pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent, &str)) -> Operation {
+    let mut operation = Operation {
+        name: names.of_request(&sent.method, target),
+        from,
+        summary: format!("{} {}", sent.method, target.split('?').next().unwrap_or_default()),
+        method: sent.method.clone(),
+        path: target.to_owned(),
+        ..Operation::default()
+    };
+    for (name, value) in &sent.headers {
+        let lower = name.to_ascii_lowercase();
+        if NOT_KEPT.contains(&lower.as_str()) || lower.starts_with("sec-") || lower.starts_with(':') {
+            continue;
+        }
+        if SECRET.contains(&lower.as_str()) {
+            let remark =
+                format!("`{name}` is a secret of whoever sent it: replace it before others see this file.");
+            operation.remarks.push(remark);
+        }
+        operation.headers.push((name.clone(), value.clone()));
+    }
+    operation.body = sent.body.as_ref().filter(|body| !body.is_empty()).map(|text| {
+        let kind = operation
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) if kind.is_some_and(|(_, kind)| is_json(kind)) => Body::Json(value),
+            _ => Body::Text(text.clone()),
+        }
+    });
+    operation
+}
+
+/// What a reply that was kept says about the next one.
+pub(crate) fn expectation(came: &Came, remarks: &mut Vec<String>) -> Expect {
+    let kind = came
+        .media_type
+        .as_deref()
+        .map(media_type)
+        .filter(|kind| !kind.is_empty());
+    let body = match (&came.body, &kind) {
+        (Some(text), _) if text.len() > LONGEST => {
+            remarks.push(format!(
+                "The reply of {} bytes is too long to be expected word for word: status and type only.",
+                text.len()
+            ));
+            None
+        }
+        (Some(text), Some(kind)) if is_json(kind) => {
+            let value = serde_json::from_str(text).ok();
+            value.map(ExpectedBody::Json)
+        }
+        (Some(text), Some(kind)) if kind == "text/plain" => Some(ExpectedBody::Text(text.clone())),
+        (None, Some(kind)) => {
+            remarks.push(format!(
+                "The body of the reply ({kind}) is no text, or was not kept: status and type only."
+            ));
+            None
+        }
+        _ => None,
+    };
+    Expect {
+        status: vec![came.status],
+        media_type: kind,
+        body,
+    }
+}

@@ -1,0 +1,187 @@
+//! One operation of a description.
+
+use super::reference::Description;
+use super::request::{self, Parameter};
+use super::schema::Schemas;
+use crate::import::document::step;
+use crate::import::draft::{Names, is_json, media_type};
+use crate::import::{DraftError, Expect, ExpectedBody, Operation};
+use serde_json::Value;
+use url::Url;
+
+/// Where an operation stands.
+pub(super) struct Place<'a> {
+    pub(super) pointer: &'a str,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+}
+
+/// The operation, or why it is left out.
+pub(super) fn read<'a>(
+    description: &'a Description<'a>,
+    place: &Place<'_>,
+    (names, schemas): (&mut Names, &mut Schemas<'a>),
+) -> Result<Result<Operation, String>, DraftError> {
+    let document = description.document;
+    let method = place.method.to_uppercase();
+    if matches!(method.as_str(), "TRACE" | "OPTIONS") {
+        return Ok(Err(format!("{method} is no call of an API")));
+    }
+    let operation = document
+        .value
+        .pointer(place.pointer)
+        .expect("invariant: it was found there");
+    let text = |key: &str| operation.get(key).and_then(Value::as_str);
+    let name = match text("operationId").filter(|name| !name.trim().is_empty()) {
+        Some(name) => names.take(name),
+        None => names.of_request(&method, place.path),
+    };
+    let mut made = Operation {
+        name,
+        from: format!("{}, {method} {}", document.place(place.pointer), place.path),
+        summary: text("summary")
+            .or_else(|| text("description").and_then(|text| text.lines().next()))
+            .map_or_else(
+                || format!("{method} {}", place.path),
+                |text| text.trim().to_owned(),
+            ),
+        method,
+        path: format!("{}{}", base(description, operation), place.path),
+        ..Operation::default()
+    };
+    let parameters = parameters(description, operation, place)?;
+    request::parameters(description, &parameters, &mut made)?;
+    request::credentials(description, operation, &mut made);
+    if let Some(body) = operation.get("requestBody") {
+        let (body, pointer) = description.resolved(body, &step(place.pointer, "requestBody"))?;
+        if let Some(content) = body.get("content")
+            && let Err(why) = request::body(description, content, &step(&pointer, "content"), &mut made)?
+        {
+            return Ok(Err(why));
+        }
+    }
+    expectation(description, place, (operation, schemas), &mut made)?;
+    Ok(Ok(made))
+}
+
+/// The path of the first server, its variables filled.
+fn base(description: &Description<'_>, operation: &Value) -> String {
+    let server = operation
+        .pointer("/servers/0")
+        .or_else(|| description.document.value.pointer("/servers/0"));
+    let Some(url) = server
+        .and_then(|server| server.get("url"))
+        .and_then(Value::as_str)
+    else {
+        return String::new();
+    };
+    let mut url = url.to_owned();
+    let variables = server
+        .and_then(|server| server.get("variables"))
+        .and_then(Value::as_object);
+    for (name, variable) in variables.into_iter().flatten() {
+        let value = variable
+            .get("default")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        url = url.replace(&format!("{{{name}}}"), value);
+    }
+    let path = match Url::parse(&url) {
+        Ok(parsed) => parsed.path().to_owned(),
+        Err(_) => url,
+    };
+    let path = path.trim_end_matches('/');
+    if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// The parameters of the path item and of the operation, of which the latter count.
+fn parameters<'a>(
+    description: &'a Description<'a>,
+    operation: &'a Value,
+    place: &Place<'_>,
+) -> Result<Vec<Parameter<'a>>, DraftError> {
+    let item_pointer = place.pointer.rsplit_once('/').map_or("", |(item, _)| item);
+    let item = description.document.value.pointer(item_pointer);
+    let mut found: Vec<Parameter<'a>> = Vec::new();
+    for (holder, at) in [(item, item_pointer), (Some(operation), place.pointer)] {
+        let list = holder
+            .and_then(|holder| holder.get("parameters"))
+            .and_then(Value::as_array);
+        for (number, parameter) in list.into_iter().flatten().enumerate() {
+            let here = step(&step(at, "parameters"), &number.to_string());
+            let (parameter, _) = description.resolved(parameter, &here)?;
+            let same = |known: &Parameter<'_>| {
+                known.0.get("name") == parameter.get("name") && known.0.get("in") == parameter.get("in")
+            };
+            found.retain(|known| !same(known));
+            found.push((parameter, here));
+        }
+    }
+    Ok(found)
+}
+
+/// The status of success, and what its body must be.
+fn expectation<'a>(
+    description: &'a Description<'a>,
+    place: &Place<'_>,
+    (operation, schemas): (&'a Value, &mut Schemas<'a>),
+    made: &mut Operation,
+) -> Result<(), DraftError> {
+    let responses = operation.get("responses").and_then(Value::as_object);
+    let codes = || responses.into_iter().flatten().map(|(code, _)| code.as_str());
+    let success = codes()
+        .filter(|code| code.starts_with('2'))
+        .min()
+        .or_else(|| codes().find(|code| *code == "default"));
+    let others: Vec<&str> = codes().filter(|code| Some(*code) != success).collect();
+    if !others.is_empty() {
+        made.remarks
+            .push(format!("Described too, and not tried: {}.", others.join(", ")));
+    }
+    let Some(code) = success else {
+        made.expect.status = codes().filter_map(|code| code.parse().ok()).take(1).collect();
+        if made.expect.status.is_empty() {
+            made.expect.status = vec![200];
+            made.remarks
+                .push("Its replies are not described: 200 is a guess.".to_owned());
+        }
+        return Ok(());
+    };
+    let status = match code.parse() {
+        Ok(code) => vec![code],
+        // `2XX` and `default` name none.
+        Err(_) => vec![200, 201, 202, 204],
+    };
+    made.expect = Expect {
+        status,
+        ..Expect::default()
+    };
+    let pointer = step(&step(place.pointer, "responses"), code);
+    let (response, pointer) =
+        description.resolved(&responses.expect("invariant: it has one")[code], &pointer)?;
+    let Some(kinds) = response
+        .get("content")
+        .and_then(Value::as_object)
+        .filter(|kinds| !kinds.is_empty())
+    else {
+        return Ok(());
+    };
+    let (kind, media) = kinds
+        .iter()
+        .min_by_key(|(kind, _)| !is_json(kind))
+        .expect("invariant: there is one");
+    if !kind.contains('*') {
+        made.expect.media_type = Some(media_type(kind));
+        made.headers.push(("Accept".to_owned(), media_type(kind)));
+    }
+    if let Some(schema) = media.get("schema").filter(|_| is_json(kind)) {
+        let below = step(&step(&step(&pointer, "content"), kind), "schema");
+        let name = schemas.named(schema, &below, &format!("{}_reply", made.name))?;
+        made.expect.body = Some(ExpectedBody::Schema(name));
+    }
+    Ok(())
+}

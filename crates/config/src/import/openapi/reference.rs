@@ -1,0 +1,77 @@
+//! References within a description, and circles among them.
+
+use crate::import::DraftError;
+use crate::import::document::Document;
+use serde_json::Value;
+
+/// A description, and how it is to be read.
+pub(super) struct Description<'a> {
+    pub(super) document: &'a Document,
+    /// Version 3.0, whose schemas are not quite JSON Schema.
+    pub(super) is_old: bool,
+}
+
+impl<'a> Description<'a> {
+    /// What a reference names, as a pointer; where it stands is for messages.
+    pub(super) fn target(&self, reference: &str, at: &str) -> Result<(&'a Value, String), DraftError> {
+        let Some(pointer) = reference.strip_prefix('#') else {
+            let message = format!(
+                "`$ref` leads to another file, `{reference}`: put all into one first, as with `npx @redocly/cli bundle`"
+            );
+            return Err(self.document.invalid(at, message));
+        };
+        let pointer = percent_decoded(pointer);
+        match self.document.value.pointer(&pointer) {
+            Some(value) => Ok((value, pointer)),
+            None => Err(self
+                .document
+                .invalid(at, format!("`$ref` names `{reference}`, which is not there"))),
+        }
+    }
+
+    /// The value itself, or what its references lead to; and the pointer of that.
+    pub(super) fn resolved(
+        &self,
+        value: &'a Value,
+        pointer: &str,
+    ) -> Result<(&'a Value, String), DraftError> {
+        let (mut value, mut here) = (value, pointer.to_owned());
+        let mut way = vec![here.clone()];
+        while let Some(Value::String(reference)) = value.get("$ref") {
+            let (next, target) = self.target(reference, &here)?;
+            if way.contains(&target) {
+                way.push(target);
+                let message = format!(
+                    "`$ref` leads in a circle, {}: let one of them say what it is",
+                    way.join(" → ")
+                );
+                return Err(self.document.invalid(&here, message));
+            }
+            way.push(target.clone());
+            (value, here) = (next, target);
+        }
+        Ok((value, here))
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let coded = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        if let Some(byte) = coded {
+            bytes.push(byte);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,321 @@
+//! What an operation of a description sends: parameters, credentials, body.
+
+use super::reference::Description;
+use super::sample::Sampler;
+use crate::import::document::step;
+use crate::import::draft::{is_json, media_type, percent_encoded};
+use crate::import::{Body, DraftError, Operation};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// What separates the parts of a form; a text that no sample holds.
+const BOUNDARY: &str = "prony-part";
+
+/// A parameter, with where it stands.
+pub(super) type Parameter<'a> = (&'a Value, String);
+
+/// A scalar as it stands in a URL.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// The example of a parameter or a body, else a sample of its schema.
+fn example<'a>(
+    description: &'a Description<'a>,
+    holder: &'a Value,
+    pointer: &str,
+) -> Result<Value, DraftError> {
+    if let Some(value) = holder.get("example") {
+        return Ok(value.clone());
+    }
+    if let Some((name, first)) = holder
+        .get("examples")
+        .and_then(Value::as_object)
+        .and_then(|all| all.iter().next())
+    {
+        let below = step(&step(pointer, "examples"), name);
+        let (first, _) = description.resolved(first, &below)?;
+        if let Some(value) = first.get("value") {
+            return Ok(value.clone());
+        }
+    }
+    let sampler = Sampler { description };
+    if let Some(schema) = holder.get("schema") {
+        return sampler.sample(schema, &step(pointer, "schema"));
+    }
+    let content = holder
+        .get("content")
+        .and_then(Value::as_object)
+        .and_then(|all| all.iter().next());
+    match content {
+        Some((kind, media)) => example(description, media, &step(&step(pointer, "content"), kind)),
+        None => Ok(Value::from("text")),
+    }
+}
+
+/// Puts the parameters that must be there, or have an example, where they belong.
+pub(super) fn parameters<'a>(
+    description: &'a Description<'a>,
+    parameters: &[Parameter<'a>],
+    made: &mut Operation,
+) -> Result<(), DraftError> {
+    let mut query = Vec::new();
+    let mut cookies = Vec::new();
+    let mut left_out = Vec::new();
+    for (parameter, pointer) in parameters {
+        let text = |key: &str| parameter.get(key).and_then(Value::as_str);
+        let (Some(name), Some(place)) = (text("name"), text("in")) else {
+            return Err(description
+                .document
+                .invalid(pointer, "a parameter needs `name` and `in`"));
+        };
+        let required = parameter.get("required") == Some(&Value::Bool(true)) || place == "path";
+        if !required && parameter.get("example").is_none() && parameter.get("examples").is_none() {
+            left_out.push(name.to_owned());
+            continue;
+        }
+        let value = example(description, parameter, pointer)?;
+        if parameter.pointer("/schema/pattern").is_some() && parameter.get("example").is_none() {
+            made.remarks.push(format!(
+                "`{name}` must match a pattern: see whether its value does."
+            ));
+        }
+        match place {
+            "path" => {
+                let text = joined(&value);
+                let sign = format!("{{{name}}}");
+                if !made.path.contains(&sign) {
+                    let message =
+                        format!("the path has no `{sign}`: take the parameter away, or put it in the path");
+                    return Err(description.document.invalid(pointer, message));
+                }
+                let place = made.place(name, &percent_encoded(&text));
+                made.path = made.path.replace(&sign, &marked(&place));
+            }
+            "query" => query.extend(pairs(name, &value, parameter)),
+            "header"
+                if ["accept", "content-type", "authorization"]
+                    .contains(&name.to_ascii_lowercase().as_str()) => {}
+            "header" => made.headers.push((name.to_owned(), joined(&value))),
+            "cookie" => cookies.push(format!("{name}={}", percent_encoded(&joined(&value)))),
+            other => {
+                let message = format!("a parameter in `{other}`: path, query, header and cookie are known");
+                return Err(description.document.invalid(pointer, message));
+            }
+        }
+    }
+    finish_path(made);
+    if !query.is_empty() {
+        made.path = format!("{}?{}", made.path, query.join("&"));
+    }
+    if !cookies.is_empty() {
+        made.headers.push(("Cookie".to_owned(), cookies.join("; ")));
+    }
+    if !left_out.is_empty() {
+        made.remarks.push(format!(
+            "Left out, for it may be missing: {}.",
+            left_out.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// A place of the path that is described nowhere has a value all the same.
+fn finish_path(made: &mut Operation) {
+    while let Some((_, rest)) = made.path.clone().split_once('{') {
+        let name = rest.split('}').next().unwrap_or_default().to_owned();
+        let place = made.place(&name, "1");
+        made.path = made.path.replace(&format!("{{{name}}}"), &marked(&place));
+        made.remarks.push(format!(
+            "`{name}` of the path is described nowhere: see whether \"1\" is a value of it."
+        ));
+        if !rest.contains('}') {
+            break;
+        }
+    }
+    made.path = made.path.replace(MARKS[0], "{").replace(MARKS[1], "}");
+}
+
+/// Stand for the braces of a place that is done: its name may be that of a parameter that is still to come.
+const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
+
+fn marked(place: &str) -> String {
+    place
+        .replace('{', &MARKS[0].to_string())
+        .replace('}', &MARKS[1].to_string())
+}
+
+/// A list joined by commas, as paths and headers have it.
+fn joined(value: &Value) -> String {
+    match value {
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| format!("{name},{}", plain(member)))
+            .collect::<Vec<_>>()
+            .join(","),
+        other => plain(other),
+    }
+}
+
+/// A parameter of the query, in the style that its description says.
+fn pairs(name: &str, value: &Value, parameter: &Value) -> Vec<String> {
+    let pair = |name: &str, value: &str| format!("{}={}", percent_encoded(name), percent_encoded(value));
+    let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
+    let explode = parameter
+        .get("explode")
+        .and_then(Value::as_bool)
+        .unwrap_or(style == "form");
+    match value {
+        Value::Array(items) if explode => items.iter().map(|item| pair(name, &plain(item))).collect(),
+        Value::Array(items) => {
+            let separator = match style {
+                "spaceDelimited" => "%20",
+                "pipeDelimited" => "%7C",
+                _ => ",",
+            };
+            let items: Vec<String> = items.iter().map(|item| percent_encoded(&plain(item))).collect();
+            vec![format!("{}={}", percent_encoded(name), items.join(separator))]
+        }
+        Value::Object(members) if style == "deepObject" => members
+            .iter()
+            .map(|(member, value)| pair(&format!("{name}[{member}]"), &plain(value)))
+            .collect(),
+        Value::Object(members) if explode => members
+            .iter()
+            .map(|(member, value)| pair(member, &plain(value)))
+            .collect(),
+        other => vec![pair(name, &joined(other))],
+    }
+}
+
+/// The credentials of the first way to prove oneself; each is a place to be filled.
+pub(super) fn credentials(description: &Description<'_>, operation: &Value, made: &mut Operation) {
+    let security = operation
+        .get("security")
+        .or_else(|| description.document.value.get("security"));
+    let Some(ways) = security.and_then(Value::as_array) else {
+        return;
+    };
+    // An empty one says that nothing is needed.
+    let Some(Value::Object(schemes)) = ways.first().filter(|_| !ways.contains(&serde_json::json!({}))) else {
+        return;
+    };
+    for name in schemes.keys() {
+        let pointer = step("/components/securitySchemes", name);
+        let Some(scheme) = description.document.value.pointer(&pointer) else {
+            continue;
+        };
+        let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
+        let remark = format!(
+            "{}: `{name}` wants a secret: put it in the place of \"SECRET\".",
+            description.document.place(&pointer)
+        );
+        match (text("type"), text("in")) {
+            ("apiKey", "query") => {
+                let place = made.place(text("name"), "SECRET");
+                let joint = if made.path.contains('?') { '&' } else { '?' };
+                made.path = format!("{}{joint}{}={place}", made.path, percent_encoded(text("name")));
+            }
+            ("apiKey", "cookie") => {
+                let place = made.place(text("name"), "SECRET");
+                made.headers
+                    .push(("Cookie".to_owned(), format!("{}={place}", text("name"))));
+            }
+            ("apiKey", _) => {
+                let place = made.place(text("name"), "SECRET");
+                made.headers.push((text("name").to_owned(), place));
+            }
+            ("http", _) if text("scheme").eq_ignore_ascii_case("basic") => {
+                let place = made.place("basic", "SECRET");
+                made.headers
+                    .push(("Authorization".to_owned(), format!("Basic {place}")));
+            }
+            ("mutualTLS", _) => {}
+            _ => {
+                let place = made.place("token", "SECRET");
+                made.headers
+                    .push(("Authorization".to_owned(), format!("Bearer {place}")));
+            }
+        }
+        made.remarks.push(remark);
+    }
+}
+
+/// The body of a request; the error says why there is none that a contract can hold.
+pub(super) fn body<'a>(
+    description: &'a Description<'a>,
+    content: &'a Value,
+    pointer: &str,
+    made: &mut Operation,
+) -> Result<Result<(), String>, DraftError> {
+    let Some(kinds) = content.as_object().filter(|kinds| !kinds.is_empty()) else {
+        return Ok(Ok(()));
+    };
+    let rank = |kind: &str| match media_type(kind).as_str() {
+        "application/json" => 0,
+        json if is_json(json) => 1,
+        "application/x-www-form-urlencoded" => 2,
+        "multipart/form-data" => 3,
+        text if text.starts_with("text/") => 4,
+        "*/*" => 5,
+        _ => 9,
+    };
+    let (kind, media) = kinds
+        .iter()
+        .min_by_key(|(kind, _)| rank(kind))
+        .expect("invariant: there is one");
+    let others: Vec<&str> = kinds
+        .keys()
+        .filter(|other| *other != kind)
+        .map(String::as_str)
+        .collect();
+    if !others.is_empty() {
+        made.remarks.push(format!("It takes {} too.", others.join(", ")));
+    }
+    if rank(kind) == 9 {
+        return Ok(Err(format!(
+            "its body is of {kind}, which a draft cannot write: put one into a file, `file = …`"
+        )));
+    }
+    let value = example(description, media, &step(pointer, kind))?;
+    let sent = match rank(kind) {
+        0 | 1 | 5 => Body::Json(value),
+        2 => {
+            let mut form = form_urlencoded::Serializer::new(String::new());
+            for (name, member) in value.as_object().into_iter().flatten() {
+                form.append_pair(name, &plain(member));
+            }
+            Body::Text(form.finish())
+        }
+        3 => Body::Text(parts(&value)),
+        _ => Body::Text(plain(&value)),
+    };
+    let sent_kind = match rank(kind) {
+        5 => "application/json".to_owned(),
+        3 => format!("multipart/form-data; boundary={BOUNDARY}"),
+        _ => kind.clone(),
+    };
+    made.headers.push(("Content-Type".to_owned(), sent_kind));
+    made.body = Some(sent);
+    Ok(Ok(()))
+}
+
+/// A form of parts, as browsers send it.
+fn parts(value: &Value) -> String {
+    let mut text = String::new();
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let name = name.replace('"', "%22");
+        let member = plain(member);
+        let _ = write!(
+            text,
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{member}\r\n"
+        );
+    }
+    let _ = write!(text, "--{BOUNDARY}--\r\n");
+    text
+}

@@ -1,0 +1,282 @@
+//! A value that a schema allows: its example where it has one, else the simplest that fits.
+
+use super::reference::Description;
+use crate::import::DraftError;
+use crate::import::document::step;
+use serde_json::{Map, Number, Value, json};
+
+/// Schemas within schemas, at most.
+const DEEPEST: usize = 40;
+
+/// What is sampled for: a request leaves out what only replies hold.
+pub(super) struct Sampler<'a> {
+    pub(super) description: &'a Description<'a>,
+}
+
+/// A value; `None` where the schema needs itself without end.
+type Sampled = Result<Option<Value>, DraftError>;
+
+impl<'a> Sampler<'a> {
+    /// A value for a request; an error where there is none that ends.
+    pub(super) fn sample(&self, schema: &'a Value, pointer: &str) -> Result<Value, DraftError> {
+        self.value(schema, pointer, &mut Vec::new())?.ok_or_else(|| {
+            let message = "this schema needs itself within itself without end: make a member on the way optional, or give an `example`";
+            self.description.document.invalid(pointer, message)
+        })
+    }
+
+    fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+        let (resolved, here) = self.description.resolved(schema, pointer)?;
+        if here != pointer && way.contains(&here) || way.len() > DEEPEST {
+            return Ok(None);
+        }
+        if let Some(given) = given(resolved) {
+            return Ok(Some(given));
+        }
+        way.push(here.clone());
+        let value = self.built(resolved, &here, way);
+        way.pop();
+        value
+    }
+
+    fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+        if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
+            return self.merged(schema, all, (pointer, way));
+        }
+        for word in ["oneOf", "anyOf"] {
+            let Some(choices) = schema.get(word).and_then(Value::as_array) else {
+                continue;
+            };
+            let is_null = |choice: &Value| choice.get("type") == Some(&json!("null"));
+            for (place, choice) in choices.iter().enumerate().filter(|(_, choice)| !is_null(choice)) {
+                let below = step(&step(pointer, word), &place.to_string());
+                let Some(mut value) = self.value(choice, &below, way)? else {
+                    continue;
+                };
+                tell_apart(schema, choice, &mut value);
+                return self.with_own(schema, (pointer, way), value);
+            }
+            return Ok(None);
+        }
+        match kind(schema) {
+            "object" => self.object(schema, pointer, way),
+            "array" => self.array(schema, pointer, way),
+            "boolean" => Ok(Some(json!(true))),
+            "null" => Ok(Some(Value::Null)),
+            "integer" => Ok(Some(number(schema, true))),
+            "number" => Ok(Some(number(schema, false))),
+            _ => Ok(Some(Value::from(text(schema)))),
+        }
+    }
+
+    /// The value of a choice, with the properties that stand beside the choice.
+    fn with_own(&self, schema: &'a Value, (pointer, way): (&str, &mut Vec<String>), value: Value) -> Sampled {
+        let Value::Object(mut members) = value else {
+            return Ok(Some(value));
+        };
+        if schema.get("properties").is_some()
+            && let Some(Value::Object(own)) = self.object(schema, pointer, way)?
+        {
+            for (name, member) in own {
+                members.entry(name).or_insert(member);
+            }
+        }
+        Ok(Some(Value::Object(members)))
+    }
+
+    fn merged(
+        &self,
+        schema: &'a Value,
+        all: &'a [Value],
+        (pointer, way): (&str, &mut Vec<String>),
+    ) -> Sampled {
+        let mut merged = Map::new();
+        let mut last = None;
+        for (place, part) in all.iter().enumerate() {
+            let below = step(&step(pointer, "allOf"), &place.to_string());
+            match self.value(part, &below, way)? {
+                None => return Ok(None),
+                Some(Value::Object(members)) => merged.extend(members),
+                Some(other) => last = last.or(Some(other)),
+            }
+        }
+        if schema.get("properties").is_some() {
+            match self.object(schema, pointer, way)? {
+                None => return Ok(None),
+                Some(Value::Object(members)) => merged.extend(members),
+                Some(_) => {}
+            }
+        }
+        Ok(Some(match last {
+            Some(other) if merged.is_empty() => other,
+            _ => Value::Object(merged),
+        }))
+    }
+
+    fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+        let required: Vec<&str> = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let mut members = Map::new();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let below = step(&step(pointer, "properties"), name);
+            let (resolved, _) = self.description.resolved(property, &below)?;
+            if resolved.get("readOnly") == Some(&json!(true)) {
+                continue;
+            }
+            let is_required = required.contains(&name.as_str());
+            if !is_required && given(resolved).is_none() {
+                continue;
+            }
+            match self.value(property, &below, way)? {
+                Some(value) => {
+                    members.insert(name.clone(), value);
+                }
+                None if is_required => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some(Value::Object(members)))
+    }
+
+    fn array(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+        let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+        let most = schema.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
+        let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
+            return Ok(Some(json!([])));
+        };
+        match self.value(items, &step(pointer, "items"), way)? {
+            Some(item) => {
+                let count = least.max(1).min(most).min(100);
+                Ok(Some((0..count).map(|_| item.clone()).collect()))
+            }
+            None if least == 0 => Ok(Some(json!([]))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// What the schema gives itself.
+fn given(schema: &Value) -> Option<Value> {
+    let first = |word: &str| {
+        schema
+            .get(word)
+            .and_then(Value::as_array)
+            .and_then(|list| list.first())
+    };
+    schema
+        .get("example")
+        .or_else(|| first("examples"))
+        .or_else(|| schema.get("const"))
+        .or_else(|| schema.get("default").filter(|value| !value.is_null()))
+        .or_else(|| first("enum"))
+        .cloned()
+}
+
+/// The member by which a choice is known gets the choice's name.
+fn tell_apart(schema: &Value, choice: &Value, value: &mut Value) {
+    let discriminator = schema.get("discriminator");
+    let Some(name) = discriminator
+        .and_then(|one| one.get("propertyName"))
+        .and_then(Value::as_str)
+    else {
+        return;
+    };
+    let Some(reference) = choice.get("$ref").and_then(Value::as_str) else {
+        return;
+    };
+    let short = reference.rsplit('/').next().unwrap_or_default();
+    let mapping = discriminator
+        .and_then(|one| one.get("mapping"))
+        .and_then(Value::as_object);
+    let mapped = mapping.into_iter().flatten().find(|(_, target)| {
+        target
+            .as_str()
+            .is_some_and(|target| target == reference || target == short)
+    });
+    if let Some(members) = value.as_object_mut() {
+        members.insert(
+            name.to_owned(),
+            Value::from(mapped.map_or(short, |(word, _)| word.as_str())),
+        );
+    }
+}
+
+/// The kind of a schema: as written, else what its words speak of.
+fn kind(schema: &Value) -> &str {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind,
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|kind| *kind != "null")
+            .unwrap_or("null"),
+        _ if schema.get("items").is_some() => "array",
+        _ if schema.get("properties").is_some() || schema.get("additionalProperties").is_some() => "object",
+        _ if schema.get("minimum").is_some() || schema.get("maximum").is_some() => "number",
+        _ if schema.get("pattern").is_some() || schema.get("format").is_some() => "string",
+        _ => "object",
+    }
+}
+
+fn number(schema: &Value, whole: bool) -> Value {
+    let limit = |word: &str| schema.get(word).and_then(Value::as_f64);
+    let is_open = |word: &str| schema.get(word) == Some(&json!(true));
+    let gap = if whole { 1.0 } else { 0.5 };
+    let least = match (limit("minimum"), limit("exclusiveMinimum")) {
+        (_, Some(open)) => Some(open + gap),
+        (Some(least), None) if is_open("exclusiveMinimum") => Some(least + gap),
+        (least, None) => least,
+    };
+    let most = match (limit("maximum"), limit("exclusiveMaximum")) {
+        (_, Some(open)) => Some(open - gap),
+        (Some(most), None) if is_open("exclusiveMaximum") => Some(most - gap),
+        (most, None) => most,
+    };
+    let wished = match (least, most) {
+        (Some(least), _) if least > 1.0 => least,
+        (_, Some(most)) if most < 1.0 => most,
+        _ => 1.0,
+    };
+    let value = match limit("multipleOf").filter(|step| *step > 0.0) {
+        Some(step) => (wished / step).ceil() * step,
+        None => wished,
+    };
+    if whole {
+        Value::from(value.ceil() as i64)
+    } else {
+        Number::from_f64(value).map_or(json!(1), Value::Number)
+    }
+}
+
+fn text(schema: &Value) -> String {
+    let length = |word: &str| schema.get(word).and_then(Value::as_u64);
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    let text = match format {
+        "date-time" => "2026-01-02T03:04:05Z",
+        "date" => "2026-01-02",
+        "time" => "03:04:05Z",
+        "duration" => "PT1H",
+        "uuid" => "7f3a1c52-9d4e-4b8a-8c21-5e6f70819203",
+        "email" | "idn-email" => "ada@example.com",
+        "uri" | "url" | "iri" => "https://example.com/a",
+        "uri-reference" => "/a",
+        "hostname" => "example.com",
+        "ipv4" => "192.0.2.1",
+        "ipv6" => "2001:db8::1",
+        "byte" => "cHJvbnk=",
+        "password" => "correct horse battery",
+        _ => "text",
+    };
+    let mut text = text.to_owned();
+    while (text.len() as u64) < length("minLength").unwrap_or(0).min(10_000) {
+        text.push('a');
+    }
+    if let Some(most) = length("maxLength").filter(|most| (*most as usize) < text.len()) {
+        text.truncate(most as usize);
+    }
+    text
+}

@@ -1,0 +1,398 @@
+//! The plan of a suite: turns the groups of the suite into groups of a plan, and refuses what cannot be.
+
+use crate::contract::Contract;
+use crate::suite::SuiteGroup;
+use crate::{
+    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, RankBy, Service, Starts, Suite, WarmUpChoice,
+    Wishes,
+};
+use prony_load::{Arrival, Load, Profile, Protocol};
+
+/// Files that a process needs beside its connections: its log, its pipes, what its runtime opens.
+const OTHER_FILES: u64 = 64;
+
+impl Plan {
+    /// The plan of a suite over a catalogue.
+    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &Wishes) -> Result<Self, PlanError> {
+        let design = suite.design_for(wishes.design);
+        let mut plan = Self {
+            suite: suite.name.clone(),
+            title: suite.title.clone(),
+            profile: suite.profile.clone(),
+            seed: wishes.seed,
+            rounds: wishes.rounds.unwrap_or(suite.rounds).max(1),
+            builds: wishes.builds.unwrap_or(1).max(1),
+            confidence: wishes.confidence.unwrap_or(suite.confidence),
+            precision: wishes.precision.or(suite.precision),
+            tie: wishes.tie.or(suite.tie),
+            budget_ns: wishes
+                .budget
+                .or(suite.budget)
+                .map(|budget| budget.as_nanos() as u64),
+            design,
+            // Turns start all services of a group afresh.
+            starts: if design == Design::Sequence {
+                suite.starts
+            } else {
+                Starts::Fresh
+            },
+            no_errors: suite.no_errors,
+            limits: suite.limits,
+            network: suite.network,
+            address: wishes.address.clone().or(&suite.address),
+            groups: Vec::new(),
+            entries: Vec::new(),
+        };
+        let maker = Maker::new(catalogue, suite, wishes)?;
+        maker.limits_fit()?;
+        for (place, group) in suite.groups.iter().enumerate() {
+            let (planned, entries) = maker.group(group, plan.groups.len())?;
+            maker.is_alone(place, &planned)?;
+            if !entries.is_empty() {
+                plan.groups.push(planned);
+                plan.entries.extend(entries);
+            }
+        }
+        if plan.entries.is_empty() {
+            let patterns = wishes.services.join(", ");
+            return Err(PlanError::Empty(format!(
+                "suite `{}` has no service that `{patterns}` names",
+                suite.name
+            )));
+        }
+        Ok(plan)
+    }
+}
+
+/// Turns the groups of a suite into groups of a plan.
+struct Maker<'a> {
+    catalogue: &'a Catalogue,
+    suite: &'a Suite,
+    wishes: &'a Wishes,
+    /// The services that the command line asks for; `None`: all.
+    only: Option<Vec<&'a Service>>,
+}
+
+impl<'a> Maker<'a> {
+    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a Wishes) -> Result<Self, PlanError> {
+        Ok(Self {
+            catalogue,
+            suite,
+            wishes,
+            only: wished_services(catalogue, wishes)?,
+        })
+    }
+
+    /// The limits of the suite must be below what the machine has.
+    fn limits_fit(&self) -> Result<(), PlanError> {
+        let Some(machine) = &self.wishes.machine else {
+            return Ok(());
+        };
+        let (limits, lines) = (self.suite.limits, self.suite.limit_lines);
+        if let Some(cpus) = limits.cpus.filter(|&cpus| cpus > f64::from(machine.cpus)) {
+            let message = format!(
+                "`cpus` is {cpus}, and this machine has {}: ask for that at most",
+                machine.cpus
+            );
+            return Err(self.at(lines.cpus, &message));
+        }
+        let memory = limits.memory_bytes.zip(machine.memory());
+        if let Some((wanted, (bytes, whose))) = memory.filter(|(wanted, (there, _))| wanted > there) {
+            let message = format!(
+                "`memory` is {} MiB, and {whose} {} MiB: ask for that at most",
+                wanted >> 20,
+                bytes >> 20
+            );
+            return Err(self.at(lines.memory, &message));
+        }
+        Ok(())
+    }
+
+    /// The group of a plan and its entries.
+    fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
+        let contract = self
+            .catalogue
+            .contract(&group.contract)
+            .map_err(|error| self.at(group.line, &error))?;
+        let (workload, own_load) = contract
+            .load_of(group.workload.as_deref())
+            .map_err(|error| self.at(group.line, &error))?;
+        let entries = self.entries(group, index)?;
+        let wished = self
+            .wishes
+            .warm_up
+            .map(|time| WarmUpChoice::FixedNs(time.as_nanos() as u64));
+        let warm_up = match (wished.unwrap_or(group.warm_up), &group.search) {
+            // The rate of a search changes all the time: nothing in it is steady.
+            (WarmUpChoice::Steady { least_ns, .. }, Some(_)) => WarmUpChoice::FixedNs(least_ns),
+            (warm_up, _) => warm_up,
+        };
+        let planned = GroupPlan {
+            contract: group.contract.clone(),
+            workload,
+            load: group.load.clone().unwrap_or(own_load),
+            warm_up,
+            duration_ns: self.wishes.duration.unwrap_or(group.duration).as_nanos() as u64,
+            timeout_ns: group.timeout.as_nanos() as u64,
+            search: group.search.clone(),
+            rank_by: self.rank_by(group),
+        };
+        self.is_ranked(group, &planned, contract)?;
+        self.is_possible(group, &planned, contract)?;
+        self.can_take_turns(group, &planned, &entries)?;
+        Ok((planned, entries))
+    }
+
+    /// Turns that only the command line wishes for are ranked as turns are.
+    fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
+        let turns = self.suite.design_for(self.wishes.design) != Design::Sequence;
+        let wished = turns && self.suite.design == Design::Sequence;
+        group.rank_by.map(|(rank_by, _)| rank_by).filter(|_| !wished)
+    }
+
+    fn is_ranked(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        contract: &Contract,
+    ) -> Result<(), PlanError> {
+        let Some((rank_by, line)) = group.rank_by else {
+            return Ok(());
+        };
+        let is_sequence = contract.is_sequence(&planned.workload);
+        match rank_by.refused(&planned.load, planned.search.is_some(), is_sequence) {
+            None => Ok(()),
+            Some(why) => Err(self.at(line, &format!("`rank_by`: {why}"))),
+        }
+    }
+
+    /// Two groups that differ in nothing that is compared would be one.
+    fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), PlanError> {
+        let group = &self.suite.groups[place];
+        for before in &self.suite.groups[..place] {
+            let (other, _) = self.group(before, place)?;
+            let same = (&other.contract, &other.workload, &other.load, &other.search)
+                == (
+                    &planned.contract,
+                    &planned.workload,
+                    &planned.load,
+                    &planned.search,
+                );
+            if same {
+                let message = format!(
+                    "the same contract, workload and load as the group in line {}: name its services there",
+                    before.line
+                );
+                return Err(self.at(group.line, &message));
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self, group: &SuiteGroup, index: usize) -> Result<Vec<Entry>, PlanError> {
+        let mut entries = Vec::new();
+        let mut anyone = false;
+        for (pattern, line) in &group.services {
+            let selected = self.catalogue.select(pattern);
+            for service in selected.map_err(|error| self.at(*line, &error))? {
+                let offered = entries_of(service, group, index);
+                anyone |= !offered.is_empty();
+                if offered.is_empty() && !pattern.contains(['*', '?', '[']) {
+                    return Err(self.at(*line, &lacks(service, group)));
+                }
+                let wanted = self
+                    .only
+                    .as_ref()
+                    .is_none_or(|only| only.iter().any(|one| one.label() == service.label()));
+                for entry in offered {
+                    if wanted && !entries.contains(&entry) {
+                        entries.push(entry);
+                    }
+                }
+            }
+        }
+        if anyone {
+            return Ok(entries);
+        }
+        let message = format!(
+            "none of its services offers contract `{}` over {}: `prony list services` says who does",
+            group.contract,
+            words(&group.protocols)
+        );
+        Err(self.at(group.line, &message))
+    }
+
+    fn is_possible(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        contract: &Contract,
+    ) -> Result<(), PlanError> {
+        if planned.duration_ns == 0 {
+            return Err(self.at(group.line, &"`duration` is 0: nothing would be measured"));
+        }
+        if planned.timeout_ns == 0 {
+            return Err(self.at(group.line, &"`timeout` is 0: no reply could come in time"));
+        }
+        if let WarmUpChoice::Steady { least_ns, most_ns } = planned.warm_up
+            && least_ns > most_ns
+        {
+            return Err(self.at(group.line, &"`warm_up`: `least` is above `most`"));
+        }
+        let known = contract.protocols();
+        if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
+            let message = format!(
+                "`protocols`: contract `{}` is not spoken over {}: known are {}",
+                contract.name,
+                words(&[*unknown]),
+                words(&known)
+            );
+            return Err(self.at(group.line, &message));
+        }
+        if self.suite.network.is_some() && !contract.companions().is_empty() {
+            let message = format!(
+                "a service in a `[network]` of its own cannot reach the companions of contract `{}`: leave `[network]` out",
+                contract.name
+            );
+            return Err(self.at(group.line, &message));
+        }
+        if planned.search.is_some() && !has_one_rate(&planned.load) {
+            let message = "`capacity` begins at the `rate` of an open load that stays the same: give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
+            return Err(self.at(group.line, &message));
+        }
+        self.connections_fit(group, planned)
+    }
+
+    /// In turns, windows of the same load are compared with each other.
+    fn can_take_turns(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        entries: &[Entry],
+    ) -> Result<(), PlanError> {
+        let Design::Turns { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
+            return Ok(());
+        };
+        let message = if matches!(planned.load, Load::Users { .. }) {
+            "arriving users cannot take turns: they come and go over longer than a window; leave `turns` out, or give a closed or an open load"
+        } else if planned.search.is_some() {
+            "a search for the capacity changes the rate all the time, and windows of turns must be alike: leave `turns` out"
+        } else if window_ns == 0 || cycles == 0 {
+            "`turns` without a window measures nothing: give `window` and `cycles` above 0"
+        } else if entries.len() == 1 {
+            "one service alone has nobody to take turns with: name two or more, or leave `turns` out"
+        } else {
+            return Ok(());
+        };
+        Err(self.at(group.line, &message))
+    }
+
+    /// Connections are not silently cut: what the machine cannot hold is refused.
+    fn connections_fit(&self, group: &SuiteGroup, planned: &GroupPlan) -> Result<(), PlanError> {
+        let Some(machine) = &self.wishes.machine else {
+            return Ok(());
+        };
+        // Users come and go: how many are there at once is what the load finds out.
+        if matches!(planned.load, Load::Users { .. }) {
+            return Ok(());
+        }
+        let connections = u64::from(planned.load.connections());
+        if let Some(files) = machine
+            .open_files
+            .filter(|&files| connections + OTHER_FILES > files)
+        {
+            let message = format!(
+                "{connections} connections need as many open files in one process, and {files} are allowed here: `ulimit -n {}` before prony allows them",
+                connections + OTHER_FILES
+            );
+            return Err(self.at(group.load_line, &message));
+        }
+        if let Some(ports) = machine
+            .local_ports
+            .filter(|&ports| connections > u64::from(ports))
+        {
+            let message = format!(
+                "{connections} connections to one port need as many local ports, and this machine has {ports} (net.ipv4.ip_local_port_range)"
+            );
+            return Err(self.at(group.load_line, &message));
+        }
+        Ok(())
+    }
+
+    fn at(&self, line: usize, problem: &dyn std::fmt::Display) -> PlanError {
+        PlanError::Invalid {
+            path: self.suite.path.clone(),
+            line,
+            message: problem.to_string(),
+        }
+    }
+}
+
+/// Whether a load is open with the same rate all the time.
+const fn has_one_rate(load: &Load) -> bool {
+    matches!(
+        load,
+        Load::Open {
+            arrival: Arrival {
+                profile: Profile::Constant { .. },
+                ..
+            },
+            ..
+        }
+    )
+}
+
+fn lacks(service: &Service, group: &SuiteGroup) -> String {
+    format!(
+        "`{}` does not offer contract `{}` over {}: it offers {} over {}",
+        service.label(),
+        group.contract,
+        words(&group.protocols),
+        service.contracts.join(", "),
+        words(&service.protocols)
+    )
+}
+
+fn words(protocols: &[Protocol]) -> String {
+    let word = |protocol: &Protocol| match protocol {
+        Protocol::Http1 => "http1",
+        Protocol::Http2 => "http2",
+        Protocol::Grpc => "grpc",
+        Protocol::WebSocket => "websocket",
+    };
+    protocols.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+fn wished_services<'a>(
+    catalogue: &'a Catalogue,
+    wishes: &Wishes,
+) -> Result<Option<Vec<&'a Service>>, PlanError> {
+    if wishes.services.is_empty() {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for pattern in &wishes.services {
+        // A bare name on the command line means every variant that the suite holds.
+        let pattern = if pattern.contains('/') {
+            pattern.clone()
+        } else {
+            format!("{pattern}/*")
+        };
+        found.extend(catalogue.select(&pattern)?);
+    }
+    Ok(Some(found))
+}
+
+fn entries_of(service: &Service, group: &SuiteGroup, index: usize) -> Vec<Entry> {
+    group
+        .protocols
+        .iter()
+        .filter(|protocol| service.offers(&group.contract, **protocol))
+        .map(|&protocol| Entry {
+            service: service.name.clone(),
+            variant: service.variant.clone(),
+            protocol,
+            group: index,
+        })
+        .collect()
+}

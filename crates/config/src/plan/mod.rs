@@ -1,0 +1,298 @@
+//! The plan: every trial of a run, in order.
+//!
+//! A plan is a randomised complete block design: each round holds every entry once, workload by workload, in an order of its
+//! own that the seed alone decides, so that a drift of the machine meets all services alike.
+
+mod builder;
+mod single_group;
+
+use crate::{Address, Design, Limits, Machine, Network, RankBy, Starts, WarmUpChoice};
+use prony_load::{Load, Protocol, Search};
+use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What is to be run: serialisable, so that a run can be continued.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The suite's name.
+    pub suite: String,
+    /// What people call it.
+    pub title: String,
+    /// The profile.
+    pub profile: Option<String>,
+    /// Decides the order and every random choice of the loads.
+    pub seed: u64,
+    /// Rounds, at most.
+    pub rounds: u32,
+    /// How often each service is built; the rounds are spread over the builds.
+    #[serde(default = "once")]
+    pub builds: u32,
+    /// Confidence of the intervals, 0 to 1.
+    pub confidence: f64,
+    /// Relative half-width of the intervals at which the run stops early.
+    pub precision: Option<f64>,
+    /// Relative difference that counts as none.
+    pub tie: Option<f64>,
+    /// Time after which no new round begins, ns.
+    pub budget_ns: Option<u64>,
+    /// How the trials of a round follow each other.
+    #[serde(default)]
+    pub design: Design,
+    /// Which trials a process start serves.
+    #[serde(default)]
+    pub starts: Starts,
+    /// Whether a trial with any error is excluded.
+    pub no_errors: bool,
+    /// Limits of each service.
+    pub limits: Limits,
+    /// The network between generator and service.
+    pub network: Option<Network>,
+    /// Where services listen.
+    #[serde(default)]
+    pub address: Address,
+    /// Workloads and loads.
+    pub groups: Vec<GroupPlan>,
+    /// What each round holds.
+    pub entries: Vec<Entry>,
+}
+
+/// A workload under a load; the services under it are compared with each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupPlan {
+    /// The contract.
+    pub contract: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The load.
+    pub load: Load,
+    /// Warm-up.
+    pub warm_up: WarmUpChoice,
+    /// Length of the measurement, ns.
+    pub duration_ns: u64,
+    /// A request without a complete reply after this long has failed, ns.
+    pub timeout_ns: u64,
+    /// The search for the rate of the load, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
+    /// What its services are ranked by; `None`: what the load suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank_by: Option<RankBy>,
+}
+
+/// A service in a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The service's name.
+    pub service: String,
+    /// The variant's name.
+    pub variant: String,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Index into [`Plan::groups`].
+    pub group: usize,
+}
+
+/// One trial to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Place in the plan, from 0.
+    pub place: u32,
+    /// Round, from 0.
+    pub round: u32,
+    /// Index into [`Plan::entries`].
+    pub entry: usize,
+}
+
+/// What the command line wishes otherwise than the suite.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Only services that one of these patterns names.
+    pub services: Vec<String>,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// Builds of each service.
+    pub builds: Option<u32>,
+    /// Relative half-width at which to stop.
+    pub precision: Option<f64>,
+    /// Confidence of the intervals.
+    pub confidence: Option<f64>,
+    /// Time after which no new round begins.
+    pub budget: Option<Duration>,
+    /// Length of each measurement.
+    pub duration: Option<Duration>,
+    /// Length of each warm-up.
+    pub warm_up: Option<Duration>,
+    /// Relative difference that counts as none.
+    pub tie: Option<f64>,
+    /// How the trials of a round follow each other.
+    pub design: Option<Design>,
+    /// Where services listen, rather than where the suite says.
+    pub address: Address,
+    /// What the machine has; what the suite asks beyond it is refused. `None`: it is not looked at.
+    pub machine: Option<Machine>,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// Start, check, drain and stop of a trial, roughly: for the projected duration alone. Most services take half of it, a large
+/// framework on a JVM four times as long.
+const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
+/// Begin and end of a window, roughly: its generator starts, connects, loads for a tenth of a second, and ends.
+const AROUND_A_WINDOW_NS: u64 = 200_000_000;
+/// Rates that a search tries, roughly: steps up, bisection, confirmation.
+const TRIES: u32 = 14;
+
+impl GroupPlan {
+    /// What its services are ranked by, as reports call it, where the suite says so.
+    pub fn ranked_by(&self) -> Option<String> {
+        self.rank_by.map(|rank_by| rank_by.key().to_owned())
+    }
+
+    /// The load as it is recorded and compared: that of a search is of a kind of its own.
+    pub fn load_record(&self) -> serde_json::Value {
+        let mut record = serde_json::to_value(&self.load).expect("invariant: a load is plain data");
+        if let (Some(search), Some(members)) = (&self.search, record.as_object_mut()) {
+            members.insert("kind".to_owned(), "capacity".into());
+            members.insert("objective".to_owned(), search.objective.to_string().into());
+            members.insert("limit".to_owned(), search.limit.as_per_second().into());
+            members.insert("precision".to_owned(), search.precision.into());
+            members.insert("step_ns".to_owned(), search.step_ns.into());
+        }
+        record
+    }
+}
+
+impl Plan {
+    /// The build that the services of a round are started from, from 0.
+    pub const fn build_of(&self, round: u32) -> u32 {
+        if self.builds > 1 { round % self.builds } else { 0 }
+    }
+
+    /// The same, where there are several; `None` where there is one alone.
+    pub const fn build_number(&self, round: u32) -> Option<u32> {
+        if self.builds > 1 {
+            Some(self.build_of(round))
+        } else {
+            None
+        }
+    }
+
+    /// The trials of a round, in order: workloads in random order, and the services of each in random order next to each
+    /// other, so that what is compared is measured within minutes. Where starts are shared, contracts come in random order,
+    /// the services of each in random order, and the workloads of a service in random order next to each other. The same
+    /// plan gives the same order.
+    pub fn round(&self, round: u32) -> Vec<PlannedTrial> {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        // Mixing the round in through the generator keeps neighbouring rounds and seeds unrelated.
+        let mut random = SmallRng::seed_from_u64(
+            self.seed
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .wrapping_add(u64::from(round)),
+        );
+        order.shuffle(&mut random);
+        match self.starts {
+            Starts::Fresh => {
+                let mut groups: Vec<usize> = (0..self.groups.len()).collect();
+                groups.shuffle(&mut random);
+                order.sort_by_key(|&entry| {
+                    let group = self.entries[entry].group;
+                    groups.iter().position(|&other| other == group)
+                });
+            }
+            Starts::Shared => {
+                let came = order.clone();
+                let first = |like: &dyn Fn(usize) -> bool| came.iter().position(|&other| like(other));
+                order.sort_by_cached_key(|&entry| {
+                    let contract = first(&|other| self.contract_of(other) == self.contract_of(entry));
+                    (contract, first(&|other| self.in_one_start(other, entry)))
+                });
+            }
+        }
+        let first = round * self.entries.len() as u32;
+        (first..)
+            .zip(order)
+            .map(|(place, entry)| PlannedTrial { place, round, entry })
+            .collect()
+    }
+
+    /// The trials of a round in order, those together that one process start serves.
+    pub fn starts(&self, round: u32) -> Vec<Vec<PlannedTrial>> {
+        let trials = self.round(round);
+        let starts = trials.chunk_by(|one, other| self.in_one_start(one.entry, other.entry));
+        starts.map(<[PlannedTrial]>::to_vec).collect()
+    }
+
+    /// Whether a process start may serve both entries.
+    fn in_one_start(&self, one: usize, other: usize) -> bool {
+        let (left, right) = (&self.entries[one], &self.entries[other]);
+        let same =
+            (&left.service, &left.variant, left.protocol) == (&right.service, &right.variant, right.protocol);
+        one == other
+            || self.starts == Starts::Shared && same && self.contract_of(one) == self.contract_of(other)
+    }
+
+    fn contract_of(&self, entry: usize) -> Option<&str> {
+        let group = self.groups.get(self.entries[entry].group)?;
+        Some(&group.contract)
+    }
+
+    /// All trials of all rounds, in order.
+    pub fn trials(&self) -> impl Iterator<Item = PlannedTrial> + '_ {
+        (0..self.rounds).flat_map(|round| self.round(round))
+    }
+
+    /// How many trials there are.
+    pub fn len(&self) -> u32 {
+        self.rounds * self.entries.len() as u32
+    }
+
+    /// Whether there is no trial.
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The group of an entry.
+    pub fn group_of(&self, entry: &Entry) -> &GroupPlan {
+        &self.groups[entry.group]
+    }
+
+    /// How long one trial takes, about: warm-up at its longest half, measurement, and what is around them.
+    pub fn expected_trial(&self, entry: &Entry) -> Duration {
+        let group = self.group_of(entry);
+        let warm_up = match group.warm_up {
+            WarmUpChoice::FixedNs(ns) => ns,
+            WarmUpChoice::Steady { least_ns, most_ns } => u64::midpoint(least_ns, most_ns),
+        };
+        let searching = group.search.as_ref().map_or(0, |search| {
+            // A quarter of each step is for what is under way to settle.
+            (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
+        });
+        let measured = match self.design {
+            Design::Sequence => group.duration_ns,
+            Design::Turns { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
+        };
+        Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)
+    }
+
+    /// How many trials the start of this entry serves.
+    fn trials_of_start(&self, entry: &Entry) -> u32 {
+        let place = self.entries.iter().position(|other| other == entry);
+        place.map_or(1, |place| {
+            let others = 0..self.entries.len();
+            others.filter(|&other| self.in_one_start(place, other)).count() as u32
+        })
+    }
+
+    /// How long the run takes, about; no longer than its budget and a round.
+    pub fn expected(&self) -> Duration {
+        let round: Duration = self.entries.iter().map(|entry| self.expected_trial(entry)).sum();
+        let all = round * self.rounds;
+        self.budget_ns
+            .map_or(all, |budget| all.min(Duration::from_nanos(budget) + round))
+    }
+}
+
+const fn once() -> u32 {
+    1
+}

@@ -1,0 +1,394 @@
+//! A service folder's `service.toml`, resolved to one [`Service`] per variant.
+
+mod origin;
+mod protocol;
+mod trust;
+mod workers;
+
+use self::origin::{WrittenPid, WrittenReached};
+use self::protocol::WrittenProtocol;
+use self::trust::WrittenTrust;
+use crate::PlanError;
+use crate::read::Source;
+use crate::toolchain::Requirement;
+use prony_load::{Protocol, WrittenDuration};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+use toml::Spanned;
+
+pub use self::origin::{Counted, Image, Reached, There};
+pub use self::workers::{Workers, WorkersUse};
+
+/// One implementation in one variant, with everything that building and running it takes.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Name of the service: its folder's.
+    pub name: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// Whether this is the service's default variant.
+    pub default: bool,
+    /// What people call it.
+    pub title: String,
+    /// Its language.
+    pub language: String,
+    /// Its framework.
+    pub framework: String,
+    /// Version of the framework: what is written, else [`AS_INSTALLED`] until a build tells.
+    pub version: String,
+    /// Shell command that prints the version, in the build folder after the build; it must be the written one.
+    pub version_from: Option<String>,
+    /// What kind of software it is.
+    pub class: Class,
+    /// Whether this is the version of the seed document.
+    pub era: bool,
+    /// What is special about the variant.
+    pub note: Option<String>,
+    /// Contracts that it fulfils.
+    pub contracts: Vec<String>,
+    /// What it speaks.
+    pub protocols: Vec<Protocol>,
+    /// Seed documents that name it.
+    pub documents: Vec<String>,
+    /// What the machine must have.
+    pub toolchains: Vec<Requirement>,
+    /// How it uses CPUs.
+    pub workers: Workers,
+    /// Shell commands that build it, in the build folder.
+    pub build: Vec<String>,
+    /// What runs it: a command or a container image; or where it runs already.
+    pub reached: Reached,
+    /// Added to the environment of build and run.
+    pub env: BTreeMap<String, String>,
+    /// How long it may take until it is ready.
+    pub start_timeout: Duration,
+    /// Files that stand elsewhere in the checkout and are copied into the build folder: source by destination.
+    pub copies: BTreeMap<PathBuf, PathBuf>,
+    /// Where its framework documents the settings that it uses.
+    pub guide: Option<String>,
+    /// The folder with `service.toml`.
+    pub folder: PathBuf,
+    /// What to tell the user when the build cannot reach what it needs.
+    pub unavailable_hint: Option<String>,
+}
+
+/// What kind of software a service is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// A bare server library or server.
+    Platform,
+    /// A small framework.
+    Micro,
+    /// A framework with batteries included.
+    Full,
+    /// Tuned for the benchmark.
+    Stripped,
+    /// It shows how a contract is fulfilled. It stands on a board only where it is named.
+    Reference,
+}
+
+impl Class {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::Micro => "micro",
+            Self::Full => "full",
+            Self::Stripped => "stripped",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+impl Written {
+    fn reached(&self) -> WrittenReached {
+        WrittenReached {
+            run: self.run.clone(),
+            image: self.image.clone(),
+            containerfile: self.containerfile.clone(),
+            url: self.url.clone(),
+            pid: self.pid.clone(),
+            cgroup: self.cgroup.clone(),
+            trust: WrittenTrust {
+                cacert: self.cacert.clone(),
+                insecure: self.insecure.clone(),
+            },
+        }
+    }
+}
+
+/// The file as written. The file itself and each of its variants are the same table, so that a wrong key is reported at
+/// its own line; which keys belong where is checked afterwards.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    title: Option<String>,
+    language: Option<String>,
+    framework: Option<String>,
+    documents: Option<Vec<String>>,
+    version: Option<String>,
+    version_from: Option<String>,
+    era: Option<bool>,
+    note: Option<String>,
+    class: Option<Class>,
+    contracts: Option<Vec<String>>,
+    protocols: Option<Vec<WrittenProtocol>>,
+    toolchains: Option<Vec<Spanned<String>>>,
+    workers: Option<Workers>,
+    build: Option<Vec<String>>,
+    run: Option<Spanned<String>>,
+    image: Option<Spanned<String>>,
+    containerfile: Option<Spanned<PathBuf>>,
+    url: Option<Spanned<String>>,
+    pid: Option<Spanned<WrittenPid>>,
+    cgroup: Option<Spanned<PathBuf>>,
+    cacert: Option<Spanned<PathBuf>>,
+    insecure: Option<Spanned<bool>>,
+    env: Option<BTreeMap<String, String>>,
+    start_timeout: Option<WrittenDuration>,
+    copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
+    guide: Option<String>,
+    unavailable_hint: Option<String>,
+    #[serde(rename = "variant", default)]
+    variants: Vec<Written>,
+}
+
+/// The version of a service that is told by its build alone.
+pub const AS_INSTALLED: &str = "as installed";
+
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same for one that runs already.
+const THERE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
+pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
+    let source = Source::read(&folder.join("service.toml"))?;
+    let base: Written = source.parse()?;
+    let name = base.name.get_ref();
+    if folder.file_name().is_none_or(|file| file != name.as_str()) {
+        return Err(source.invalid(
+            base.name.span(),
+            format!("`name` is `{name}`: it must be the name of the folder"),
+        ));
+    }
+    if base.variants.is_empty() {
+        return Err(source.invalid(
+            base.name.span(),
+            "no `[[variant]]`: give at least one, with `name` and `version`",
+        ));
+    }
+    let mut services: Vec<Service> = Vec::new();
+    for own in &base.variants {
+        let label = own.name.get_ref();
+        if services.iter().any(|service| &service.variant == label) {
+            return Err(source.invalid(own.name.span(), format!("variant `{label}` is there twice")));
+        }
+        services.push(
+            Reader {
+                source: &source,
+                base: &base,
+                own,
+            }
+            .resolve(folder, services.is_empty())?,
+        );
+    }
+    Ok(services)
+}
+
+/// One variant over the file that it stands in.
+struct Reader<'a> {
+    source: &'a Source,
+    base: &'a Written,
+    own: &'a Written,
+}
+
+impl Reader<'_> {
+    fn resolve(&self, folder: &Path, default: bool) -> Result<Service, PlanError> {
+        self.only_above()?;
+        let (base, own) = (self.base, self.own);
+        let reached = self.reached(folder)?;
+        let is_there = matches!(reached, Reached::There(_));
+        // An image has what it needs in it.
+        let is_whole = !matches!(reached, Reached::Run(_));
+        let mut env = base.env.clone().unwrap_or_default();
+        env.extend(own.env.clone().unwrap_or_default());
+        Ok(Service {
+            name: base.name.get_ref().clone(),
+            variant: own.name.get_ref().clone(),
+            default,
+            title: self.need("title", |table| table.title.clone())?,
+            language: self.need("language", |table| table.language.clone())?,
+            framework: self.need("framework", |table| table.framework.clone())?,
+            version: self.version()?,
+            version_from: self.find(|table| table.version_from.clone()),
+            class: self.need("class", |table| table.class)?,
+            era: own.era.unwrap_or(false),
+            note: self.find(|table| table.note.clone()),
+            contracts: self.need("contracts", |table| table.contracts.clone())?,
+            protocols: self.protocols(),
+            documents: base.documents.clone().unwrap_or_default(),
+            toolchains: self.requirements(is_whole)?,
+            workers: match self.find(|table| table.workers.clone()) {
+                None if is_there => Workers::unknown("as it was started"),
+                None if is_whole => Workers::unknown("as its image has it"),
+                _ => self.need("workers", |table| table.workers.clone())?,
+            },
+            build: match reached {
+                Reached::Run(_) => self.find(|table| table.build.clone()).unwrap_or_default(),
+                Reached::Image(_) | Reached::There(_) => Vec::new(),
+            },
+            reached,
+            env,
+            start_timeout: match self.find(|table| table.start_timeout) {
+                Some(written) => written.0,
+                None if is_there => THERE_TIMEOUT,
+                None => START_TIMEOUT,
+            },
+            copies: self.copies(folder)?,
+            guide: self.find(|table| table.guide.clone()),
+            folder: folder.to_owned(),
+            unavailable_hint: self.find(|table| table.unavailable_hint.clone()),
+        })
+    }
+
+    /// The variant's value, else the file's.
+    fn find<T>(&self, get: impl Fn(&Written) -> Option<T>) -> Option<T> {
+        get(self.own).or_else(|| get(self.base))
+    }
+
+    fn need<T>(&self, key: &str, get: impl Fn(&Written) -> Option<T>) -> Result<T, PlanError> {
+        self.find(get).ok_or_else(|| {
+            let label = self.own.name.get_ref();
+            let message =
+                format!("variant `{label}` has no `{key}`: give it in the variant or above the variants");
+            self.source.invalid(self.own.name.span(), message)
+        })
+    }
+
+    /// What runs it, of the variant or else of the file.
+    fn reached(&self, folder: &Path) -> Result<Reached, PlanError> {
+        let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
+        for table in [self.own, self.base] {
+            let Some(reached) = table.reached().resolve(self.source, folder)? else {
+                continue;
+            };
+            // What another variant is built by stands above, too.
+            let builds = self.own.build.is_some() || table.build.is_some();
+            return match reached {
+                Reached::There(_) if self.find(|table| table.build.clone()).is_some() => {
+                    misplaced("`build` of a service with a `url`: it runs already; leave `build` out")
+                }
+                Reached::Image(_) if builds => {
+                    misplaced("`build` of a container image: a `containerfile` builds it; leave `build` out")
+                }
+                reached => Ok(reached),
+            };
+        }
+        let label = self.own.name.get_ref();
+        misplaced(&format!(
+            "variant `{label}` has neither `run` nor `url` nor `image`: give one of them in the variant or above the variants"
+        ))
+    }
+
+    /// What is written; without it a command must tell.
+    fn version(&self) -> Result<String, PlanError> {
+        if let Some(written) = self.find(|table| table.version.clone()) {
+            return Ok(written);
+        }
+        match self.find(|table| table.version_from.clone()) {
+            Some(_) => Ok(AS_INSTALLED.to_owned()),
+            None => self.need("version", |table| table.version.clone()),
+        }
+    }
+
+    /// Some keys say what the service is, whatever the variant.
+    fn only_above(&self) -> Result<(), PlanError> {
+        let own = self.own;
+        let misplaced = [
+            ("title", own.title.is_some()),
+            ("language", own.language.is_some()),
+            ("framework", own.framework.is_some()),
+            ("documents", own.documents.is_some()),
+            ("variant", !own.variants.is_empty()),
+        ];
+        match misplaced.iter().find(|(_, there)| *there) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let message = format!(
+                    "`{key}` in variant `{}`: it belongs above the variants",
+                    own.name.get_ref()
+                );
+                Err(self.source.invalid(own.name.span(), message))
+            }
+        }
+    }
+
+    /// What is copied stands in the checkout, and lands in the build folder.
+    fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, PlanError> {
+        let root = folder.parent().and_then(Path::parent).unwrap_or(folder);
+        let inside = |path: &Path| {
+            path.components()
+                .all(|component| matches!(component, Component::Normal(_)))
+        };
+        let mut copies = BTreeMap::new();
+        for (destination, written) in self.find(|table| table.copies.clone()).unwrap_or_default() {
+            let source = root.join(written.get_ref());
+            if !inside(&destination) || !inside(written.get_ref()) || !source.is_file() {
+                let message = format!(
+                    "`copies`: `{}` from `{}`: give a path in the build folder, and a file by its path from the checkout's root",
+                    destination.display(),
+                    written.get_ref().display()
+                );
+                return Err(self.source.invalid(written.span(), message));
+            }
+            copies.insert(destination, source);
+        }
+        Ok(copies)
+    }
+
+    fn protocols(&self) -> Vec<Protocol> {
+        self.find(|table| table.protocols.clone()).map_or_else(
+            || vec![Protocol::Http1],
+            |written| written.into_iter().map(Protocol::from).collect(),
+        )
+    }
+
+    /// What the machine must have; an image, and a service that runs already, has it.
+    fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, PlanError> {
+        let read = |written: &Spanned<String>| {
+            Requirement::parse(written.get_ref()).ok_or_else(|| {
+                let message = format!(
+                    "`toolchains`: `{}` is neither `name` nor `name >= version`",
+                    written.get_ref()
+                );
+                self.source.invalid(written.span(), message)
+            })
+        };
+        let written = match self.find(|table| table.toolchains.clone()) {
+            None if is_whole => Vec::new(),
+            _ => self.need("toolchains", |table| table.toolchains.clone())?,
+        };
+        written.iter().map(read).collect()
+    }
+}
+
+impl Service {
+    /// Whether it fulfils a contract over a protocol.
+    pub fn offers(&self, contract: &str, protocol: Protocol) -> bool {
+        self.contracts.iter().any(|name| name == contract) && self.protocols.contains(&protocol)
+    }
+
+    /// The version that is written, if one is.
+    pub fn written_version(&self) -> Option<&str> {
+        (self.version != AS_INSTALLED).then_some(self.version.as_str())
+    }
+
+    /// `name/variant`, as the command line has it.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.name, self.variant)
+    }
+}

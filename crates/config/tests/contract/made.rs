@@ -1,0 +1,345 @@
+//! What a contract can say of bodies that are made up and values that are worked out or carried, and what is told where it is wrong.
+
+use super::common::load;
+use prony_config::contract::{Case, Contract, RowTable};
+use prony_load::{Body, BodyRule, HeaderValue, Part, Protocol, Source, Template};
+use std::collections::{BTreeMap, BTreeSet};
+
+const RIGHT: &str = r##"name = "toy"
+title = "Toy"
+summary = "A toy."
+
+[companion.db]
+use = "postgresql"
+
+[rows.user]
+query = "select id, name, balance from account"
+
+[words]
+colour = ["red", "\"blue\""]
+
+[data.item]
+id = "#{= i}"
+name = "{= colour[i % 2]} {= i * i}"
+
+[jwt.token]
+alg = "HS256"
+key = "secret"
+claims = { sub = "{id}" }
+
+[jwt.unsigned]
+alg = "none"
+key = ""
+claims = { sub = "{id}" }
+
+[operation.list]
+summary = "Lists."
+http = "GET /list?from={from}&count={count}"
+with = { from = { random = [1, 9] }, count = 3 }
+expect = { coding = ["gzip", "identity"], json_list = { from = "{from}", count = "{count}", member = "items", item = "$item" } }
+
+[operation.upload]
+summary = "Uploads."
+http = "POST /upload"
+generated = { bytes = "{n}", chunk = 100 }
+with = { n = 1000 }
+expect = { uploaded = true }
+
+[operation.read]
+summary = "Reads."
+http = "GET /user/{id}"
+headers = { Authorization = "Bearer {token}" }
+with = { id = { row = "user", column = "id" }, name = { row = "user", column = "name" }, balance = { row = "user", column = "balance" } }
+expect = { json_part = { id = "#{id}", name = "{name}", balance = "#{balance}" } }
+
+[operation.page]
+summary = "Shows all."
+http = "GET /page"
+expect = { html_table = { header = ["id", "name"], rows = "user", more = [["0", "{who}"]], sort = "name" } }
+with = { who = "zoe" }
+
+[operation.create]
+summary = "Creates."
+http = "POST /thing"
+json = { name = "{name}" }
+with = { name = { hex = 8 } }
+expect = { status = 201, take = { thing = "json:/id" } }
+
+[operation.get]
+summary = "Gets."
+common = false
+http = "GET /thing/{thing}"
+with = { thing = 1 }
+expect = { json_part = { id = "#{thing}" } }
+
+[[case]]
+name = "created and read"
+calls = [{ operation = "create" }, { operation = "get" }, { operation = "get", with = { thing = 7 } }]
+times = 2
+
+[workload.all]
+summary = "All."
+mix = [{ operation = "list" }, { operation = "upload" }, { operation = "read" }]
+load = { kind = "closed", connections = 1 }
+
+[workload.visit]
+summary = "A visit."
+sequence = [{ operation = "create" }, { operation = "get", times = 3 }]
+load = { kind = "closed", connections = 1 }
+"##;
+
+fn users() -> BTreeMap<String, RowTable> {
+    let table = RowTable {
+        columns: ["id", "name", "balance"].map(str::to_owned).to_vec(),
+        rows: [["11", "ada", "5"], ["12", "bob \"b\"", "null"]]
+            .map(|row| row.map(str::to_owned).to_vec())
+            .to_vec(),
+    };
+    BTreeMap::from([("user".to_owned(), table)])
+}
+
+fn toy() -> Contract {
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    contract
+        .give_rows(users())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn text(template: &Template) -> String {
+    let mut out = Vec::new();
+    template.render(&mut out, |slot, out| {
+        out.extend_from_slice(format!("<{slot}>").as_bytes());
+    });
+    String::from_utf8(out).expect("text")
+}
+
+fn case<'a>(cases: &'a [Case], name: &str) -> &'a Case {
+    cases.iter().find(|case| case.name == name).expect("the case")
+}
+
+#[test]
+fn what_a_call_takes_fills_the_places_of_the_calls_after_it() {
+    let cases = toy().cases(Protocol::Http1, 5);
+    let case = case(&cases, "created and read");
+    let paths: Vec<String> = case
+        .exchanges
+        .iter()
+        .map(|exchange| text(&exchange.request.path))
+        .collect();
+    let once = ["/thing", "/thing/<0>", "/thing/7"];
+    assert_eq!(paths, [once, once].concat());
+    assert_eq!(case.exchanges[1].label, "GET /thing/{thing}");
+    let BodyRule::JsonPart(part) = &case.exchanges[1].expect.body[0] else {
+        panic!("a part of JSON")
+    };
+    assert_eq!(text(part), r#"{"id":<0>}"#);
+    let keep_alive = &cases[0];
+    let called: BTreeSet<String> = keep_alive
+        .exchanges
+        .iter()
+        .map(|exchange| text(&exchange.request.path))
+        .collect();
+    assert!(
+        !called.iter().any(|path| path.starts_with("/thing/")),
+        "{called:?}"
+    );
+}
+
+#[test]
+fn values_without_quotes_stand_as_json() {
+    let cases = toy().cases(Protocol::Http1, 5);
+    let mut seen = BTreeSet::new();
+    for exchange in &cases[0].exchanges {
+        if let Some(BodyRule::JsonPart(part)) = exchange.expect.body.first() {
+            seen.insert(text(part));
+        }
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        [
+            r#"{"balance":5,"id":11,"name":"ada"}"#,
+            r#"{"balance":null,"id":12,"name":"bob \"b\""}"#
+        ]
+    );
+    let mut broken = users();
+    broken.get_mut("user").expect("rows").rows[0][2] = "five".into();
+    broken.get_mut("user").expect("rows").rows[1][2] = "five".into();
+    let error = load(RIGHT)
+        .expect("right")
+        .give_rows(broken)
+        .expect_err("no JSON")
+        .to_string();
+    assert!(
+        error.contains("`expect.json_part`: no JSON once its places are filled"),
+        "{error}"
+    );
+}
+
+#[test]
+fn each_row_has_a_token_of_its_own() {
+    let toy = toy();
+    let workload = toy.workload("all", Protocol::Http1).expect("a workload");
+    let column = |name: &str| {
+        let parameter = workload
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == name);
+        match &parameter.expect(name).source {
+            Source::Column { values, .. } => values.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(column("id"), ["11", "12"]);
+    let tokens = column("token");
+    assert_ne!(tokens[0], tokens[1]);
+    assert!(tokens.iter().all(|token| token.split('.').count() == 3));
+    // In a case the token is of the row that stands in the path.
+    let cases = toy.cases(Protocol::Http1, 5);
+    for exchange in &cases[0].exchanges {
+        let path = text(&exchange.request.path);
+        if let Some(id) = path.strip_prefix("/user/") {
+            let sent = text(&exchange.request.headers[0].value);
+            let place = usize::from(id == "12");
+            assert_eq!(sent, format!("Bearer {}", tokens[place]));
+        }
+    }
+    let unsigned = RIGHT.replace("Bearer {token}", "Bearer {unsigned}");
+    let unsigned = load(&unsigned).expect("right").cases(Protocol::Http1, 5);
+    let sent = unsigned[0]
+        .exchanges
+        .iter()
+        .find_map(|exchange| exchange.request.headers.first());
+    assert!(text(&sent.expect("a header").value).ends_with('.'), "{sent:?}");
+}
+
+#[test]
+fn lists_uploads_and_tables_become_rules() {
+    let toy = toy();
+    let workload = toy.workload("all", Protocol::Http1).expect("a workload");
+    let list = &workload.operations[0].expect;
+    assert!(list.decode);
+    assert_eq!(
+        list.headers[0].value,
+        HeaderValue::MatchesIfThere("(?i:gzip|identity)".into())
+    );
+    let BodyRule::List(rule) = &list.body[0] else {
+        panic!("a list")
+    };
+    assert_eq!(rule.item, r#"{"id":{= i},"name":"{= colour[i % 2]} {= i * i}"}"#);
+    assert_eq!(rule.words["colour"][1], r#"\"blue\""#);
+    let Body::Generated(generated) = &workload.operations[1].request.body else {
+        panic!("a body")
+    };
+    assert_eq!((generated.bytes, generated.chunk), (1000, Some(100)));
+    let [Part::Value(end)] = generated.end.0.as_slice() else {
+        panic!("an end")
+    };
+    assert_eq!(workload.parameters[*end].source, Source::Hex { digits: 16 });
+    assert_eq!(
+        workload.operations[1].expect.body,
+        [BodyRule::Uploaded(workload.operations[1].request.body.clone())]
+    );
+    let cases = toy.cases(Protocol::Http1, 5);
+    let mut pages = cases[0]
+        .exchanges
+        .iter()
+        .filter_map(|exchange| match exchange.expect.body.first() {
+            Some(BodyRule::HtmlTable(table)) => Some(table.clone()),
+            _ => None,
+        });
+    let table = pages.next_back().expect("a table");
+    assert_eq!(table.rows, [["11", "ada"], ["12", "bob \"b\""]]);
+    assert_eq!((text(&table.more[0][1]).as_str(), table.sort), ("zoe", Some(1)));
+    let visit = toy.workload("visit", Protocol::Http1).expect("a workload");
+    let prony_load::Order::Sequence(steps) = &visit.order else {
+        panic!("a sequence")
+    };
+    assert_eq!(
+        steps.iter().map(|step| step.operation).collect::<Vec<_>>(),
+        [0, 1, 1, 1]
+    );
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
+fn what_is_wrong_is_told_with_its_line() {
+    for (old, new, line, told) in [
+        (
+            "colour[i % 2]",
+            "shape[i % 2]",
+            32,
+            "no words are called `shape`: known are colour",
+        ),
+        ("{= i * i}", "{= i * }", 32, "`i *`: `` where `i`"),
+        (
+            "[\"gzip\", \"identity\"]",
+            "\"gz\"",
+            32,
+            "`expect.coding` names `gz`: known are gzip",
+        ),
+        (
+            "from = \"{from}\"",
+            "from = \"{form}\"",
+            32,
+            "`expect.json_list`: `{form}` has no value",
+        ),
+        (
+            "bytes = \"{n}\"",
+            "bytes = \"{m}\"",
+            37,
+            "`generated.bytes`: `{m}` has no value",
+        ),
+        (
+            "bytes = \"{n}\"",
+            "bytes = \"{n} B\"",
+            37,
+            "`1000 B` is no number of bytes",
+        ),
+        ("bytes = \"{n}\"", "bytes = 99999999999", 37, "give at most"),
+        ("chunk = 100", "chunk = 0", 37, "`generated.chunk` is 0"),
+        (
+            "n = 1000",
+            "n = { random = [1, 9] }",
+            37,
+            "it would differ from request to request",
+        ),
+        (
+            "generated =",
+            "text = \"x\"\ngenerated =",
+            34,
+            "a request has one body",
+        ),
+        (
+            "rows = \"user\"",
+            "rows = \"usr\"",
+            51,
+            "no `[rows.usr]`: known are user",
+        ),
+        (
+            "[[\"0\", \"{who}\"]]",
+            "[[\"{who}\"]]",
+            51,
+            "as many cells as `header`",
+        ),
+        (
+            "sort = \"name\"",
+            "sort = \"date\"",
+            51,
+            "`sort` is `date`: known are id, name",
+        ),
+        (
+            "times = 2",
+            "deliver = \"one_packet\"",
+            68,
+            "calls that `take` come one after the other",
+        ),
+    ] {
+        assert!(RIGHT.contains(old), "{old}");
+        let error = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
+        assert!(error.contains(told), "{new}: {error}");
+        assert!(
+            error.contains(&format!("contract.toml:{line}: ")),
+            "{new}: not line {line}: {error}"
+        );
+    }
+}

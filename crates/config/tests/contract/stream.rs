@@ -1,0 +1,180 @@
+//! Calls of gRPC that stream, as a contract writes them.
+
+use super::common;
+use prony_config::contract::{Case, Contract};
+use prony_load::events::{Data, Encoded};
+use prony_load::{Body, Bytes, Header, Protocol, Template};
+
+const PROTO: &str = r#"syntax = "proto3";
+package toy;
+message Number { int64 n = 1; }
+service Toy {
+  rpc count(Number) returns (stream Number);
+  rpc sum(stream Number) returns (Number);
+  rpc both(stream Number) returns (stream Number);
+}
+"#;
+
+const RIGHT: &str = r#"name = "toy"
+title = "Toy"
+summary = "Numbers."
+proto = "toy.proto"
+
+[operation.count]
+summary = "Numbers up to one."
+grpc = "toy.Toy/count"
+message = { n = "{most}" }
+with = { most = { random = [1, 9] } }
+expect = { events = { count = "{most}", each = { message = { n = "{= i * 2}" } }, gap_us = 7 } }
+
+[operation.sum]
+summary = "The sum of numbers."
+grpc = "toy.Toy/sum"
+messages = { count = "{count}", each = { n = "{= i + {from}}" } }
+with = { count = 3, from = 10 }
+expect = { message = { n = "{= {count} * ({count} + 1) / 2 + {count} * {from}}" } }
+
+[operation.both]
+summary = "Numbers back."
+grpc = "toy.Toy/both"
+messages = { count = 2, each = { n = "{= i}" }, unanswered = 1 }
+expect = { events = { count = 2, each = { message = { n = "{= i}" } }, flushed = true } }
+
+[[case]]
+name = "late"
+call = { operation = "count", deadline = "250ms", expect = { grpc = "DEADLINE_EXCEEDED" } }
+
+[[case]]
+name = "they leave"
+leave = { streams = 8 }
+call = { operation = "count" }
+
+[workload.fixed]
+summary = "Three."
+mix = [{ operation = "count", with = { most = 3 } }, { operation = "sum" }]
+load = { kind = "closed", connections = 1 }
+"#;
+
+fn load(contract: &str) -> Result<Contract, String> {
+    common::load_beside(contract, &[("toy.proto", PROTO)])
+}
+
+fn case(contract: &Contract, name: &str) -> Case {
+    let mut cases = contract.cases(Protocol::Grpc, 3).into_iter();
+    cases.find(|case| case.name == name).expect("a case")
+}
+
+/// Messages `Number` with these numbers.
+fn numbers(numbers: &[u8]) -> Vec<Bytes> {
+    numbers.iter().map(|n| Bytes(vec![8, *n])).collect()
+}
+
+#[test]
+fn each_message_of_a_stream_is_encoded_before() {
+    let contract = load(RIGHT).expect("a contract");
+    let workload = contract.workload("fixed", Protocol::Grpc).expect("a workload");
+    let [count, sum] = workload.operations.as_slice() else {
+        panic!("two operations");
+    };
+    let events = count.expect.events.as_ref().expect("a stream");
+    let whole = events.whole.as_ref().expect("every message");
+    let Some(Data::Messages(Encoded { message, equals, .. })) = &whole.each.data else {
+        panic!("messages: {whole:?}");
+    };
+    assert_eq!((message.as_str(), equals), ("toy.Number", &numbers(&[2, 4, 6])));
+    assert_eq!(whole.gap_us, Some(Template::literal("7")));
+    let Body::Messages(sent) = &sum.request.body else {
+        panic!("messages: {:?}", sum.request.body);
+    };
+    assert_eq!((&sent.each, sent.unanswered), (&numbers(&[11, 12, 13]), None));
+    assert!(sum.expect.events.is_none() && sum.expect.body.len() == 1);
+}
+
+#[test]
+fn a_check_sends_streams_both_ways() {
+    let contract = load(RIGHT).expect("a contract");
+    let first = case(&contract, "keep-alive");
+    let both = first
+        .exchanges
+        .iter()
+        .find(|exchange| exchange.label.contains("both"))
+        .expect("a call of each operation");
+    let Body::Messages(sent) = &both.request.body else {
+        panic!("messages: {:?}", both.request.body);
+    };
+    assert_eq!((&sent.each, sent.unanswered), (&numbers(&[1, 2]), Some(1)));
+    let whole = both
+        .expect
+        .events
+        .as_ref()
+        .and_then(|events| events.whole.as_ref());
+    assert!(whole.expect("every message").flushed);
+}
+
+#[test]
+fn a_deadline_is_a_header() {
+    let contract = load(RIGHT).expect("a contract");
+    let late = &case(&contract, "late").exchanges[0];
+    assert_eq!(late.request.headers, [Header::deadline(250_000_000)]);
+    assert_eq!(
+        (late.expect.grpc_status, late.expect.events.is_none()),
+        (Some(4), true)
+    );
+    assert!(case(&contract, "they leave").leave.is_some());
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    for (old, new, told) in [
+        (
+            "message = { n = \"{most}\" }",
+            "messages = { count = 1, each = {} }",
+            "contract.toml:9: `messages`: `toy.Toy/count` takes one: give `message`",
+        ),
+        (
+            "messages = { count = \"{count}\", each = { n = \"{= i + {from}}\" } }\n",
+            "",
+            "`toy.Toy/sum` takes a stream: give `messages",
+        ),
+        ("unanswered = 1", "unanswered = 0", "`messages.unanswered` is 0"),
+        (
+            "count = 2, each = { n = \"{= i}\" }",
+            "count = 2, each = { n = \"{= j}\" }",
+            "`messages.each`: `j`",
+        ),
+        (
+            "count = 2, each = { n = \"{= i}\" }",
+            "count = 200000, each = { n = 1 }",
+            "200000 messages: give at most 100000",
+        ),
+        (
+            "events = { count = 2, each = { message = { n = \"{= i}\" } }, flushed = true }",
+            "message = { n = 1 }",
+            "the reply is a stream: say what it is",
+        ),
+        (
+            "message = { n = \"{= {count}",
+            "events = { count = 1, each = { message = {} } }, message = { n = \"{= {count}",
+            "the reply is no stream",
+        ),
+        (
+            "each = { message = { n = \"{= i * 2}\" } }",
+            "each = { message = { n = 1 }, id = \"1\" }",
+            "`expect.events` of gRPC has",
+        ),
+        (
+            "with = { most = 3 }",
+            "with = { most = { random = [1, 9] } }",
+            "no message `toy.Number`",
+        ),
+    ] {
+        assert!(RIGHT.contains(old), "nothing to replace: {old}");
+        let wrong = RIGHT.replacen(old, new, 1);
+        let loaded = load(&wrong).and_then(|contract| {
+            let workload = contract.workload("fixed", Protocol::Grpc);
+            workload.map_err(|error| error.to_string())
+        });
+        let message = loaded.expect_err(new);
+        assert!(message.contains(told), "{new}: nothing says `{told}`: {message}");
+    }
+}

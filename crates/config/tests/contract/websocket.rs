@@ -1,0 +1,339 @@
+//! WebSocket in contracts: what is written becomes messages of a load and talks of cases, and what is wrong is told.
+
+use super::common::load;
+use prony_config::contract::{Case, Delivery, Frame, FrameKind, Heard, Member, Turn};
+use prony_load::{Body, BodyRule, Part, Protocol, Template};
+
+const RIGHT: &str = r#"name = "toy"
+title = "Toy"
+summary = "A toy."
+
+[operation.text]
+summary = "Comes back."
+websocket = "/ws"
+headers = { Origin = "here" }
+with = { message = { hex = 8 } }
+text = "<{message}>"
+expect = { echoed = true }
+
+[operation.binary]
+summary = "Comes back."
+websocket = "/ws"
+headers = { Origin = "here" }
+with = { bytes = { random = [1, 9] } }
+generated = { bytes = "{bytes}" }
+expect = { echoed = true }
+
+[[case]]
+name = "a talk"
+call = { operation = "text", with = { code = [1000, ""] }, talk = [
+    { text = "a{message}", unfinished = true },
+    { ping = { hex = "00ff" } },
+    { more = { letters = 3 }, unmasked = true, expect = "echo" },
+    { close = "{code}", expect = { close = [1000, "{code}"] } },
+] }
+
+[[case]]
+name = "a message"
+call = { operation = "binary", with = { bytes = 300 } }
+
+[[case]]
+name = "refused"
+call = { websocket = "/none", expect = { status = [403, 404] } }
+
+[workload.text]
+summary = "Texts."
+mix = [{ operation = "text" }]
+load = { kind = "closed", connections = 1, in_flight = 8 }
+
+[workload.binary]
+summary = "Bytes."
+mix = [{ operation = "binary", with = { bytes = 20 } }]
+load = { kind = "closed", connections = 1 }
+
+[operation.room]
+summary = "Comes to all."
+common = false
+websocket = "/room/{room}"
+with = { room = { hex = 4 } }
+text = "hello"
+expect = { echoed = true }
+
+[[case]]
+name = "members"
+call = { operation = "room", with = { room = "r" }, talk = [
+    { by = "a" },
+    { by = "b", at = "/room/{room}x", text = "hello" },
+    { by = "b", deaf = true },
+    { by = "a", text = "bye", cut = true },
+] }
+
+[workload.room]
+summary = "Texts in rooms."
+mix = [{ operation = "room" }]
+load = { kind = "closed", connections = 6, members = 3 }
+"#;
+
+fn case(name: &str) -> Case {
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    let mut cases = contract.cases(Protocol::WebSocket, 3).into_iter();
+    cases.find(|case| case.name == name).expect("a case")
+}
+
+fn constant(template: &Template) -> Vec<u8> {
+    let mut out = Vec::new();
+    template.render(&mut out, |_, _| panic!("a place"));
+    out
+}
+
+#[test]
+fn a_talk_is_said_frame_by_frame() {
+    let case = case("a talk");
+    let [first, second] = case.exchanges.as_slice() else {
+        panic!("one for each code: {case:?}")
+    };
+    let [
+        Turn::Say(begin),
+        Turn::Say(ping),
+        Turn::Say(end),
+        Turn::Hear(Heard::Echo),
+        close,
+        closed,
+    ] = first.talk.as_slice()
+    else {
+        panic!("{:?}", first.talk)
+    };
+    assert_eq!(
+        (begin.kind, begin.is_final, begin.is_masked),
+        (FrameKind::Text, false, true)
+    );
+    assert_eq!((begin.payload.len(), begin.payload[0]), (9, b'a'));
+    assert_eq!(*ping, Frame::new(FrameKind::Ping, vec![0, 255]));
+    assert_eq!(
+        (end.kind, end.is_final, end.is_masked),
+        (FrameKind::More, true, false)
+    );
+    assert!(end.payload.len() == 3 && end.payload.iter().all(u8::is_ascii_lowercase));
+    let with_code = Frame::new(FrameKind::Close, vec![3, 0xe8]);
+    assert_eq!(*close, Turn::Say(with_code));
+    assert_eq!(*closed, Turn::Hear(Heard::Close(vec![Some(1000), Some(1000)])));
+    let without = Turn::Say(Frame::new(FrameKind::Close, Vec::new()));
+    let heard = Turn::Hear(Heard::Close(vec![Some(1000), None]));
+    assert_eq!(second.talk[4..], [without, heard]);
+    assert!(
+        second.label.starts_with("WebSocket /ws (code=, message="),
+        "{}",
+        second.label
+    );
+}
+
+#[test]
+fn without_a_talk_the_message_and_its_echo_are_one() {
+    let case = case("a message");
+    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].talk.as_slice() else {
+        panic!("{case:?}")
+    };
+    assert_eq!((said.kind, said.payload.len()), (FrameKind::Binary, 300));
+    assert_eq!(case.exchanges[0].label, "WebSocket /ws (bytes=300)");
+}
+
+#[test]
+fn several_members_talk_in_turn() {
+    let case = case("members");
+    let by = |name: &str, path: Option<&str>| {
+        Turn::By(Member {
+            name: name.into(),
+            path: path.map(|path| path.as_bytes().to_vec()),
+        })
+    };
+    let says = |text: &str| Turn::Say(Frame::new(FrameKind::Text, text.into()));
+    let right = [
+        by("a", None),
+        by("b", Some("/room/rx")),
+        says("hello"),
+        by("b", None),
+        Turn::Deaf,
+        by("a", None),
+        says("bye"),
+        Turn::Cut,
+    ];
+    assert_eq!(case.exchanges[0].talk, right);
+}
+
+#[test]
+fn members_of_a_load_share_the_places_of_their_path() {
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    let room = contract
+        .workload("room", Protocol::WebSocket)
+        .expect("a workload");
+    let Template(parts) = &room.operations[0].request.path;
+    assert_eq!(parts.last(), Some(&Part::Value(0)));
+    let (_, load) = contract.load_of(Some("room")).expect("a load");
+    assert_eq!((load.members(), load.shareable()), (Some(3), 2));
+}
+
+#[test]
+fn a_handshake_may_have_to_be_refused() {
+    let case = case("refused");
+    assert_eq!(case.exchanges[0].talk, []);
+    assert_eq!(case.exchanges[0].expect.status, [403, 404]);
+}
+
+#[test]
+fn the_common_cases_share_connections() {
+    let first = case("keep-alive");
+    assert_eq!((first.exchanges.len(), first.exchanges[0].talk.len()), (1, 200));
+    assert_eq!(first.delivery, Delivery::InTurn);
+    let many = case("many connections");
+    assert_eq!(
+        (many.exchanges.len(), many.delivery),
+        (32, Delivery::ManyConnections(32))
+    );
+    assert_eq!(case("single bytes").delivery, Delivery::SingleBytes);
+    let unknown = case("unknown path");
+    assert_eq!(unknown.exchanges[0].talk, []);
+    assert_eq!(unknown.exchanges[0].expect.status, [400, 403, 404]);
+    assert_eq!(constant(&unknown.exchanges[0].request.path), b"/no/such/path");
+}
+
+#[test]
+fn messages_of_a_load_must_come_back() {
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(contract.protocols(), [Protocol::WebSocket]);
+    let text = contract
+        .workload("text", Protocol::WebSocket)
+        .expect("a workload");
+    let [operation] = text.operations.as_slice() else {
+        panic!("{text:?}")
+    };
+    assert_eq!(
+        (
+            operation.request.method.as_str(),
+            operation.expect.status.as_slice()
+        ),
+        ("TEXT", &[101_u16][..])
+    );
+    assert_eq!(constant(&operation.request.path), b"/ws");
+    let Body::Bytes(message) = &operation.request.body else {
+        panic!("{operation:?}")
+    };
+    assert!(message.0.contains(&Part::Value(0)), "{message:?}");
+    assert_eq!(operation.expect.body, [BodyRule::Exact(message.clone())]);
+    let binary = contract
+        .workload("binary", Protocol::WebSocket)
+        .expect("a workload");
+    let operation = &binary.operations[0];
+    assert_eq!(operation.request.method, "BINARY");
+    let [BodyRule::Exact(whole)] = operation.expect.body.as_slice() else {
+        panic!("{operation:?}")
+    };
+    let sent = operation.request.body.render(|_, out| out.push(b'7'));
+    let mut expected = Vec::new();
+    whole.render(&mut expected, |_, out| out.push(b'7'));
+    assert_eq!(sent, Some(expected));
+}
+
+/// The right contract with one thing replaced must be refused at a line, in these words.
+fn refused(old: &str, new: &str, line: usize, words: &str) {
+    assert!(RIGHT.contains(old), "nothing to replace: {old}");
+    let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
+    assert!(
+        message.contains(&format!("contract.toml:{line}: ")),
+        "{new}: not line {line}: {message}"
+    );
+    assert!(
+        message.contains(words),
+        "{new}: nothing says `{words}`: {message}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let first = "    { text = \"a{message}\", unfinished = true },";
+    let turn = |new: &str, words: &str| refused(first, &format!("    {new},"), 23, words);
+    turn("{ text = \"a\", binary = \"b\" }", "turn 1: more than one of");
+    turn("{ unfinished = true }", "turn 1: it says nothing");
+    turn(
+        "{ ping = \"a\", unfinished = true }",
+        "a ping, pong or close is one frame",
+    );
+    turn("{ ping = { letters = 126 } }", "of at most 125 bytes");
+    turn("{ text = { hex = \"0\" } }", "pairs of hexadecimal digits");
+    turn("{ text = { letters = \"{message}\" } }", "is no number of bytes");
+    turn(
+        "{ text = { letters = 16777217 } }",
+        "is no number of bytes up to 16777216",
+    );
+    turn("{ reason = \"bye\" }", "`reason` without `close`");
+    turn(
+        "{ close = \"\", reason = \"bye\" }",
+        "a `reason` stands behind a code",
+    );
+    turn("{ close = 65536 }", "is no code of a close");
+    turn(
+        "{ expect = { close = 1000 } }",
+        "turn 2: nothing is said after the end",
+    );
+    turn("{ text = \"{nobody}\" }", "`{nobody}` has no value");
+    turn("{ deaf = true }", "are about a member");
+    refused(
+        "websocket = \"/none\",",
+        "http = \"GET /none\", talk = [],",
+        36,
+        "`talk` goes over a WebSocket",
+    );
+    refused(
+        "websocket = \"/none\",",
+        "websocket = \"none\",",
+        36,
+        "is no path",
+    );
+    refused(
+        "{ status = [403, 404] }",
+        "{ status = 403, echoed = true }",
+        36,
+        "nothing is said after it",
+    );
+    refused(
+        "{ status = [403, 404] }",
+        "{ text = \"no\" }",
+        36,
+        "of a WebSocket `expect` says `echoed`",
+    );
+    refused(
+        "websocket = \"/ws\"\n",
+        "websocket = \"/ws\"\nhttp = \"GET /\"\n",
+        5,
+        "over a WebSocket, or over the others",
+    );
+    refused(
+        "\"{bytes}\" }",
+        "\"{bytes}\", chunk = 9 }",
+        18,
+        "about bodies of HTTP/1.1",
+    );
+}
+
+#[test]
+fn what_is_wrong_with_members_is_told() {
+    let member = "    { by = \"b\", deaf = true },";
+    let of_member = |new: &str, words: &str| refused(member, &format!("    {new},"), 58, words);
+    of_member("{ text = \"c\" }", "turn 3: whose turn is it?");
+    of_member(
+        "{ by = \"b\", at = \"/y\" }",
+        "turn 3: `at` stands in the first turn",
+    );
+    of_member(
+        "{ by = \"c\", at = \"y\" }",
+        "turn 3: `at` is `y`: a path begins with `/`",
+    );
+    of_member(
+        "{ by = \"b\", deaf = true, cut = true }",
+        "a turn ends in one way",
+    );
+    of_member(
+        "{ by = \"b\", cut = true }, { by = \"b\" }",
+        "turn 4: nothing is said after the end",
+    );
+    refused("members = 3", "members = 4", 68, "6 connections in rooms of 4");
+}

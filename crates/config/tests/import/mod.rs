@@ -1,0 +1,3 @@
+//! Drafts of contracts from what people have.
+
+mod openapi;

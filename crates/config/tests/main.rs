@@ -1,0 +1,5 @@
+//! What people write: contracts, catalogues and suites, and what is imported.
+
+mod contract;
+mod import;
+mod plan;

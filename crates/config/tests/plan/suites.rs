@@ -1,0 +1,271 @@
+//! The project's own suites, and the one that the documentation shows.
+
+use prony_config::{Catalogue, Design, Machine, Plan, PlanError, Starts, Suite, Wishes};
+use prony_load::Load;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue::read(&root()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan(catalogue: &Catalogue, file: &Path, profile: Option<&str>) -> Plan {
+    let made = || -> Result<Plan, PlanError> {
+        Plan::of(catalogue, &Suite::read(file, profile)?, &Wishes::default())
+    };
+    made().unwrap_or_else(|error| panic!("{} {profile:?}: {error}", file.display()))
+}
+
+#[test]
+fn every_suite_can_be_planned_in_every_profile() {
+    let catalogue = catalogue();
+    let suites = catalogue.suites();
+    assert!(suites.len() >= 9, "{suites:?}");
+    for file in suites.values() {
+        let suite = Suite::read(file, None).unwrap_or_else(|error| panic!("{error}"));
+        for profile in suite
+            .profiles
+            .iter()
+            .map(|profile| Some(profile.as_str()))
+            .chain([None])
+        {
+            let plan = plan(&catalogue, file, profile);
+            assert!(!plan.is_empty(), "{} {profile:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_study_is_quick_and_still_has_five_rounds() {
+    let catalogue = catalogue();
+    for (name, file) in catalogue.suites() {
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        if suite.profiles.iter().all(|profile| profile != "quick") {
+            continue;
+        }
+        let plan = plan(&catalogue, &file, Some("quick"));
+        assert!(plan.rounds >= 5, "{name}: {} rounds", plan.rounds);
+        // No round begins after the budget.
+        let budget = plan.budget_ns.map(Duration::from_nanos);
+        assert!(
+            budget.is_some_and(|budget| budget <= Duration::from_hours(1)),
+            "{name}: {budget:?} for the quick profile"
+        );
+    }
+}
+
+/// Seconds that the quick profile of each study is expected to take.
+fn quick_seconds() -> BTreeMap<String, u64> {
+    let catalogue = catalogue();
+    let mut seconds = BTreeMap::new();
+    for (name, file) in catalogue.suites() {
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        if suite.profiles.iter().any(|profile| profile == "quick") {
+            let expected = plan(&catalogue, &file, Some("quick")).expected();
+            seconds.insert(name, expected.as_secs());
+        }
+    }
+    seconds
+}
+
+/// Suites whose services have a database beside them.
+const DATABASE: [&str; 3] = ["account", "fortunes", "orders"];
+/// Suites of messages.
+const MESSAGES: [&str; 3] = ["events", "websocket", "grpc-streams"];
+
+#[test]
+fn the_studies_of_the_documents_in_quick_fit_into_two_and_a_half_hours() {
+    let seconds = quick_seconds();
+    let all: u64 = seconds
+        .iter()
+        .filter(|(name, _)| ![&DATABASE[..], &MESSAGES].concat().contains(&name.as_str()))
+        .map(|(_, seconds)| seconds)
+        .sum();
+    assert!(all <= 150 * 60, "{all} s: {seconds:?}");
+}
+
+#[test]
+fn the_studies_with_a_database_in_quick_fit_into_an_hour() {
+    let seconds = quick_seconds();
+    let all: u64 = DATABASE.iter().map(|name| seconds[*name]).sum();
+    assert!(all <= 60 * 60, "{all} s: {seconds:?}");
+}
+
+#[test]
+fn each_study_of_messages_in_quick_fits_into_twenty_minutes() {
+    let seconds = quick_seconds();
+    for name in MESSAGES {
+        assert!(seconds[name] <= 20 * 60, "{name}: {} s", seconds[name]);
+    }
+}
+
+#[test]
+fn starts_are_shared_where_a_suite_or_a_profile_says_so() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.toml");
+    let text = r#"
+title = "Mine"
+starts = "shared"
+turns = { window = "200ms", cycles = 7 }
+[profile.full]
+starts = "fresh"
+[[group]]
+contract = "sequence"
+workload = "count"
+services = ["go-nethttp", "rust-axum"]
+[[group]]
+contract = "sequence"
+workload = "fib"
+services = ["go-nethttp", "rust-axum"]
+[[group]]
+contract = "hello"
+services = ["go-nethttp", "rust-axum"]
+"#;
+    std::fs::write(&file, text).expect("written");
+    let shared = plan(&catalogue, &file, None);
+    // Each service has a start for both workloads of `sequence`, and one for `hello`.
+    let mut sizes: Vec<usize> = shared.starts(0).iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 1, 2, 2]);
+    let fresh = plan(&catalogue, &file, Some("full"));
+    assert_eq!(fresh.starts(0).len(), 6);
+    assert!(shared.expected() < fresh.expected());
+    // Turns start all services of a group afresh, whatever the suite says.
+    let wishes = Wishes {
+        design: Some(Design::turns()),
+        ..Wishes::default()
+    };
+    let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+    let turns = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(turns.starts, Starts::Fresh);
+    let as_the_suite_says = Design::Turns {
+        window_ns: 200_000_000,
+        cycles: 7,
+    };
+    assert_eq!(turns.design, as_the_suite_says);
+    std::fs::write(
+        &file,
+        text.replace("starts = \"shared\"", "design = \"turns\"\nstarts = \"shared\""),
+    )
+    .expect("written");
+    let refused = Suite::read(&file, None).expect_err("a contradiction").to_string();
+    assert!(
+        refused.contains("mine.toml:4") && refused.contains("leave one of the two out"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_suite() {
+    let page = std::fs::read_to_string(root().join("docs/STUDIES.md")).expect("the page");
+    let (_, after) = page
+        .split_once("<!-- worked example -->\n```toml\n")
+        .expect("the mark of the example");
+    let (text, _) = after.split_once("\n```").expect("the end of the example");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("example.toml");
+    std::fs::write(&file, text).expect("written");
+    let catalogue = catalogue();
+    let smoke = plan(&catalogue, &file, Some("smoke"));
+    assert_eq!(smoke.rounds, 1);
+    assert_eq!(smoke.address.port, Some(8080));
+    assert_eq!(smoke.address.host.as_deref(), Some("0.0.0.0"));
+    assert_eq!(smoke.limits.memory_bytes, Some(2_048 << 20));
+}
+
+#[test]
+fn a_profile_may_change_the_services_and_the_search() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.toml");
+    let text = r#"
+title = "Mine"
+[profile.full]
+[[group]]
+contract = "hello"
+services = ["go-nethttp"]
+[group.profile.full]
+services = ["go-nethttp", "rust-axum"]
+"#;
+    std::fs::write(&file, text).expect("written");
+    assert_eq!(plan(&catalogue, &file, None).entries.len(), 1);
+    assert_eq!(plan(&catalogue, &file, Some("full")).entries.len(), 2);
+    let file = catalogue
+        .suite_file("capacity")
+        .unwrap_or_else(|error| panic!("{error}"));
+    let limit = |profile| {
+        let plan = plan(&catalogue, &file, Some(profile));
+        let search = plan.groups[0].search.clone().expect("a search");
+        assert!(matches!(plan.groups[0].load, Load::Open { .. }));
+        assert_eq!(plan.groups[0].load_record()["kind"], "capacity");
+        search.limit.as_per_second()
+    };
+    assert!(limit("smoke") < limit("quick") && limit("quick") < limit("full"));
+}
+
+#[test]
+fn what_the_machine_lacks_is_refused() {
+    let catalogue = catalogue();
+    let told = |suite: &str, machine: Machine| {
+        let file = catalogue
+            .suite_file(suite)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
+        let wishes = Wishes {
+            machine: Some(machine),
+            ..Wishes::default()
+        };
+        match Plan::of(&catalogue, &suite, &wishes) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let machine = Machine {
+        cpus: 2,
+        memory_bytes: Some(8 << 30),
+        memory_limit_bytes: None,
+        open_files: Some(65_536),
+        local_ports: Some(28_000),
+    };
+    assert_eq!(told("003-snoop", machine), "");
+    assert_eq!(told("002-relay", machine), "");
+    let small = Machine { cpus: 1, ..machine };
+    assert!(told("003-snoop", small).contains("`cpus` is 2, and this machine has 1"));
+    let forgetful = Machine {
+        memory_bytes: Some(1 << 30),
+        ..machine
+    };
+    assert!(told("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
+    // A container with a limit is asked for no more than that, whatever the machine has.
+    let contained = Machine {
+        memory_limit_bytes: Some(1_536 << 20),
+        ..machine
+    };
+    let error = told("003-snoop", contained);
+    assert!(
+        error.contains("`memory` is 2048 MiB, and prony may have here") && error.contains(") 1536 MiB: ask"),
+        "{error}"
+    );
+    let narrow = Machine {
+        open_files: Some(1_024),
+        ..machine
+    };
+    let error = told("002-relay", narrow);
+    assert!(
+        error.contains("002-relay.toml:")
+            && error.contains("2000 connections need")
+            && error.contains("ulimit -n 2064"),
+        "{error}"
+    );
+    let few = Machine {
+        local_ports: Some(1_000),
+        ..machine
+    };
+    assert!(told("002-relay", few).contains("as many local ports"));
+}
