@@ -1,10 +1,10 @@
 //! Where a command keeps its runs.
 
-pub(crate) use prony_bench::Checkout;
+pub(crate) use prony_runner::Checkout;
 
 use crate::exit::bad_input;
-use prony_bench::Claim;
-use prony_lab::LabFile;
+use prony_runner::Claim;
+use prony_runner::testbed::LabFile;
 use prony_store::{Store, StoreError};
 use std::path::PathBuf;
 

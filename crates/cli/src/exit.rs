@@ -2,9 +2,9 @@
 
 use crate::output::print;
 use crate::signals;
-use prony_bench::BenchError;
 use prony_generator::EngineError;
 use prony_records::SCHEMA;
+use prony_runner::BenchError;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::error::Error;

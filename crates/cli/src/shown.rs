@@ -1,7 +1,7 @@
 //! How values look on a terminal, wherever they are shown while something runs.
 
-pub(crate) use prony_bench::duration;
 use prony_records::Quantile;
+pub(crate) use prony_runner::duration;
 
 /// A percentile of all requests as it is shown: one that falls on a request without a valid reply has no bound.
 pub(crate) fn quantile(found: Quantile) -> String {

@@ -1,7 +1,7 @@
 //! Ctrl-C once: finish the trial and report. Twice, or TERM: stop now and report what there is.
 
 use anyhow::Context as _;
-use prony_trial::Cancel;
+use prony_runner::Cancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicI32, Ordering};

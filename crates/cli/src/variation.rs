@@ -1,7 +1,7 @@
 //! Where the variation of a run comes from, and how many trials the wished precision takes, in words.
 
-use prony_bench::wished_precision;
 use prony_report::Report;
+use prony_runner::wished_precision;
 use prony_statistics::{Level, ServiceSummary};
 use std::fmt::Write as _;
 

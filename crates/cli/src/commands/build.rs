@@ -4,10 +4,10 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::signals;
-use prony_bench::Workbench;
 use prony_config::Service;
 use prony_records::{Exclusion, ServiceId};
-use prony_trial::{BuildEvent, Builder, Built, Folders, Progress, builds_at_once};
+use prony_runner::Workbench;
+use prony_runner::{BuildEvent, Builder, Built, Folders, Progress, builds_at_once};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 

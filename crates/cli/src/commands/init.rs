@@ -4,7 +4,7 @@ use crate::commands::new::Language;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::{Context as _, anyhow};
-use prony_bench::PROJECT_FILE;
+use prony_runner::PROJECT_FILE;
 use std::path::Path;
 
 /// Make a project in this folder: prony.toml, a service, a suite; nothing that is there is changed

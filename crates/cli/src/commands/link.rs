@@ -17,8 +17,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match (&args.listen, &args.to) {
-        (Some(address), _) => prony_lab::serve_link(*address, |port| print(&port.to_string()))?,
-        (None, Some(to)) => print(&serde_json::to_string(&prony_lab::measure_link(to)?)?)?,
+        (Some(address), _) => prony_runner::testbed::serve_link(*address, |port| print(&port.to_string()))?,
+        (None, Some(to)) => print(&serde_json::to_string(&prony_runner::testbed::measure_link(to)?)?)?,
         (None, None) => {}
     }
     Ok(Exit::Fine)

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::print;
-use prony_bench::calibrate::toy::{Faults, serve};
+use prony_runner::calibration::toy::{Faults, serve};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 

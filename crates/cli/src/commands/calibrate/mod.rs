@@ -7,8 +7,8 @@ use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
-use prony_bench::Workbench;
-use prony_bench::calibrate::{self, Wish};
+use prony_runner::Workbench;
+use prony_runner::calibration::{self, Wish};
 use prony_statistics::Calibration;
 
 /// Prove on this machine or in a lab that prony tells the truth, and how small a difference it can show
@@ -45,12 +45,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let store = args.store.open_existing()?;
         let logs = std::env::temp_dir().join(format!("prony-calibrate-{}", std::process::id()));
         let environment = match &lab {
-            None => calibrate::here(),
+            None => calibration::here(),
             Some(file) => Workbench::new(logs, &signals::listen()?)?
                 .in_lab(Some(file), &tell)?
                 .environment(),
         };
-        return show(args, &calibrate::last(&store, &environment)?);
+        return show(args, &calibration::last(&store, &environment)?);
     }
     let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
         .repeating(true)
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         rounds: args.rounds,
         short: args.short,
     };
-    let calibration = calibrate::calibrate(wish, &store, &workbench, &tell, &mut view_of)?;
+    let calibration = calibration::calibrate(wish, &store, &workbench, &tell, &mut view_of)?;
     show(args, &calibration)
 }
 

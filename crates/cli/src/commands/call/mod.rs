@@ -8,11 +8,11 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::shown::duration;
 use anyhow::anyhow;
+use prony_check::{CallReply, call, protocol_word};
 use prony_config::contract::{Contract, SingleCall, grpc_code_name};
 use prony_load::{Protocol, Target};
 use prony_records::SCHEMA;
-use prony_trial::check::{CallReply, call, protocol_word};
-use prony_trial::target_of;
+use prony_runner::target_of;
 use serde_json::{Value, json};
 
 /// Call one operation of a contract and print the reply

@@ -4,13 +4,13 @@ use super::Told;
 use crate::checkout::Checkout;
 use crate::signals;
 use anyhow::anyhow;
-use prony_bench::Workbench;
+use prony_check::call;
 use prony_config::contract::{Contract, SingleCall};
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
 use prony_records::Stage;
-use prony_trial::check::call;
-use prony_trial::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
+use prony_runner::Workbench;
+use prony_runner::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 
 /// The services that fulfil every contract, in the order in which they are tried.
 const REFERENCES: [&str; 2] = ["rust-reference", "go-reference"];

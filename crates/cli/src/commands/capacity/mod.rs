@@ -12,10 +12,10 @@ use crate::output::print;
 use crate::shares::share;
 use crate::telemetry::{self, Live};
 use crate::text;
-use prony_bench::capacity::{Plan, Point, walk};
-use prony_bench::number;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
 use prony_records::Event;
+use prony_runner::designs::capacity::{Plan, Point, walk};
+use prony_runner::number;
 use prony_telemetry::Collector;
 use std::sync::mpsc;
 

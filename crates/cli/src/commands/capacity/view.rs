@@ -4,9 +4,9 @@ use super::Args;
 use crate::exit::Exit;
 use crate::shown::{duration, quantile};
 use crate::text;
-use prony_bench::capacity::{Next, Point};
-use prony_bench::{number, percent_down};
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
+use prony_runner::designs::capacity::{Next, Point};
+use prony_runner::{number, percent_down};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -8,13 +8,13 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::{reporting, signals};
 use anyhow::anyhow;
-use prony_bench::check::{Asked, Outcome, Row, check_services};
-use prony_bench::{Workbench, shipped_contracts};
+use prony_check::{CheckRequest, check, protocol_word};
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
+use prony_runner::check_services::{Asked, Outcome, Row, check_services};
+use prony_runner::{Workbench, shipped_contracts};
 use prony_store::Store;
-use prony_trial::check::{CheckRequest, check, protocol_word};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The matrix of a check for people: service × case, then every failure as a diff, then what is worth a warning.
 
-use prony_bench::check::{Outcome, Row};
-use prony_trial::check::{CaseReport, CheckReport, Failure, protocol_word};
+use prony_check::{CaseReport, CheckReport, Failure, protocol_word};
+use prony_runner::check_services::{Outcome, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -15,7 +15,7 @@ use crate::shares::share;
 use anyhow::anyhow;
 use headline::Word;
 use measured::{Measuring, Sides};
-use prony_bench::Named;
+use prony_runner::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
 use side::Side;

@@ -4,7 +4,7 @@ use super::{Lacking, Patient, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
-use prony_trial::{probe, system};
+use prony_runner::{probe, system};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;

@@ -8,9 +8,9 @@ use crate::output::print;
 use crate::shares::share;
 use crate::signals;
 use anyhow::anyhow;
-use prony_bench::duet::{self, ROUNDS_FOR_TIMES, Wish};
-use prony_bench::{Named, Pair, Workbench};
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};
+use prony_runner::designs::duet::{self, ROUNDS_FOR_TIMES, Wish};
+use prony_runner::{Named, Pair, Workbench};
 
 /// Requests that may be due and not sent, under an open load.
 const BACKLOG: u64 = 1_000_000;

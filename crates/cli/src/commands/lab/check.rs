@@ -4,11 +4,11 @@ use crate::checkout::LabArgs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
-use prony_bench::{BenchError, Workbench};
 use prony_host::HostError;
 use prony_kubernetes::Cluster;
-use prony_lab::{Finding, LabFile, Preflight, Severity};
-use prony_trial::Cancel;
+use prony_runner::Cancel;
+use prony_runner::testbed::{Finding, LabFile, Preflight, Severity};
+use prony_runner::{BenchError, Workbench};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

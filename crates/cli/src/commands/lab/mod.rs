@@ -8,7 +8,7 @@ use crate::checkout::{Checkout, LabArgs};
 use crate::exit::{Exit, bad_input};
 use anyhow::anyhow;
 use prony_kubernetes::Cluster;
-use prony_lab::LabFile;
+use prony_runner::testbed::LabFile;
 
 /// The hosts of a lab: whether they are fit for a run, and what pods need and leave
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use prony_config::{Catalogue, Plan, Service, Suite, Wishes};
-use prony_trial::{Fingerprints, Ignored};
+use prony_runner::{Fingerprints, Ignored};
 use serde_json::{Value, json};
 
 pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> anyhow::Result<Exit> {

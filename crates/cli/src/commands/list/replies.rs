@@ -4,9 +4,9 @@ use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::{signals, table};
-use prony_bench::Workbench;
-use prony_bench::replies::{Row, Seen, replies};
 use prony_config::{Catalogue, Service};
+use prony_runner::Workbench;
+use prony_runner::import_replies::{Row, Seen, replies};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

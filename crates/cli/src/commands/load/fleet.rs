@@ -1,9 +1,9 @@
 //! A load from the workers of a lab.
 
 use crate::checkout::{Checkout, LabArgs};
-use prony_bench::{Fleet, Workbench};
 use prony_load::Target;
-use prony_trial::Cancel;
+use prony_runner::Cancel;
+use prony_runner::{Fleet, Workbench};
 
 /// Reaches the workers of a lab, where one is given or the project names one.
 pub(crate) fn fleet(lab: &LabArgs, target: &Target) -> anyhow::Result<Option<Fleet>> {

@@ -30,11 +30,11 @@ use crate::output::print;
 use crate::telemetry::{self, Live};
 use crate::text;
 use metrics::Metrics;
-use prony_bench::{Saving, neighbours};
 use prony_generator::EngineError;
 use prony_host::OtherUsage;
 use prony_load::Job;
 use prony_records::{Command, Event, Recording};
+use prony_runner::{Saving, neighbours};
 use std::sync::mpsc;
 use std::time::Instant;
 use typed::DescriptionError;
@@ -164,7 +164,7 @@ fn here(
 
 /// Says who else measures here, since a load claims no CPU.
 pub(crate) fn warn_of_others() {
-    if let Some(who) = prony_bench::who_measures() {
+    if let Some(who) = prony_runner::who_measures() {
         eprintln!(
             "warning: {who} measures on these CPUs: both spoil each other's numbers; wait for its end, or give each its own CPUs \
              (`taskset --cpu-list`)"

@@ -4,11 +4,11 @@
 use super::told;
 use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
-use prony_bench::BenchError;
-use prony_bench::capacity::search_and_measure;
 use prony_generator::EngineError;
 use prony_load::Job;
 use prony_records::{Command, Event, Fault};
+use prony_runner::BenchError;
+use prony_runner::designs::capacity::search_and_measure;
 use std::cell::Cell;
 use std::io::{BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver};

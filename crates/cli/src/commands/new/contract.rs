@@ -5,9 +5,9 @@ use crate::commands::load;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
-use prony_bench::recording;
 use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
 use prony_load::Target;
+use prony_runner::import_replies::draft;
 use std::path::PathBuf;
 
 /// A contract: a draft from what there is, in contracts/
@@ -48,18 +48,18 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let contracts = Checkout::find()?.root.join("contracts");
-    recording::is_free(&contracts, &args.name)?;
+    draft::is_free(&contracts, &args.name)?;
     let mut draft = draft(args)?;
     headers(args, &mut draft)?;
     let told = if let Some(url) = &args.record {
         let target = server(args, url)?;
         std::fs::create_dir_all(&contracts)?;
-        recording::record(&contracts, &args.name, &mut draft, &target)?
+        draft::record(&contracts, &args.name, &mut draft, &target)?
     } else {
         args.trust.without_url("--record")?;
         Vec::new()
     };
-    let folder = recording::keep(&contracts, &args.name, &draft)?;
+    let folder = draft::keep(&contracts, &args.name, &draft)?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&told).collect();
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());

@@ -1,12 +1,12 @@
 //! What a run does, for a collector (`--otlp`), beside what a user sees of it.
 
 use super::view::View;
-use prony_bench::{AllBuilt, Shows};
 use prony_config::{Catalogue, Plan};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::describe_load;
+use prony_runner::Progress;
+use prony_runner::{AllBuilt, Shows};
 use prony_telemetry::{Exporter, Labels};
-use prony_trial::Progress;
 
 pub(super) struct Live<'a> {
     view: &'a mut View,

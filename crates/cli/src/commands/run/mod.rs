@@ -13,16 +13,17 @@ use crate::output::print;
 use crate::reporting::{self, Surroundings};
 use crate::{signals, telemetry, variation};
 use live::Live;
-use prony_bench::{
-    Resumed, Session, Shows, Verdict, Workbench, duet, is_free, is_measured, machine, machine_of, strictly,
-};
 use prony_config::{Catalogue, Machine, Plan, Suite};
 use prony_host::{Isolation, writable};
-use prony_lab::LabFile;
 use prony_records::RunRecord;
 use prony_report::{Format, render};
+use prony_runner::RunEnd;
+use prony_runner::designs::duet;
+use prony_runner::testbed::LabFile;
+use prony_runner::{
+    Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
+};
 use prony_store::Store;
-use prony_trial::RunEnd;
 use view::View;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -3,9 +3,9 @@
 use super::Endpoint;
 use super::key::Key;
 use crate::commands::load::typed::JobError;
+use prony_check::call;
 use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{Body, Expectation, Header, Protocol, Request, Target, Template};
-use prony_trial::check::call;
 use serde_json::Value;
 
 /// Models that are named where there are several, at most.

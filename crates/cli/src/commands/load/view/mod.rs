@@ -3,9 +3,9 @@
 pub(super) mod result;
 
 use crate::shown::{duration, sparkline};
-use prony_bench::{number, percent_down};
 use prony_load::{Job, WarmUp};
 use prony_records::{Event, Interval, Phase};
+use prony_runner::{number, percent_down};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 

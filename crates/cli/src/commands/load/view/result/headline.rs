@@ -2,9 +2,9 @@
 
 use super::{LoadResult, Word, kind, llm};
 use crate::shown::{duration, quantile};
-use prony_bench::{number, percent_down};
 use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
+use prony_runner::{number, percent_down};
 
 /// Percentiles that a headline may have, highest first, with the fewest requests of which ten lie beyond it.
 const PERCENTILES: [(&str, f64, u64); 5] = [

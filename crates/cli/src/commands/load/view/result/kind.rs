@@ -2,9 +2,9 @@
 
 use crate::shown::duration;
 use crate::text::{self, plural};
-use prony_bench::number;
 use prony_load::{Load, Profile, Protocol};
 use prony_records::{Latency, Messages, Recording, ResponseTimes, count};
+use prony_runner::number;
 
 pub(super) fn load(recording: &Recording) -> Option<Load> {
     serde_json::from_value(recording.load.clone()).ok()

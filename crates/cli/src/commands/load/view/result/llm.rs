@@ -2,8 +2,8 @@
 
 use crate::shown::duration;
 use crate::text::row;
-use prony_bench::number;
 use prony_records::{Llm, Messages, Recording, Warning, WarningKind, count};
+use prony_runner::number;
 
 /// Longest wait of a prompt in the generator that needs no hint, ns.
 const WAITED: u64 = 10_000_000;

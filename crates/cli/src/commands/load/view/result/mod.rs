@@ -10,9 +10,9 @@ mod times;
 
 use crate::exit::Exit;
 use crate::text;
-use prony_bench::{Judged, judge};
 use prony_load::Objective;
 use prony_records::{Figures, Level, Recording, Verdict, Warning, verdict};
+use prony_runner::{Judged, judge};
 use serde_json::{Value, json};
 
 /// The first word about a load: of those that apply, the first.

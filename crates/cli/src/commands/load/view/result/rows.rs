@@ -3,9 +3,9 @@
 use super::{LoadResult, kind, llm};
 use crate::shown::quantile;
 use crate::text::{self, row};
-use prony_bench::{number, percent_down};
 use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
+use prony_runner::{number, percent_down};
 
 /// Operations that are shown, at most.
 const MOST_OPERATIONS: usize = 30;

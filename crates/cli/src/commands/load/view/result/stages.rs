@@ -1,8 +1,8 @@
 //! A table of the stages of an open load.
 
 use super::times::{in_unit, unit_of};
-use prony_bench::{number, percent_down};
 use prony_records::{Quantile, Recording, StageRecording};
+use prony_runner::{number, percent_down};
 
 /// Stages at most; a ramp has ten parts.
 const MOST: usize = 40;

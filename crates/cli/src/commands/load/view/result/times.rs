@@ -1,8 +1,8 @@
 //! The latency table: one unit a row, no wider than the terminal.
 
 use super::{LoadResult, kind};
-use prony_bench::{number, percent};
 use prony_records::{Outcomes, Quantile, Recording, ResponseTimes, Responses};
+use prony_runner::{number, percent};
 use std::fmt::Write as _;
 
 /// A unit of time.

@@ -1,0 +1,281 @@
+//! Several members talk: what one says comes to every member of its room, in one order for all.
+
+use super::frames::Came;
+use super::{Message, NORMAL, Talk, ended, of_messages, shown};
+use crate::exchange::{Fault, Wrong, failure};
+use crate::report::Failure;
+use crate::stream::Endpoint;
+use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Member, Turn};
+use prony_load::Template;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How long a member waits for a message: less than a whole talk may take, so that the failure can say who heard nothing.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Has a talk of several members, each on a connection of its own. After it those who are left leave one after the other, and
+/// nothing may have come beside what was expected.
+pub(super) async fn talk(endpoint: &Endpoint, exchange: &Exchange, in_bytes: bool) -> Result<(), Wrong> {
+    let mut room = Room {
+        endpoint,
+        exchange,
+        in_bytes,
+        guests: Vec::new(),
+        said: Vec::new(),
+        current: 0,
+    };
+    for turn in &exchange.talk {
+        match turn {
+            Turn::By(member) => room.turn_of(member).await?,
+            Turn::Say(frame) => room.say(frame),
+            Turn::Hear(Heard::Echo) => room.hear().await?,
+            Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes).await?,
+            Turn::Deaf => room.guests[room.current].is_deaf = true,
+            Turn::Cut => room.guests[room.current].talk = None,
+        }
+    }
+    for number in 0..room.guests.len() {
+        room.leave(number).await?;
+    }
+    Ok(())
+}
+
+/// A member that has come in.
+struct Guest {
+    name: String,
+    path: Option<Vec<u8>>,
+    /// Its connection, until that is over.
+    talk: Option<Talk>,
+    /// Whether it reads nothing any more.
+    is_deaf: bool,
+}
+
+/// What a member heard, and why it is not more.
+type Listened = (Vec<Message>, Result<(), Fault>);
+
+struct Room<'a> {
+    endpoint: &'a Endpoint,
+    exchange: &'a Exchange,
+    in_bytes: bool,
+    guests: Vec<Guest>,
+    /// Who said what that was not heard yet.
+    said: Vec<(usize, Message)>,
+    /// Whose turn it is.
+    current: usize,
+}
+
+impl Room<'_> {
+    async fn turn_of(&mut self, member: &Member) -> Result<(), Wrong> {
+        let known = self.guests.iter().position(|guest| guest.name == member.name);
+        self.current = match known {
+            Some(number) => number,
+            None => self.enter(member).await?,
+        };
+        Ok(())
+    }
+
+    /// A member comes in. A service may answer the handshake before it counts the member in; who has heard itself is in.
+    async fn enter(&mut self, member: &Member) -> Result<usize, Wrong> {
+        // Who comes in must not hear what was said before.
+        self.hear().await?;
+        let mut exchange = self.exchange.clone();
+        if let Some(path) = &member.path {
+            exchange.request.path = Template::literal(path.clone());
+        }
+        let talk = Talk::open(self.endpoint, &exchange, self.in_bytes).await?;
+        self.guests.push(Guest {
+            name: member.name.clone(),
+            path: member.path.clone(),
+            is_deaf: talk.is_none(),
+            talk,
+        });
+        self.current = self.guests.len() - 1;
+        let greeting = format!("{} is here: {:016x}", member.name, rand::random::<u64>());
+        self.say(&Frame::new(FrameKind::Text, greeting.into_bytes()));
+        self.hear().await?;
+        Ok(self.current)
+    }
+
+    fn say(&mut self, frame: &Frame) {
+        let guest = &mut self.guests[self.current];
+        if let Some(talk) = &mut guest.talk {
+            talk.say(frame);
+            let said = talk.owed.drain(..).map(|message| (self.current, message));
+            self.said.extend(said);
+        }
+    }
+
+    /// All that was said comes to every member of the room in which it was said.
+    async fn hear(&mut self) -> Result<(), Wrong> {
+        let said = std::mem::take(&mut self.said);
+        let patience = SILENCE + of_messages(&self.exchange.talk);
+        let due: Vec<usize> = self
+            .guests
+            .iter()
+            .map(|guest| {
+                let here = said.iter().filter(|(by, _)| self.guests[*by].path == guest.path);
+                here.count()
+            })
+            .collect();
+        let mut listening = JoinSet::new();
+        for (number, guest) in self.guests.iter_mut().enumerate() {
+            if let Some(mut talk) = guest.talk.take_if(|_| !guest.is_deaf) {
+                let count = due[number];
+                listening.spawn(async move {
+                    let mut heard = Vec::new();
+                    let all = timeout(patience, listen(&mut talk, count, &mut heard)).await;
+                    let all = all.unwrap_or(Err(Fault::TimedOut(patience)));
+                    (number, talk, heard, all)
+                });
+            }
+        }
+        let mut heard: Vec<Option<Listened>> = Vec::new();
+        heard.resize_with(self.guests.len(), || None);
+        while let Some(listened) = listening.join_next().await {
+            let (number, talk, messages, all) = listened.expect("invariant: who listens does not panic");
+            self.guests[number].talk = Some(talk);
+            heard[number] = Some((messages, all));
+        }
+        let mut first: Vec<(&Option<Vec<u8>>, usize)> = Vec::new();
+        for (number, own) in heard.iter().enumerate() {
+            let Some((messages, all)) = own else { continue };
+            let guest = &self.guests[number];
+            let known = first.iter().find(|(path, _)| **path == guest.path);
+            let order = known.and_then(|(_, number)| heard[*number].as_ref().map(|(all, _)| all));
+            let mut judge = Judge::new(guest, &self.guests, &said);
+            if let (Some(order), Some((_, number))) = (order, known) {
+                judge.same(messages, order, &self.guests[*number].name)?;
+            } else {
+                first.push((&guest.path, number));
+                judge.own(messages)?;
+            }
+            if let Err(fault) = all {
+                return Err(Wrong {
+                    failure: judge.silent(messages.len(), fault),
+                    silent: matches!(fault, Fault::TimedOut(_)),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A member's connection ends with one of these codes. What it has just said is why, and goes to nobody.
+    async fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
+        self.said.retain(|(by, _)| *by != number);
+        let guest = &mut self.guests[number];
+        let Some(mut talk) = guest.talk.take() else {
+            return Ok(());
+        };
+        talk.end(codes).await.map_err(|mut wrong| {
+            wrong.failure.what = format!("{}, {}", guest.name, wrong.failure.what);
+            wrong
+        })
+    }
+
+    /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
+    async fn leave(&mut self, number: usize) -> Result<(), Wrong> {
+        let guest = &mut self.guests[number];
+        match &mut guest.talk {
+            Some(talk) if !guest.is_deaf => {
+                talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
+                self.end(number, &[Some(NORMAL)]).await
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Says what was to be said, and hears so many messages, and a pong for each ping.
+async fn listen(talk: &mut Talk, count: usize, heard: &mut Vec<Message>) -> Result<(), Fault> {
+    talk.send().await?;
+    while heard.len() < count || !talk.pings.is_empty() {
+        match talk.next().await? {
+            Came::Message(kind, bytes) => heard.push((kind, bytes)),
+            Came::Pong(payload) if talk.pings.front() == Some(&payload) => drop(talk.pings.pop_front()),
+            Came::Pong(_) => {}
+            Came::Ping(_) => unreachable!("invariant: pings are answered"),
+            Came::Close(code) => return Err(Fault::malformed(ended(code))),
+        }
+    }
+    Ok(())
+}
+
+/// What one member must hear.
+struct Judge<'a> {
+    name: &'a str,
+    /// What of each member is due, in the order in which it was said: that order holds for each.
+    due: Vec<(usize, VecDeque<&'a Message>)>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(guest: &'a Guest, guests: &[Guest], said: &'a [(usize, Message)]) -> Self {
+        let mut due: Vec<(usize, VecDeque<&Message>)> = Vec::new();
+        for (by, message) in said.iter().filter(|(by, _)| guests[*by].path == guest.path) {
+            match due.iter_mut().find(|(member, _)| member == by) {
+                Some((_, messages)) => messages.push_back(message),
+                None => due.push((*by, VecDeque::from([message]))),
+            }
+        }
+        Self {
+            name: &guest.name,
+            due,
+        }
+    }
+
+    fn place(&self, number: usize) -> String {
+        format!("{}, message {}", self.name, number + 1)
+    }
+
+    /// What may come next, in words.
+    fn next(&self) -> String {
+        let next = self.due.iter().filter_map(|(_, messages)| messages.front());
+        let next: Vec<String> = next.map(|message| shown(message)).collect();
+        next.join(" or ")
+    }
+
+    /// The first one that is heard of: each message is one that is due.
+    fn own(&mut self, heard: &[Message]) -> Result<(), Failure> {
+        for (number, message) in heard.iter().enumerate() {
+            let said = self.due.iter_mut().find(|(_, due)| due.front() == Some(&message));
+            match said {
+                Some((_, due)) => drop(due.pop_front()),
+                None => return Err(failure(&self.place(number), self.next(), shown(message))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The others hear what the first one did, in its order.
+    fn same(&mut self, heard: &[Message], order: &[Message], first: &str) -> Result<(), Failure> {
+        for (number, message) in heard.iter().enumerate() {
+            match order.get(number) {
+                Some(right) if right == message => {}
+                Some(right) => {
+                    let expected = format!("{}, as {first} heard it", shown(right));
+                    return Err(failure(&self.place(number), expected, shown(message)));
+                }
+                None => return self.own(heard),
+            }
+        }
+        // What is due now is known by what came.
+        self.own(heard)
+    }
+
+    /// So many were heard, and then nothing more.
+    fn silent(&self, heard: usize, fault: &Fault) -> Failure {
+        let got = match fault {
+            Fault::Closed | Fault::Cut(_) => "the end of the connection".to_owned(),
+            Fault::TimedOut(patience) => format!("nothing within {patience:?}"),
+            Fault::Malformed(what) | Fault::Unreachable(what) => what.clone(),
+        };
+        let next = self.next();
+        let expected = if next.is_empty() {
+            "a pong".to_owned()
+        } else {
+            next
+        };
+        failure(&self.place(heard), expected, got)
+    }
+}

@@ -1,0 +1,96 @@
+//! The worked example of `docs/CONTRACTS.md` does what the page says.
+
+use crate::toy::{self, Answer, Call, Habit, Handler};
+use prony_check::{CheckReport, CheckRequest, check};
+use prony_config::contract::Contract;
+use prony_load::{Order, Protocol, Target};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The example, taken out of the page.
+fn example() -> Contract {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONTRACTS.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (_, after) = page
+        .split_once("<!-- worked example -->\n```toml\n")
+        .expect("the mark of the example");
+    let (text, _) = after.split_once("\n```").expect("the end of the example");
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("greeting");
+    std::fs::create_dir(&own).expect("a folder");
+    std::fs::write(own.join("contract.toml"), text).expect("written");
+    Contract::load(&own).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn right(call: &Call) -> Answer {
+    match (call.method.as_str(), call.segments().as_slice()) {
+        ("GET" | "HEAD", ["greet", who]) => Answer::of(200, "text/plain", format!("Hello, {who}!")),
+        ("POST", ["visit"]) if serde_json::from_slice::<serde_json::Value>(&call.body).is_ok() => {
+            Answer::of(200, "application/json", call.body.clone())
+        }
+        ("POST", ["visit"]) => Answer::new(400),
+        (_, ["greet", _] | ["visit"]) => Answer::new(405),
+        _ => Answer::new(404),
+    }
+}
+
+fn checked(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
+    let toy = toy::serve(Habit::Right, handler);
+    let target = Target {
+        url: format!("http://{}", toy.address),
+        host: toy.address.ip().to_string(),
+        port: toy.address.port(),
+        authority: toy.address.to_string(),
+        tls: None,
+        reach: prony_load::Reach::default(),
+    };
+    check(&CheckRequest {
+        contract,
+        target: &target,
+        protocol: Protocol::Http1,
+        seed: 3,
+        thorough: false,
+    })
+}
+
+#[test]
+fn a_right_server_passes() {
+    let report = checked(&example(), Arc::new(right));
+    assert_eq!(report.first_failure(), None);
+    assert!(
+        report
+            .cases
+            .iter()
+            .any(|case| case.name == "names of every kind" && case.exchanges == 3)
+    );
+}
+
+#[test]
+fn a_wrong_server_is_told_its_fault() {
+    let report = checked(
+        &example(),
+        Arc::new(|call: &Call| {
+            let mut answer = right(call);
+            if answer.status == 400 {
+                answer.status = 500;
+            }
+            answer
+        }),
+    );
+    let said = report.first_failure().expect("a failure");
+    assert_eq!(
+        said,
+        "what is no JSON: POST /visit: status: expected 400, got 500"
+    );
+}
+
+#[test]
+fn its_workload_mixes_nine_to_one() {
+    let workload = example()
+        .workload("greet", Protocol::Http1)
+        .expect("the workload");
+    let Order::Mix(steps) = workload.order else {
+        panic!("a mix")
+    };
+    assert_eq!(steps.iter().map(|step| step.weight).collect::<Vec<_>>(), [9, 1]);
+}

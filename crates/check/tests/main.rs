@@ -1,0 +1,29 @@
+//! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
+//! right must pass.
+
+mod carried;
+mod catalog;
+mod documented;
+mod echo;
+mod events;
+#[path = "../../cli/tests/common/tls.rs"]
+mod front;
+mod grpc;
+mod hello;
+mod listening;
+mod mutants;
+mod person;
+mod relay;
+mod right;
+mod room;
+mod sequence;
+#[path = "../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
+mod snoop;
+mod stream;
+mod tls;
+mod toy;
+mod upload;
+
+pub(crate) use mutants::*;

@@ -1,0 +1,349 @@
+//! How one companion of a contract is made and run on its host: the words of its scripts, without running them.
+
+use super::{Seeds, lock};
+use crate::build::{Found, before_path, probe, short, system};
+use crate::script::{Ended, quoted, until_ended};
+use crate::testbed::Member;
+use crate::{Bench, Seat};
+use crate::{Cancel, Failure};
+use prony_config::contract::Contract;
+use prony_config::{Companion as Definition, StopSignal};
+use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
+use prony_records::Stage;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+const PRELUDE: &str = include_str!("prelude.sh");
+/// Most bytes of a log.
+const LOG_BYTES: u64 = 1 << 20;
+/// Time between the signal that ends it and KILL.
+const GRACE: Duration = Duration::from_secs(10);
+/// Time between two samples of its resources: some have a process for each connection.
+const SAMPLE_EVERY: Duration = Duration::from_millis(500);
+/// Numbers of seeds that every language of a seed file can hold.
+const SEED_BITS: u32 = 31;
+
+/// One companion of a contract, on its host.
+#[derive(Clone)]
+pub(super) struct Recipe {
+    /// The contract's word for it.
+    pub(super) name: String,
+    pub(super) definition: Definition,
+    pub(super) member: Member,
+    pub(super) cancel: Cancel,
+    pub(super) tools: Tools,
+    base: PathBuf,
+    pub(super) settings: BTreeMap<String, String>,
+    /// The number that its seed files are told.
+    pub(super) number: u64,
+    /// Names of its seed files in the contract's folder.
+    files: Vec<PathBuf>,
+    contract: PathBuf,
+    pub(super) seat: Seat,
+    /// Where it runs.
+    pub(super) place: Place,
+    /// What its data is called where it is kept; `None`: it begins with none.
+    pub(super) key: Option<String>,
+    /// By this it finds its own data among that of others.
+    token: String,
+}
+
+/// What its host has for it.
+#[derive(Clone, Default)]
+pub(super) struct Tools {
+    /// Shell commands that find them there.
+    locates: String,
+    /// Where they were found here.
+    environment: BTreeMap<String, String>,
+    /// The version of the first, as far as this machine tells.
+    pub(super) version: Option<String>,
+}
+
+impl Recipe {
+    pub(super) fn new(
+        bench: &Bench<'_>,
+        contract: &Contract,
+        wanted: &prony_config::contract::Companion,
+        seed: u64,
+        seat: &Seat,
+    ) -> Result<Self, Failure> {
+        let failed = |reason: String| Failure::lab(Stage::Start, reason);
+        let definition = bench.catalogue.companions.get(wanted.uses()).cloned();
+        let definition =
+            definition.ok_or_else(|| failed(format!("there is no companion `{}`", wanted.uses())))?;
+        let member = bench.lab.companion().clone();
+        let base = match &member.remote {
+            None => bench.seeds.folder.clone(),
+            Some(reached) => reached.remote().hello().cache.join("companions"),
+        };
+        let tools = tools(bench, &definition, member.is_here());
+        let tools = tools.map_err(|reason| failed(format!("{} cannot run: {reason}", definition.title)))?;
+        let settings = definition.settings_with(wanted.settings());
+        let settings = settings.map_err(|name| failed(format!("`{}` has no `{name}`", definition.name)))?;
+        let files = wanted.seed().iter();
+        let mut recipe = Self {
+            member,
+            cancel: bench.cancel.clone(),
+            tools,
+            base,
+            name: wanted.name().to_owned(),
+            definition,
+            settings,
+            number: seed & ((1 << SEED_BITS) - 1),
+            files: files
+                .map(|file| file.strip_prefix(&contract.folder).unwrap_or(file).to_owned())
+                .collect(),
+            contract: contract.folder.clone(),
+            seat: seat.clone(),
+            place: seat.placement.companion.clone().unwrap_or_default(),
+            key: None,
+            token: token(),
+        };
+        recipe.key = recipe.name_of_data()?;
+        Ok(recipe)
+    }
+
+    /// The contract's word for it, and what it is.
+    pub(super) fn label(&self) -> String {
+        format!("companion `{}` ({})", self.name, self.definition.title)
+    }
+
+    pub(super) fn failed(&self, reason: &str) -> Failure {
+        Failure::lab(Stage::Start, format!("{} {reason}", self.label()))
+    }
+
+    pub(super) fn host_failed(error: &HostError) -> Failure {
+        Failure::host(Stage::Start, error)
+    }
+
+    /// It says what the data is made of: equal data is made once.
+    fn name_of_data(&self) -> Result<Option<String>, Failure> {
+        let Some(seed) = &self.definition.seed else {
+            return Ok(None);
+        };
+        let mut digest = Sha256::new();
+        digest.update(seed);
+        for variable in &self.tools.environment {
+            digest.update(format!("{variable:?}"));
+        }
+        for file in &self.files {
+            let read = std::fs::read(self.contract.join(file));
+            let read = read.map_err(|error| {
+                self.failed(&format!(
+                    "cannot be seeded: {} cannot be read: {error}",
+                    self.told(file)
+                ))
+            })?;
+            digest.update(file.as_os_str().as_encoded_bytes());
+            digest.update((read.len() as u64).to_le_bytes());
+            digest.update(read);
+        }
+        let digits = short(&digest.finalize());
+        Ok(Some(format!("{}-{digits}-{}", self.definition.name, self.number)))
+    }
+
+    /// A seed file as a person finds it.
+    pub(super) fn told(&self, file: &Path) -> String {
+        let contract = self.contract.file_name().unwrap_or_default().to_string_lossy();
+        format!("contracts/{contract}/{}", file.display())
+    }
+
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The folder of the seed files on its host.
+    pub(super) fn folder_there(&self) -> Result<PathBuf, Failure> {
+        match &self.member.remote {
+            None => Ok(std::path::absolute(&self.contract).unwrap_or_else(|_| self.contract.clone())),
+            Some(reached) => {
+                let sent = reached.remote().keep(&self.contract, &|_| {});
+                sent.map(|sent| sent.path)
+                    .map_err(|error| Self::host_failed(&error))
+            }
+        }
+    }
+
+    /// A script on its host, after the beginning of all scripts.
+    pub(super) fn script(
+        &self,
+        (log, text): (&str, &str),
+        arguments: Vec<String>,
+        environment: BTreeMap<String, String>,
+    ) -> ProcessSpec {
+        let there = &self.member;
+        let mut all = self.tools.environment.clone();
+        all.extend(self.places());
+        all.extend(environment);
+        let script = format!("{}{PRELUDE}{text}", self.tools.locates);
+        let words = ["sh", "-euc", script.as_str(), "companion"].map(str::to_owned);
+        ProcessSpec {
+            name: self.label(),
+            command: words.into_iter().chain(arguments).collect(),
+            container: None,
+            folder: there.logs.clone(),
+            environment: all,
+            cpus: self.place.cpus.clone(),
+            supervisor_cpus: self.place.keepers.clone(),
+            limits: Limits::default(),
+            isolation: Isolation::WherePossible,
+            network: None,
+            stdio: Stdio::Logged,
+            log: there.logs.join(self.seat.log(log)),
+            log_bytes: LOG_BYTES,
+            grace: GRACE,
+            stop_signal: None,
+            sample_every: None,
+            yardstick: false,
+        }
+    }
+
+    /// The process itself, on this port.
+    pub(super) fn running(&self, port: u16) -> ProcessSpec {
+        let workers = self.place.cpus.len().max(1);
+        let environment = BTreeMap::from([
+            ("KEY".to_owned(), self.key.clone().unwrap_or_default()),
+            ("HOST".to_owned(), self.place.address.clone()),
+            ("PORT".to_owned(), port.to_string()),
+            ("WORKERS".to_owned(), workers.to_string()),
+            ("RUNNING".to_owned(), self.filled(&self.definition.run, port)),
+        ]);
+        let log = format!("companion-{}", self.name);
+        let spec = self.script((&log, include_str!("run.sh")), Vec::new(), environment);
+        let limits = self.definition.limits;
+        ProcessSpec {
+            limits: Limits {
+                cpus: limits.cpus,
+                memory_bytes: limits.memory_bytes,
+                ..Limits::default()
+            },
+            stop_signal: self.definition.stop_signal.map(StopSignal::number),
+            sample_every: Some(SAMPLE_EVERY),
+            ..spec
+        }
+    }
+
+    /// A text of its file with the places filled, as words of a shell.
+    pub(super) fn filled(&self, text: &str, port: u16) -> String {
+        let program = self.member.prony(&[]);
+        let program: Vec<String> = program.iter().map(|word| quoted(word)).collect();
+        let mut filled = text
+            .replace("{prony}", &program.join(" "))
+            .replace("{settings}", &self.setting_words())
+            .replace("{host}", &self.place.address)
+            .replace("{port}", &port.to_string());
+        for (name, value) in &self.settings {
+            filled = filled.replace(&format!("{{{name}}}"), &quoted(value));
+        }
+        filled
+    }
+
+    /// An address of its file with the places filled.
+    pub(super) fn address(&self, text: &str, port: u16) -> String {
+        text.replace("{host}", &self.place.address)
+            .replace("{port}", &port.to_string())
+    }
+
+    fn setting_words(&self) -> String {
+        let words = self.settings.iter().flat_map(|(name, value)| {
+            let filled = |word: &String| quoted(&word.replace("{name}", name).replace("{value}", value));
+            self.definition.setting.iter().map(filled)
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Where its host keeps data, and as whom it runs there.
+    fn places(&self) -> BTreeMap<String, String> {
+        let digest = Sha256::digest(self.base.as_os_str().as_encoded_bytes());
+        let digits = short(&digest);
+        BTreeMap::from([
+            ("BASE".to_owned(), self.base.to_string_lossy().into_owned()),
+            (
+                "OTHERWISE".to_owned(),
+                format!("/var/tmp/prony-companions-{digits}"),
+            ),
+            ("USERS".to_owned(), self.definition.users.join(" ")),
+            ("TOKEN".to_owned(), self.token.clone()),
+        ])
+    }
+}
+
+/// Nobody else's, not of another prony nor of another machine that uses the same host.
+fn token() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_nanos());
+    format!(
+        "{}-{now}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// What finds the toolchains of a companion on its host, and, where that is this machine, what was found.
+fn tools(bench: &Bench<'_>, definition: &Definition, is_here: bool) -> Result<Tools, String> {
+    let (mut tools, mut path) = (Tools::default(), Vec::new());
+    for requirement in &definition.toolchains {
+        let name = &requirement.toolchain;
+        let toolchain = bench.catalogue.toolchains.get(name);
+        let toolchain = toolchain.ok_or_else(|| format!("nobody knows toolchain `{name}`"))?;
+        if !is_here {
+            if let Some((locate, variable)) = &toolchain.locate {
+                let _ = writeln!(tools.locates, "{variable}=$(\n{locate}\n)\nexport {variable}");
+            }
+            continue;
+        }
+        let found = found(bench.seeds, toolchain);
+        let found = found.map_err(|what| format!("{what}; {}", toolchain.how_to_install(system())))?;
+        if let Some(minimum) = requirement
+            .minimum
+            .as_ref()
+            .filter(|minimum| found.version < **minimum)
+        {
+            let (title, version) = (&toolchain.title, &found.version);
+            let how = toolchain.how_to_renew(minimum);
+            return Err(format!(
+                "{title} {version} is too old, {minimum} is needed; {how}"
+            ));
+        }
+        tools.version.get_or_insert_with(|| found.version.to_string());
+        tools.environment.extend(found.located);
+        path.extend(found.path);
+    }
+    if !path.is_empty() {
+        tools.environment.insert("PATH".to_owned(), before_path(&path));
+    }
+    Ok(tools)
+}
+
+/// Asked once.
+fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<Found, String> {
+    let cache = seeds.folder.parent().unwrap_or(&seeds.folder).join("cache");
+    let mut known = lock(&seeds.found);
+    let found = known.entry(toolchain.name.clone());
+    found.or_insert_with(|| probe(toolchain, &cache)).clone()
+}
+
+/// How a script ended that was to end by itself, with the last lines of its log; `None`: the user had enough.
+pub(super) fn run(
+    recipe: &Recipe,
+    spec: &ProcessSpec,
+    within: Duration,
+) -> Result<Result<(), Vec<String>>, Failure> {
+    let started = recipe.member.host.start(spec);
+    let mut process = started.map_err(|error| Recipe::host_failed(&error))?;
+    let ended = until_ended(&mut *process, within, || recipe.cancel.is_now());
+    if matches!(ended, Ended::Cancelled) {
+        return Err(Failure::interrupted(Stage::Start));
+    }
+    // What it left behind ends with it.
+    let _ = process.stop();
+    Ok(match ended {
+        Ended::Itself(ending) if ending.code == Some(0) => Ok(()),
+        _ => Err(process.log_tail(30)),
+    })
+}

@@ -1,0 +1,246 @@
+//! Building on this machine for another host: what was built is sent there. That host must run what is built here.
+
+mod libc;
+mod rooted;
+
+use super::remote::{There, name_of};
+use super::{Builder, Built, MARK, Tools, id_of};
+use crate::script::{Ended, until_ended};
+use crate::{Failure, Progress};
+use libc::CLibrary;
+use prony_config::{Reached, Service};
+use prony_host::{Cpus, Isolation, Limits, ProcessSpec, Stdio};
+use prony_records::{Exclusion, ServiceId, Stage};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Tells the C library of a machine and where it looks for programs, a line each.
+const QUESTION: &str = "library=$(getconf GNU_LIBC_VERSION 2>/dev/null) || library=$(ldd --version 2>&1 | head -n 2 | tr '\\n' ' ')
+echo \"library $library\"
+echo \"path $PATH\"";
+/// Time for the answer.
+const SOON: Duration = Duration::from_secs(30);
+/// Time between TERM and KILL for who does not tell.
+const GRACE: Duration = Duration::from_millis(10);
+/// Most bytes of the log.
+const LOG_BYTES: u64 = 64 << 10;
+/// Bytes between two words about what is sent.
+const WORTH_SAYING: u64 = 64 << 20;
+
+/// Builds here what runs there, and sends it. A host that does not run what is built here gets nothing.
+pub(super) fn build_all(
+    builder: &Builder<'_>,
+    there: There<'_>,
+    (services, at_once): (&[&Service], usize),
+    watch: &(dyn Fn(Progress) + Sync),
+) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+    let without_log = |failure: Failure| failure.with_log(Vec::new());
+    let destination = match Destination::of(there) {
+        Ok(destination) => destination,
+        Err(failure) => {
+            let refused = |service: &&Service| (id_of(service), Err(without_log(failure.clone())));
+            return services.iter().map(refused).collect();
+        }
+    };
+    let mut results = builder.build_all_here(services, at_once, watch);
+    for service in services {
+        let built = results.remove(&id_of(service));
+        let sent = built.expect("invariant: each has its result").and_then(|built| {
+            let tools = builder.tools(service).map_err(without_log)?;
+            let sent = destination.send(service, (built, &tools), &|progress| watch(progress));
+            sent.map_err(without_log)
+        });
+        results.insert(id_of(service), sent);
+    }
+    results
+}
+
+/// A host that runs what is built here.
+struct Destination<'a> {
+    there: There<'a>,
+    /// Where its programs are looked for.
+    path: String,
+    /// The folder of what was sent from this project.
+    folder: PathBuf,
+}
+
+/// What a machine says of itself.
+struct Machine {
+    library: CLibrary,
+    path: String,
+}
+
+impl<'a> Destination<'a> {
+    /// Refuses a host that does not run what is built here.
+    fn of(there: There<'a>) -> Result<Self, Failure> {
+        let name = &there.member.name;
+        let refused = |ours: &str, theirs: &str| {
+            Err(Failure::lab(
+                Stage::Build,
+                format!(
+                    "{name} has {theirs}, and this machine {ours}: what is built here does not run there; take `build = \"here\"` \
+                     out of [host.{name}], so that services are built there"
+                ),
+            ))
+        };
+        let remote = there.remote.remote();
+        let hello = remote.hello();
+        if hello.architecture != ARCH {
+            return refused(
+                &format!("CPUs of {ARCH}"),
+                &format!("CPUs of {}", hello.architecture),
+            );
+        }
+        let root = there.folders.services.parent().unwrap_or(Path::new("/"));
+        let (ours, theirs) = (here()?, asked(there)?);
+        if !ours.library.runs_on(&theirs.library) {
+            return refused(&ours.library.to_string(), &theirs.library.to_string());
+        }
+        Ok(Self {
+            path: theirs.path,
+            folder: hello.cache.join("projects").join(name_of(root)).join("sent"),
+            there,
+        })
+    }
+
+    /// Sends a build, unless an equal one is there already. What its toolchains export comes along as far as it is there.
+    fn send(
+        &self,
+        service: &Service,
+        (built, tools): (Built, &Tools),
+        watch: &dyn Fn(Progress),
+    ) -> Result<Built, Failure> {
+        if matches!(service.reached, Reached::There(_)) {
+            return Ok(built);
+        }
+        let (name, folders) = (&self.there.member.name, self.there.folders);
+        if let Some(file) = rooted::first(&built.folder, &[&folders.builds, &folders.cache])? {
+            let text = format!(
+                "what was built of {} does not run elsewhere, for {} names a folder of this machine: take `build = \"here\"` out of \
+                 [host.{name}], so that it is built there",
+                service.label(),
+                file.display()
+            );
+            return Err(Failure::new(Stage::Build, text));
+        }
+        let to = self.folder.join(built.folder.file_name().unwrap_or_default());
+        if !self.is_there(&to.join(MARK))? {
+            let told = Cell::new(None);
+            let tell = |progress: prony_host::Progress| {
+                let step = progress.sent / WORTH_SAYING;
+                if told.replace(Some(step)) != Some(step) {
+                    watch(Progress::Sends {
+                        service: id_of(service),
+                        host: name.clone(),
+                        bytes: progress.sent,
+                        of: progress.total,
+                    });
+                }
+            };
+            let remote = self.there.remote.remote();
+            let sent = remote.put(&built.folder, &to, &tell);
+            sent.map_err(|error| Failure::host(Stage::Build, &error))?;
+        }
+        Ok(Built {
+            folder: to,
+            environment: self.environment(tools)?,
+            ..built
+        })
+    }
+
+    fn environment(&self, tools: &Tools) -> Result<BTreeMap<String, String>, Failure> {
+        let mut environment = BTreeMap::new();
+        for (name, value) in &tools.environment {
+            if self.is_there(Path::new(value))? {
+                environment.insert(name.clone(), value.clone());
+            }
+        }
+        let mut path = Vec::new();
+        for folder in &tools.path {
+            if self.is_there(folder)? {
+                path.push(folder.to_string_lossy().into_owned());
+            }
+        }
+        if !path.is_empty() {
+            path.push(self.path.clone());
+            environment.insert("PATH".to_owned(), path.join(":"));
+        }
+        Ok(environment)
+    }
+
+    fn is_there(&self, path: &Path) -> Result<bool, Failure> {
+        let remote = self.there.remote.remote();
+        remote
+            .exists(path)
+            .map_err(|error| Failure::host(Stage::Build, &error))
+    }
+}
+
+/// This machine.
+fn here() -> Result<Machine, Failure> {
+    let answer = std::process::Command::new("sh").args(["-c", QUESTION]).output();
+    let answer = answer.map_err(|error| {
+        Failure::lab(
+            Stage::Build,
+            format!("this machine does not tell its C library: {error}"),
+        )
+    })?;
+    let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
+    Ok(Machine::of(printed.lines()))
+}
+
+/// The host of the services.
+fn asked(there: There<'_>) -> Result<Machine, Failure> {
+    let spec = ProcessSpec {
+        name: "a look at the C library".to_owned(),
+        command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),
+        container: None,
+        folder: there.member.logs.clone(),
+        environment: BTreeMap::new(),
+        cpus: Cpus::default(),
+        supervisor_cpus: Cpus::default(),
+        limits: Limits::default(),
+        isolation: Isolation::WherePossible,
+        network: None,
+        stdio: Stdio::Logged,
+        log: there.member.logs.join("library.log"),
+        log_bytes: LOG_BYTES,
+        grace: GRACE,
+        stop_signal: None,
+        sample_every: None,
+        yardstick: false,
+    };
+    let started = there.member.host.start(&spec);
+    let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;
+    match until_ended(&mut *process, SOON, || there.cancel.is_asked()) {
+        Ended::Itself(_) => {
+            let lines = process.log_tail(super::LOG_LINES);
+            Ok(Machine::of(lines.iter().map(String::as_str)))
+        }
+        Ended::Cancelled => Err(Failure::interrupted(Stage::Build)),
+        Ended::TooLong => {
+            let text = format!("{} does not tell its C library", there.member.name);
+            Err(Failure::lab(Stage::Build, text))
+        }
+    }
+}
+
+impl Machine {
+    fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+        let (mut library, mut path) = ("", "");
+        for line in lines {
+            match line.split_once(' ') {
+                Some(("library", said)) => library = said.trim(),
+                Some(("path", said)) => path = said,
+                _ => {}
+            }
+        }
+        Self {
+            library: CLibrary::of(library),
+            path: path.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Building on another host: the sources go there, and a prony there builds them as it would its own.
+
+use super::{Built, Folders, InUse, Repetition, copy, digest};
+use crate::generators::json_lines_process::{Talk, Task};
+use crate::testbed::{Member, Reached};
+use crate::{Cancel, Failure, Progress};
+use prony_config::Service;
+use prony_host::{HostError, hostname};
+use prony_records::{Exclusion, ServiceId, Stage};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// What `prony build --json` says, a line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum BuildEvent {
+    /// A build begins.
+    Building {
+        /// Of this service.
+        service: ServiceId,
+    },
+    /// A service is built.
+    Built {
+        /// This one.
+        service: ServiceId,
+        /// What came of it.
+        built: Box<Built>,
+    },
+    /// A service could not be built.
+    NotBuilt {
+        /// This one.
+        service: ServiceId,
+        /// Why.
+        excluded: Exclusion,
+    },
+    /// What makes the build of a service equal to another one, where only that was asked for.
+    Digest {
+        /// Of this service.
+        service: ServiceId,
+        /// `None`: the machine lacks a toolchain.
+        digest: Option<String>,
+    },
+    /// All that was asked for is built, or could not be.
+    Done,
+}
+
+/// Time between two looks at whether the user has had enough.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A host on which services are built.
+#[derive(Clone, Copy)]
+pub(super) struct There<'a> {
+    pub(super) member: &'a Member,
+    pub(super) remote: &'a Reached,
+    pub(super) folders: &'a Folders,
+    pub(super) cancel: &'a Cancel,
+    pub(super) repetition: Option<Repetition>,
+}
+
+impl There<'_> {
+    /// Builds services. What cannot even be sent fails for all.
+    pub(super) fn build_all(
+        self,
+        services: &[&Service],
+        watch: &(dyn Fn(Progress) + Sync),
+    ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+        let mut results = BTreeMap::new();
+        let failed = self.try_all(services, watch, &mut results).err();
+        for service in services {
+            results.entry(super::id_of(service)).or_insert_with(|| {
+                let lost = || {
+                    Failure::lab(
+                        Stage::Build,
+                        format!("{} ended before it was built", self.member.name),
+                    )
+                };
+                Err(failed.clone().unwrap_or_else(lost).with_log(Vec::new()))
+            });
+        }
+        results
+    }
+
+    fn try_all(
+        self,
+        services: &[&Service],
+        watch: &(dyn Fn(Progress) + Sync),
+        results: &mut BTreeMap<ServiceId, Result<Built, Exclusion>>,
+    ) -> Result<(), Failure> {
+        let mut talk = self.start(services, "--hold")?;
+        let mut built = Vec::new();
+        loop {
+            match self.next(&mut talk)? {
+                BuildEvent::Building { service } => watch(Progress::Building(service)),
+                BuildEvent::NotBuilt { service, excluded } => {
+                    let reason = excluded.reason.clone();
+                    watch(Progress::NotBuilt {
+                        service: service.clone(),
+                        reason,
+                    });
+                    results.insert(service, Err(excluded));
+                }
+                BuildEvent::Built { service, built: one } => {
+                    watch(Progress::Built {
+                        service: service.clone(),
+                        cached: one.cached,
+                        took: one.took,
+                    });
+                    built.push((service, *one));
+                }
+                BuildEvent::Digest { .. } => {}
+                BuildEvent::Done => break,
+            }
+        }
+        // The prony there that made them keeps them as they are as long as it lives.
+        let in_use = InUse::kept_by(Mutex::new(talk));
+        results.extend(built.into_iter().map(|(service, one)| {
+            let in_use = in_use.clone();
+            (service, Ok(Built { in_use, ..one }))
+        }));
+        Ok(())
+    }
+
+    /// What makes the builds of services equal to others there, without building them.
+    pub(super) fn digests(
+        self,
+        services: &[&Service],
+    ) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
+        let mut talk = self.start(services, "--digests")?;
+        let mut digests = BTreeMap::new();
+        loop {
+            match self.next(&mut talk)? {
+                BuildEvent::Digest { service, digest } => digests.insert(service, digest),
+                BuildEvent::Done => return Ok(digests),
+                _ => None,
+            };
+        }
+    }
+
+    /// The next that a prony there tells.
+    fn next(self, talk: &mut Talk) -> Result<BuildEvent, Failure> {
+        loop {
+            match talk.hear(LOOK) {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(Stage::Build)),
+                Ok(None) => {}
+                Err(reason) => return Err(Failure::lab(Stage::Build, reason)),
+            }
+        }
+    }
+
+    /// A prony there that has the sources and tells of builds: `--hold` builds them, and keeps what it built until its input
+    /// ends; `--digests` builds nothing.
+    fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
+        let project = self.send(services)?;
+        let folder = project.to_string_lossy();
+        let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
+        let repetition = self.repetition.map(|one| one.number.to_string());
+        let mut arguments = vec!["-C", &folder, "build", "--json", how];
+        if let (Some(Repetition { fresh, .. }), Some(number)) = (self.repetition, &repetition) {
+            arguments.extend(["--repetition", number]);
+            arguments.extend(fresh.then_some("--fresh"));
+        }
+        arguments.push("--");
+        arguments.extend(labels.iter().map(String::as_str));
+        let what = Task {
+            name: "the prony that builds",
+            arguments: &arguments,
+            folder: Some(&project),
+            place: None,
+            log: Path::new("builds.log"),
+        };
+        Talk::begin(self.member, what).map_err(|error| failed(&error))
+    }
+
+    /// Sends what the builds of these services need, to a project that stays there between runs.
+    fn send(self, services: &[&Service]) -> Result<PathBuf, Failure> {
+        let root = self.folders.services.parent().unwrap_or(Path::new("/"));
+        let local = |error: io::Error| {
+            Failure::lab(
+                Stage::Build,
+                format!("cannot collect the sources of services: {error}"),
+            )
+        };
+        let fresh = tempfile::tempdir().map_err(local)?;
+        collect(root, services, fresh.path()).map_err(local)?;
+        let remote = self.remote.remote();
+        let project = remote.hello().cache.join("projects").join(name_of(root));
+        let put = |part: &str| remote.put(&fresh.path().join(part), &project.join(part), &|_| {});
+        for entry in fs::read_dir(fresh.path()).map_err(local)?.flatten() {
+            put(&entry.file_name().to_string_lossy()).map_err(|error| failed(&error))?;
+        }
+        Ok(project)
+    }
+}
+
+fn failed(error: &HostError) -> Failure {
+    Failure::host(Stage::Build, error)
+}
+
+/// A folder for a project of this machine on another one.
+pub(super) fn name_of(root: &Path) -> String {
+    let mut hash = Sha256::new();
+    hash.update(root.as_os_str().as_encoded_bytes());
+    hash.update(hostname().unwrap_or_default());
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name}-{}", digest::short(&hash.finalize()))
+}
+
+/// Copies what builds need: the services, what they share, the files that they copy, and the contracts, without which a
+/// project is not whole.
+fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
+    let wanted: BTreeSet<&str> = services.iter().map(|service| service.name.as_str()).collect();
+    fs::write(to.join("prony.toml"), "")?;
+    fs::create_dir_all(to.join("services"))?;
+    for entry in fs::read_dir(root.join("services"))?.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let is_other = path.join("service.toml").is_file() && !wanted.contains(&*name.to_string_lossy());
+        if is_other || copy::is_left_behind(&name.to_string_lossy()) {
+            continue;
+        }
+        let copied = to.join("services").join(&name);
+        if entry.file_type()?.is_dir() {
+            copy::tree(&path, &copied)?;
+        } else {
+            copy::file(&path, &copied)?;
+        }
+    }
+    for source in services.iter().flat_map(|service| service.copies.values()) {
+        // A file of what prony brings along is brought along there, too.
+        if let Ok(inside) = source.strip_prefix(root) {
+            copy::file(source, &to.join(inside))?;
+        }
+    }
+    let contracts = root.join("contracts");
+    if contracts.is_dir() {
+        copy::tree(&contracts, &to.join("contracts"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Proves the instrument on this machine: the generator against known truths, one service entered twice, the noise floor.
+
+mod aa_test;
+mod feed;
+mod instrument;
+mod streams;
+pub mod toy;
+
+pub use crate::machine::environment as here;
+
+use crate::clock::now;
+use crate::{BenchError, Checkout, Shows, Workbench};
+use instrument::Instrument;
+use prony_config::Plan;
+use prony_host::Wants;
+use prony_records::Environment;
+use prony_statistics::{Calibration, Options, machine_name, same_twice};
+use prony_store::Store;
+use std::time::Instant;
+
+/// Version of the stored record.
+const SCHEMA: u32 = 1;
+
+/// How it is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Rounds of the service that is entered twice.
+    pub rounds: u32,
+    /// Whether every stage takes a few seconds only.
+    pub short: bool,
+}
+
+/// The last calibration of a machine, or of a lab.
+pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, BenchError> {
+    let last = store.calibration::<Calibration>(&machine_name(environment))?;
+    let never = || {
+        BenchError::Input(if environment.hosts.is_empty() {
+            "this machine was never calibrated: `prony calibrate` does it".to_owned()
+        } else {
+            "this lab was never calibrated: `prony calibrate --lab FILE` does it".to_owned()
+        })
+    };
+    Ok(last.ok_or_else(never)?.value)
+}
+
+/// Calibrates this machine, or the lab of the workbench, and stores what came of it.
+pub fn calibrate(
+    wish: Wish,
+    store: &Store,
+    workbench: &Workbench,
+    tell: &dyn Fn(&str),
+    shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
+) -> Result<Calibration, BenchError> {
+    let began = Instant::now();
+    let calibrated_at = now();
+    let environment = workbench.environment();
+    let machine = machine_name(&environment);
+    let checkout = Checkout::find()?;
+    let catalogue = checkout.catalogue()?;
+    workbench.hold(tell)?;
+    workbench.links()?;
+    let instrument = Instrument {
+        workbench,
+        short: wish.short,
+        tell,
+    };
+    let placement = workbench.lab.place(Wants::default());
+    let truth = instrument.truth(&catalogue, &placement)?;
+    let checks = [truth.checks, streams::truths(&instrument, &placement)?].concat();
+    let trials = aa_test::measure(&checkout, (store, workbench), wish.rounds, shows)?;
+    let (same_twice, noise) = same_twice(&trials, &Options::default())?;
+    let passed = same_twice.ties && checks.iter().all(|check| check.passed);
+    let calibration = Calibration {
+        schema: SCHEMA,
+        prony: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: machine.clone(),
+        calibrated_at: calibrated_at.clone(),
+        took_s: began.elapsed().as_secs_f64(),
+        short: wish.short,
+        hosts: environment.hosts.into_keys().collect(),
+        checks,
+        same_twice,
+        noise,
+        generator_cpu_ns_per_request: truth.generator_cpu_ns_per_request,
+        watching_cpu_share: truth.watching_cpu_share,
+        passed,
+    };
+    store.append_calibration(&machine, &calibrated_at, &calibration)?;
+    Ok(calibration)
+}

@@ -1,0 +1,5 @@
+//! How services are compared: which trials there are, and in which order.
+
+pub mod capacity;
+pub mod duet;
+pub mod pair;

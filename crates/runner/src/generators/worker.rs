@@ -1,0 +1,100 @@
+//! The generator on one worker.
+
+use super::worker_states::{Doing, Roster};
+use super::{ARGUMENTS, Heard, Loading, Spent};
+use crate::generators::json_lines_process::{Talk, Task, Turns};
+use crate::testbed::Member;
+use prony_host::{HostError, Place};
+use prony_load::Job;
+use prony_records::{Command, WorkerNow};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The generator on one worker.
+pub(super) struct Line {
+    talk: Talk,
+    /// Whether the service is on the same host.
+    beside: bool,
+    /// Whether there is a lab, and so a worker to tell of.
+    in_lab: bool,
+    doing: Doing,
+    /// For whoever hears this worker alone.
+    roster: Roster,
+}
+
+impl Line {
+    /// Starts it, and tells it its job. `beside`: whether the service is on the same host; `turns`: in which workers of one load
+    /// tell what they recorded.
+    pub(super) fn begin(
+        (member, place): (&Member, &Place),
+        beside: bool,
+        job: &Job,
+        log: &Path,
+        turns: Option<Arc<Turns>>,
+    ) -> Result<Self, HostError> {
+        let what = Task {
+            name: "the generator",
+            arguments: ARGUMENTS,
+            folder: None,
+            place: Some(place),
+            log,
+        };
+        let mut talk = Talk::among(member, what, turns)?;
+        talk.say(job);
+        Ok(Self {
+            talk,
+            beside,
+            in_lab: !place.host.is_empty(),
+            doing: Doing::new(&place.host),
+            roster: Roster::default(),
+        })
+    }
+
+    /// Who it is, for messages.
+    pub(super) fn who(&self) -> &str {
+        self.talk.who()
+    }
+
+    /// The next that its generator says.
+    pub(super) fn hear(&mut self, within: Duration) -> Heard {
+        match self.talk.hear(within) {
+            Ok(Some(event)) => {
+                self.doing.hear(&event);
+                Heard::Event(event)
+            }
+            Ok(None) => Heard::Nothing,
+            Err(reason) => Heard::Gone(reason),
+        }
+    }
+
+    /// What the worker does now.
+    pub(super) fn doing(&self) -> WorkerNow {
+        self.doing.now()
+    }
+}
+
+impl Loading for Line {
+    fn next(&mut self, within: Duration) -> Heard {
+        if self.in_lab
+            && let Some(news) = self.roster.news(|| vec![self.doing.now()])
+        {
+            return Heard::Event(news);
+        }
+        self.hear(within)
+    }
+
+    fn tell(&mut self, command: Command) {
+        self.talk.say(&command);
+    }
+
+    fn begin_window(&mut self) {
+        // A generator that is not counted is a gap in the record, not a failure.
+        let _ = self.talk.process().begin_window();
+    }
+
+    fn end_window(&mut self) -> Option<Spent> {
+        let usage = self.talk.process().end_window().ok()?;
+        Some(Spent::of(usage, self.beside))
+    }
+}

@@ -1,0 +1,304 @@
+//! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
+
+use super::worker::Line;
+use super::worker_states::Roster;
+use super::{Heard, Loading, Spent, clocks, parallel, share};
+use crate::generators::json_lines_process::Turns;
+use crate::testbed::Member;
+use prony_host::{HostError, Place};
+use prony_load::{Job, WarmUp};
+use prony_merge::clock::{Clock, Start, common_start};
+use prony_merge::{Live, Merger, Part, assemble};
+use prony_records::{Command, Event, Phase, Recording, Resources, Warning, WarningKind};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the other workers.
+const LOOK: Duration = Duration::from_millis(2);
+/// A worker that is so much later than the others at the end of a phase is lost.
+const LATE: Duration = Duration::from_secs(20);
+
+/// So many parts are in memory as text at a time. That of a long load has some MiB.
+const PARTS: usize = 4;
+
+/// The generators of several workers, as one.
+pub(super) struct Fleet {
+    job: Job,
+    workers: Vec<Worker>,
+    live: Live,
+    merger: Option<Merger>,
+    /// What was merged and not told yet.
+    ready: VecDeque<Event>,
+    /// Measurements have been told to begin.
+    told: bool,
+    /// When the first worker came to the phase that not all have come to.
+    waits_since: Option<Instant>,
+    roster: Roster,
+}
+
+/// One of them.
+struct Worker {
+    member: Member,
+    line: Line,
+    /// As it was before the load.
+    clock: Clock,
+    /// How many phases it has begun.
+    begun: usize,
+    established: u64,
+    is_done: bool,
+}
+
+/// The phases in their order.
+const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
+
+impl Fleet {
+    /// Starts the generator of each worker, which has a share of the job, once the clocks are known.
+    pub(super) fn begin(
+        workers: &[(&Member, &Place)],
+        is_beside: &dyn Fn(&str) -> bool,
+        job: &Job,
+        log: &Path,
+    ) -> Result<Self, HostError> {
+        let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
+        let shares = share::jobs(job, &places);
+        let turns = Turns::new(PARTS);
+        let begun: Vec<((&Member, &Place), bool, &Job)> = workers
+            .iter()
+            .zip(&shares)
+            .map(|(&worker, share)| (worker, is_beside(&worker.1.host), share))
+            .collect();
+        let fleet = parallel::each(&begun, |&((member, place), beside, share)| {
+            Ok(Worker {
+                clock: clocks::of(member)?,
+                member: member.clone(),
+                line: Line::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                begun: 0,
+                established: 0,
+                is_done: false,
+            })
+        });
+        let fleet: Vec<Worker> = fleet.into_iter().collect::<Result<_, HostError>>()?;
+        Ok(Self {
+            live: Live::new(fleet.len()),
+            merger: Some(Merger::new(job)),
+            job: job.clone(),
+            workers: fleet,
+            ready: VecDeque::new(),
+            told: false,
+            waits_since: None,
+            roster: Roster::default(),
+        })
+    }
+
+    /// Takes one event of a worker; an error ends the load.
+    fn take(&mut self, number: usize, event: Event) -> Result<(), Heard> {
+        match event {
+            Event::Phase { phase, established } => self.phase(number, phase, established),
+            Event::IntervalPart { phase, part } => {
+                let merged = self.live.take(phase, part);
+                self.ready.extend(merged);
+            }
+            Event::Part { part } => self.part(number, &part)?,
+            Event::Failed { reason, fault } => {
+                let reason = format!("on {}: {reason}", self.workers[number].member.name);
+                return Err(Heard::Event(Event::Failed { reason, fault }));
+            }
+            Event::Interval { .. } | Event::Recording { .. } | Event::Workers { .. } => {
+                let worker = self.workers[number].line.who();
+                return Err(Heard::Gone(format!(
+                    "{worker} does not know that it has a share of a load"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn phase(&mut self, number: usize, phase: Phase, established: u64) {
+        let place = PHASES.iter().position(|&known| known == phase).unwrap_or(0);
+        let before = self.workers.iter().map(|worker| worker.begun).min().unwrap_or(0);
+        let worker = &mut self.workers[number];
+        worker.begun = worker.begun.max(place + 1);
+        worker.established = established;
+        let now = self.workers.iter().map(|worker| worker.begun).min().unwrap_or(0);
+        for &phase in &PHASES[before..now] {
+            let established = self.workers.iter().map(|worker| worker.established).sum();
+            self.ready.push_back(Event::Phase { phase, established });
+            if phase == Phase::WarmUp
+                && let WarmUp::FixedNs(ns) = self.job.phases.warm_up
+            {
+                self.start_in(ns);
+            }
+        }
+        let ahead = self.workers.iter().any(|worker| worker.begun > now);
+        // Anew for each phase that all have come to.
+        let since = self.waits_since.filter(|_| now == before);
+        self.waits_since = ahead.then(|| since.unwrap_or_else(Instant::now));
+    }
+
+    /// Tells all workers to begin their measurement at the same time, so long from now on or as soon as all surely know.
+    fn start_in(&mut self, ns: u64) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        let now = clocks::now_ns();
+        let clocks: Vec<Clock> = self.workers.iter().map(|worker| worker.clock).collect();
+        let soon = Start::soon(now, &clocks);
+        let start = Start::at(soon.local_ns.max(now.saturating_add(ns)), &clocks);
+        for (worker, &at_ns) in self.workers.iter_mut().zip(&start.remote_ns) {
+            worker.line.tell(Command::MeasureAt { at_ns });
+        }
+    }
+
+    fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
+        let worker = self.workers[number].line.who().to_owned();
+        let gone = |error: &dyn std::fmt::Display| {
+            Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"))
+        };
+        let part = Part::decode(text).map_err(|error| gone(&error))?;
+        self.workers[number].is_done = true;
+        if let Some(merger) = &mut self.merger {
+            merger.add(part).map_err(|error| gone(&error))?;
+        }
+        if self.workers.iter().all(|worker| worker.is_done)
+            && let Some(merger) = self.merger.take()
+        {
+            let recording = self.recording(&merger.finish());
+            self.ready.push_back(Event::Recording {
+                recording: Box::new(recording),
+            });
+        }
+        Ok(())
+    }
+
+    /// The recording of all, with what their clocks say by now.
+    fn recording(&self, sum: &Part) -> Recording {
+        let mut began = Vec::new();
+        let mut moved = Vec::new();
+        let at: BTreeMap<&str, u64> = sum
+            .workers
+            .values()
+            .map(|part| (part.name.as_str(), part.begun.at_ns))
+            .collect();
+        // Who is lost by now has told all of its part: its clock stays as it was known.
+        let members: Vec<&Member> = self.workers.iter().map(|worker| &worker.member).collect();
+        let later = parallel::each(&members, |member| clocks::of(member).ok());
+        for (Worker { member, clock, .. }, later) in self.workers.iter().zip(later) {
+            let Some(&at_ns) = at.get(member.name.as_str()) else {
+                continue;
+            };
+            let ns = later.and_then(|later| clock.moved_ns(&later));
+            moved.extend(ns.map(|ns| clock_moved(&member.name, ns)));
+            let twice = later.filter(|_| ns.is_none()).map(|later| clock.then(&later));
+            let wrong = |clock: &Clock| clock.error_ns(clock.local_ns(at_ns));
+            let better = twice.filter(|twice| wrong(twice) < wrong(clock));
+            began.push((better.unwrap_or(*clock), at_ns));
+        }
+        let mut recording = assemble(&self.job, sum, common_start(&began));
+        recording.warnings.extend(moved);
+        recording
+    }
+
+    /// One round over all workers; whether anything was heard.
+    fn listen(&mut self) -> Result<bool, Heard> {
+        let mut heard = false;
+        for number in 0..self.workers.len() {
+            loop {
+                if self.workers[number].is_done {
+                    break;
+                }
+                match self.workers[number].line.hear(Duration::ZERO) {
+                    Heard::Event(event) => self.take(number, event)?,
+                    Heard::Nothing => break,
+                    gone @ Heard::Gone(_) => return Err(gone),
+                }
+                heard = true;
+            }
+        }
+        Ok(heard)
+    }
+
+    /// A worker that the others wait for too long.
+    fn late(&self) -> Option<String> {
+        let since = self.waits_since.filter(|since| since.elapsed() > LATE)?;
+        let least = self.workers.iter().map(|worker| worker.begun).min()?;
+        let late = self.workers.iter().filter(|worker| worker.begun == least);
+        let names: Vec<&str> = late.map(|worker| worker.member.name.as_str()).collect();
+        let waited = since.elapsed().as_secs();
+        Some(format!(
+            "{} came not as far as the other workers within {waited} s",
+            names.join(", ")
+        ))
+    }
+}
+
+/// A worker whose clock did not go as the controller's did while it loaded.
+fn clock_moved(worker: &str, ns: i64) -> Warning {
+    let text = format!(
+        "the clock of {worker} moved by {:.1} ms against the controller's during the load, more than clocks drift, as that of a \
+         virtual machine that is paused or moved: when it began, how long it measured and its response times may be wrong by as \
+         much; measure again",
+        ns as f64 / 1e6
+    );
+    Warning::new(WarningKind::ClockStep, text)
+}
+
+impl Loading for Fleet {
+    fn next(&mut self, within: Duration) -> Heard {
+        let until = Instant::now() + within;
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Heard::Event(event);
+            }
+            match self.listen() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(end) => return end,
+            }
+            let workers = &self.workers;
+            let doing = || workers.iter().map(|worker| worker.line.doing()).collect();
+            if let Some(news) = self.roster.news(doing) {
+                return Heard::Event(news);
+            }
+            if let Some(late) = self.late() {
+                return Heard::Gone(late);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Heard::Nothing;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    fn tell(&mut self, command: Command) {
+        if command == Command::Measure {
+            self.start_in(0);
+            return;
+        }
+        for worker in &mut self.workers {
+            worker.line.tell(command);
+        }
+    }
+
+    fn begin_window(&mut self) {
+        for worker in &mut self.workers {
+            worker.line.begin_window();
+        }
+    }
+
+    fn end_window(&mut self) -> Option<Spent> {
+        let spent: Vec<Option<Spent>> = self
+            .workers
+            .iter_mut()
+            .map(|worker| worker.line.end_window())
+            .collect();
+        let spent: Vec<Spent> = spent.into_iter().collect::<Option<_>>()?;
+        let resources: Vec<Resources> = spent.iter().map(|spent| spent.resources.clone()).collect();
+        Some(Spent {
+            resources: Resources::together(&resources),
+            beside_service_ns: spent.iter().map(|spent| spent.beside_service_ns).sum(),
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! What services send for the same request, side by side, and whether they run as a fair comparison wants it: no line of log
+//! per request, no debug mode, and as many workers as they were given.
+
+pub mod draft;
+mod wire;
+
+pub use wire::Framing;
+
+use crate::{BenchError, Checkout, Workbench};
+use crate::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
+use prony_config::contract::Contract;
+use prony_config::{Catalogue, Reached, Service, WorkersUse};
+use prony_host::Process;
+use prony_load::Protocol;
+use prony_records::{ServiceId, Stage};
+use std::collections::BTreeMap;
+use std::io;
+
+/// The contract whose reply is compared, and its path.
+const CONTRACT: &str = "hello";
+const PATH: &str = "/api/test";
+/// Workers that each service is given here, whatever the machine has.
+const WORKERS: u64 = 4;
+/// Requests after which the log is looked at.
+const REQUESTS: usize = 60;
+/// Connections that are open at once: a server with a thread for each has so many threads.
+const CONNECTIONS: usize = 8;
+/// Lines of the log that are looked at.
+const LINES: usize = 4 * REQUESTS;
+/// What servers in a debug mode say of themselves.
+const DEBUG_WORDS: [&str; 6] = [
+    "debug mode: on",
+    "debugger is active",
+    "development server",
+    "[gin-debug]",
+    "developmentmode",
+    "running in debug mode",
+];
+/// Builds at once.
+const BUILDS_AT_ONCE: usize = 2;
+
+/// What a service sent, or why it sent nothing.
+pub struct Row {
+    /// The service.
+    pub id: ServiceId,
+    /// What came.
+    pub seen: Result<Seen, String>,
+}
+
+/// What a service sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Bytes of a whole reply.
+    pub bytes: usize,
+    /// Names of its headers, as sent, in their order.
+    pub headers: Vec<String>,
+    /// Whether the connection took a second request.
+    pub keep_alive: bool,
+    /// What ends the body.
+    pub framing: Framing,
+    /// What a fair comparison forbids.
+    pub faults: Vec<String>,
+}
+
+/// Builds and starts each service and looks at its reply; `tell` hears what happens.
+pub fn replies(
+    services: &[&Service],
+    (checkout, catalogue): (&Checkout, &Catalogue),
+    workbench: &Workbench,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Row>, BenchError> {
+    let contract = catalogue.contract(CONTRACT)?;
+    let services: Vec<&Service> = services
+        .iter()
+        .copied()
+        .filter(|service| service.offers(CONTRACT, Protocol::Http1))
+        .collect();
+    checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
+    let folders = Folders::of(&checkout.root, &checkout.state());
+    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let built = builder.build_all(&services, BUILDS_AT_ONCE, &|progress| {
+        if let Progress::Building(service) = progress {
+            tell(&format!("building {service}"));
+        }
+    });
+    let mut rows = Vec::new();
+    for service in services {
+        if workbench.cancel.is_asked() {
+            return Err(BenchError::Interrupted(
+                "ended by the user before every service was asked".to_owned(),
+            ));
+        }
+        let id = ServiceId {
+            service: service.name.clone(),
+            variant: service.variant.clone(),
+        };
+        tell(&format!("asking {id}"));
+        let seen = match &built[&id] {
+            Ok(built) => seen(service, built, contract, (catalogue, workbench)),
+            Err(excluded) => Err(excluded.reason.clone()),
+        };
+        rows.push(Row { id, seen });
+    }
+    Ok(rows)
+}
+
+/// Starts one service with so many workers and looks at it.
+fn seen(
+    service: &Service,
+    built: &Built,
+    contract: &Contract,
+    (catalogue, workbench): (&Catalogue, &Workbench),
+) -> Result<Seen, String> {
+    let mut asked = service.clone();
+    if let Reached::Run(command) = &mut asked.reached {
+        *command = format!("WORKERS={WORKERS}\nexport WORKERS\n{command}");
+    }
+    let request = ServiceRequest {
+        service: &asked,
+        built,
+        contracts: &[(contract, Protocol::Http1)],
+        seed: 1,
+        thorough: false,
+    };
+    // An image is told its WORKERS by the seat alone.
+    let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
+    with_service(&workbench.bench(catalogue), &request, |ready, subject| {
+        let target = &ready[0].target;
+        if target.tls.is_some() {
+            let text =
+                "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
+            return Err(Failure::new(Stage::Check, text));
+        }
+        look((&target.host, target.port), &mut *subject.service, uses)
+            .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
+    })
+    .map_err(|excluded| excluded.reason)
+}
+
+fn look(address: (&str, u16), process: &mut dyn Process, uses: Option<WorkersUse>) -> io::Result<Seen> {
+    let mut line = wire::Line::open(address, PATH)?;
+    let first = line.ask()?;
+    if first.status != 200 {
+        return Err(io::Error::other(format!("status {}", first.status)));
+    }
+    let keep_alive = !first.closes && line.ask().is_ok();
+    drop(line);
+    let _ = process.begin_window();
+    let before = counts(&process.log_tail(LINES));
+    let connections = ask_often(address)?;
+    let usage = process.end_window().ok();
+    // Only now: whoever has answered that the window ended has read, and kept, what was printed before.
+    let log = process.log_tail(LINES);
+    drop(connections);
+    let tree = usage.map(|usage| (usage.resources.threads_peak, usage.resources.processes_peak));
+    let mut faults = Vec::new();
+    faults.extend(logs(&before, &counts(&log)));
+    faults.extend(debugs(&log));
+    faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
+    Ok(Seen {
+        bytes: first.bytes,
+        headers: first.headers,
+        keep_alive,
+        framing: first.framing,
+        faults,
+    })
+}
+
+/// Asks over several connections by turns, which stay open; one that the service closes is opened anew.
+fn ask_often(address: (&str, u16)) -> io::Result<Vec<wire::Line>> {
+    let open = || wire::Line::open(address, PATH);
+    let mut connections: Vec<wire::Line> = (0..CONNECTIONS).map(|_| open()).collect::<io::Result<_>>()?;
+    for number in 0..REQUESTS {
+        let connection = &mut connections[number % CONNECTIONS];
+        if connection.ask()?.closes {
+            *connection = open()?;
+        }
+    }
+    Ok(connections)
+}
+
+/// How often each line is there, without its digits: lines of log differ by times and ports.
+fn counts(lines: &[String]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for line in lines {
+        let words = line.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+        *counts.entry(words).or_default() += 1;
+    }
+    counts
+}
+
+/// Whether the log grew by a line per request.
+fn logs(before: &BTreeMap<String, usize>, after: &BTreeMap<String, usize>) -> Option<String> {
+    let grown: usize = after
+        .iter()
+        .map(|(line, count)| count.saturating_sub(before.get(line).copied().unwrap_or_default()))
+        .sum();
+    (grown >= REQUESTS)
+        .then(|| format!("writes {grown} lines of log for {REQUESTS} requests: turn its log of requests off"))
+}
+
+/// Whether it says that it runs in a debug mode.
+fn debugs(log: &[String]) -> Option<String> {
+    let said = log.iter().find(|line| {
+        let line = line.to_ascii_lowercase();
+        DEBUG_WORDS.iter().any(|word| line.contains(word))
+    })?;
+    Some(format!(
+        "runs in a debug mode (`{said}`): start it with its production settings"
+    ))
+}
+
+/// Whether it has fewer processes or threads than it was given workers.
+fn lacks_workers(uses: WorkersUse, (threads, processes): (Option<u64>, Option<u64>)) -> Option<String> {
+    let (found, of) = match uses {
+        WorkersUse::OneCpu => return None,
+        WorkersUse::Processes => (processes?, "processes"),
+        WorkersUse::Threads | WorkersUse::EventLoops => (threads?, "threads"),
+    };
+    (found < WORKERS).then(|| format!("has {found} {of} where WORKERS={WORKERS}: let `run` hand WORKERS on"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_per_request_is_a_fault_and_a_line_at_the_start_is_none() {
+        let lines = |count: usize| -> Vec<String> {
+            (0..count)
+                .map(|number| format!("127.0.0.1:{number} GET /api/test"))
+                .collect()
+        };
+        assert_eq!(logs(&counts(&lines(2)), &counts(&lines(2 + REQUESTS / 2))), None);
+        let fault = logs(&counts(&lines(2)), &counts(&lines(2 + REQUESTS))).expect("a fault");
+        assert!(
+            fault.starts_with("writes 60 lines of log for 60 requests"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn a_debug_mode_is_found_by_what_the_server_says() {
+        let log = ["listening", " * Debug mode: on"].map(str::to_owned);
+        assert!(debugs(&log).expect("a fault").contains("(` * Debug mode: on`)"));
+        assert_eq!(debugs(&["listening".to_owned()]), None);
+    }
+
+    #[test]
+    fn fewer_workers_than_given_are_a_fault_where_more_than_one_can_be_used() {
+        let fault = lacks_workers(WorkersUse::Processes, (Some(40), Some(1))).expect("a fault");
+        assert!(fault.starts_with("has 1 processes where WORKERS=4"), "{fault}");
+        assert!(lacks_workers(WorkersUse::Threads, (Some(1), Some(9))).is_some());
+        assert_eq!(lacks_workers(WorkersUse::Processes, (Some(4), Some(4))), None);
+        assert_eq!(lacks_workers(WorkersUse::OneCpu, (Some(1), Some(1))), None);
+        // A machine that cannot tell accuses nobody.
+        assert_eq!(lacks_workers(WorkersUse::Threads, (None, None)), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! The CPUs of this machine, claimed for one run at a time: who has to wait for them, or is refused.
+
+use crate::BenchError;
+use crate::Cancel;
+use crate::testbed::{Claims, Lab};
+use prony_host::{Cpus, Held, Host as _, HostError, Local, Locks, NotLocked};
+use std::time::Duration;
+
+/// Time between two looks whether the CPUs are free.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Who claims CPUs, and whether it waits for them.
+#[derive(Debug, Clone, Default)]
+pub struct Claim {
+    /// What it runs, for those who find the CPUs taken.
+    pub what: String,
+    /// Whether it waits until they are free.
+    pub waits: bool,
+}
+
+impl Claim {
+    /// Claims these CPUs; `tell` hears what it waits for.
+    pub(crate) fn take(&self, cpus: &Cpus, cancel: &Cancel, tell: &dyn Fn(&str)) -> Result<Held, BenchError> {
+        if let Ok(locks) = Locks::of_this_machine() {
+            return self.take_of(&locks, cpus, cancel, tell);
+        }
+        tell("no folder for locks can be written: nothing keeps other runs of prony from these CPUs");
+        Ok(Held::default())
+    }
+
+    /// Claims the CPUs of the other hosts of a lab.
+    pub(crate) fn take_there(
+        &self,
+        lab: &Lab,
+        cancel: &Cancel,
+        tell: &dyn Fn(&str),
+    ) -> Result<Claims, BenchError> {
+        let mut told = false;
+        loop {
+            match lab.claim() {
+                Err(error @ HostError::Taken { .. }) if self.waits => {
+                    if !std::mem::replace(&mut told, true) {
+                        tell(&format!("waiting: {error}"));
+                    }
+                }
+                Err(error @ HostError::Taken { .. }) => return Err(BenchError::Input(error.to_string())),
+                Err(error) => return Err(error.into()),
+                Ok(claims) => return Ok(claims),
+            }
+            if cancel.is_asked() {
+                let text = "ended while waiting for the CPUs of a host".to_owned();
+                return Err(BenchError::Interrupted(text));
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    fn take_of(
+        &self,
+        locks: &Locks,
+        cpus: &Cpus,
+        cancel: &Cancel,
+        tell: &dyn Fn(&str),
+    ) -> Result<Held, BenchError> {
+        let mut held = Held::default();
+        // In ascending order, so that two who wait never wait for each other.
+        for &cpu in cpus.as_slice() {
+            held.extend(self.lock(locks, cpu, cancel, tell)?);
+        }
+        Ok(held)
+    }
+
+    fn lock(
+        &self,
+        locks: &Locks,
+        cpu: usize,
+        cancel: &Cancel,
+        tell: &dyn Fn(&str),
+    ) -> Result<Held, BenchError> {
+        let mut told = false;
+        loop {
+            let holder = match locks.lock(cpu, &self.what) {
+                Ok(held) => return Ok(held),
+                Err(NotLocked::Unopened(path)) => {
+                    let path = path.display();
+                    tell(&format!(
+                        "{path} cannot be opened: nothing keeps other runs of prony from CPU {cpu}"
+                    ));
+                    return Ok(Held::default());
+                }
+                Err(NotLocked::Taken(holder)) => holder,
+            };
+            if !self.waits {
+                return Err(BenchError::Input(format!(
+                    "CPU {cpu} is taken by {holder}: two runs on the same CPUs spoil each other's numbers; wait for it with --wait, end it, or give each run its own CPUs (`taskset --cpu-list`)"
+                )));
+            }
+            if !told {
+                tell(&format!("waiting for CPU {cpu}, which is taken by {holder}"));
+                told = true;
+            }
+            if cancel.is_asked() {
+                return Err(BenchError::Interrupted(format!(
+                    "ended while waiting for CPU {cpu}"
+                )));
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+}
+
+/// Who measures on a CPU of this process, if anybody does. A single load claims no CPU, and both spoil each other's numbers.
+pub fn who_measures() -> Option<String> {
+    let locks = Locks::of_this_machine().ok()?;
+    locks.holder(&Local::new(Vec::new()).topology().cpus())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_claimed_once_and_given_back() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let locks = Locks::in_folder(folder.path());
+        let take = |what: &str, cpus: &[usize]| {
+            let claim = Claim {
+                what: what.to_owned(),
+                waits: false,
+            };
+            claim.take_of(&locks, &Cpus::from(cpus.to_vec()), &Cancel::new(), &|_| {})
+        };
+        let one = take("prony run one", &[0, 1]).expect("free");
+        let two = take("prony run two", &[2]).expect("another CPU");
+        let seen = |cpus: &[usize]| locks.holder(&Cpus::from(cpus.to_vec()));
+        assert!(seen(&[1]).is_some_and(|who| who.contains("`prony run one`")));
+        assert_eq!(seen(&[3]), None, "nobody claimed it");
+        let refused = take("prony run three", &[1, 3]).expect_err("CPU 1 is taken");
+        assert!(refused.is_bad_input());
+        let text = refused.to_string();
+        let pid = std::process::id().to_string();
+        for part in ["CPU 1", "`prony run one`", &pid, "--wait"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        drop((one, two));
+        assert_eq!(seen(&[0, 1, 2]), None, "given back");
+        drop(take("prony run three", &[1, 2, 3]).expect("free again"));
+    }
+
+    #[test]
+    fn waiting_ends_with_the_holder_or_with_the_user() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let locks = Locks::in_folder(folder.path());
+        let cpus = Cpus::from(vec![0]);
+        let claim = Claim {
+            what: "prony run".to_owned(),
+            waits: true,
+        };
+        let take = |cancel: &Cancel, tell: &dyn Fn(&str)| claim.take_of(&locks, &cpus, cancel, tell);
+        let holder = std::sync::Mutex::new(Some(take(&Cancel::new(), &|_| {}).expect("free")));
+        let cancel = Cancel::new();
+        let asks = |_: &str| {
+            cancel.ask();
+        };
+        assert!(take(&cancel, &asks).expect_err("asked to end").is_interrupted());
+        let gives_back = |text: &str| {
+            assert!(text.contains("waiting for CPU 0"), "{text}");
+            holder.lock().expect("no panic").take();
+        };
+        take(&Cancel::new(), &gives_back).expect("given back");
+    }
+}

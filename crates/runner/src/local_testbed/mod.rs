@@ -1,0 +1,196 @@
+//! The bench, set up once: the machine, the generator, the logs, and how it is ended early.
+
+mod claims;
+
+use crate::clock::now;
+use crate::designs::capacity::LabGenerator;
+use crate::error::Told as _;
+use crate::testbed::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
+use crate::{Bench, Cancel, NoiseLimits, Options, Seeds};
+use crate::{BenchError, Checkout};
+pub use claims::{Claim, who_measures};
+use prony_config::Catalogue;
+use prony_host::{Held, Host, HostError, Isolation, Local, lacks_proc, writable};
+use prony_records::Environment;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+/// A generator that says nothing for this long is stuck.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
+pub struct Workbench {
+    /// The hosts, and what each is for.
+    pub lab: Lab,
+    /// What loads services.
+    pub generator: LabGenerator,
+    /// How.
+    pub options: Options,
+    /// How it is ended early.
+    pub cancel: Cancel,
+    /// The path of this binary.
+    pub program: String,
+    claim: Claim,
+    seeds: Seeds,
+    held: Mutex<Option<(Held, Claims)>>,
+    links: OnceLock<Vec<Link>>,
+}
+
+impl Workbench {
+    /// Sets it up with its logs in this folder, which is made. Refuses where no other process can be seen.
+    pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, BenchError> {
+        if lacks_proc() {
+            return Err(BenchError::Failed(
+                "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
+                    .to_owned(),
+            ));
+        }
+        std::fs::create_dir_all(&logs).failed(|| format!("cannot make {}", logs.display()))?;
+        let executable =
+            std::env::current_exe().failed(|| "cannot tell where this binary lies".to_owned())?;
+        let program = executable.to_str().ok_or_else(|| {
+            BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
+        })?;
+        let seeds = Seeds::new(&logs.join("companions"));
+        let host = local(program);
+        let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
+        Ok(Self {
+            generator: LabGenerator::new(&lab),
+            lab,
+            options: Options {
+                isolation: Isolation::WherePossible,
+                noise: None,
+                silence: SILENCE,
+            },
+            cancel: cancel.clone(),
+            program: program.to_owned(),
+            claim: Claim::default(),
+            seeds,
+            held: Mutex::new(None),
+            links: OnceLock::new(),
+        })
+    }
+
+    /// The same for trials in a checkout, with a folder of logs of its own: others may run in the same checkout. Refuses
+    /// where its state cannot be written.
+    pub fn of(checkout: &Checkout, cancel: &Cancel) -> Result<Self, BenchError> {
+        writable(&checkout.state()).map_err(BenchError::Input)?;
+        let begun = now().trim_end_matches('Z').replace(':', "-");
+        let name = format!("{begun}-{}", std::process::id());
+        Ok(Self {
+            seeds: Seeds::new(&checkout.state().join("companions")),
+            ..Self::new(checkout.state().join("log").join(name), cancel)?
+        })
+    }
+
+    /// Where services run.
+    pub fn host(&self) -> &dyn Host {
+        &*self.lab.service().host
+    }
+
+    /// The same on the hosts of a lab file, where one is given; `tell` hears what takes long.
+    pub fn in_lab(
+        mut self,
+        file: Option<&LabFile>,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Self, BenchError> {
+        let Some(file) = file else { return Ok(self) };
+        let controller = Controller {
+            host: local(&self.program),
+            program: self.program.clone(),
+            logs: self.lab.service().logs.clone(),
+            what: self.claim.what.clone(),
+            goes_on: {
+                let cancel = self.cancel.clone();
+                Box::new(move || !cancel.is_asked())
+            },
+        };
+        self.lab = Lab::connect(file, &controller, tell).map_err(|error| match error {
+            HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
+            error => error.into(),
+        })?;
+        self.generator = LabGenerator::new(&self.lab);
+        Ok(self)
+    }
+
+    /// What the machine is like on which services run, and the hosts where there are several.
+    pub fn environment(&self) -> Environment {
+        Environment {
+            prony: String::from(env!("CARGO_PKG_VERSION")),
+            hosts: self.lab.hosts(),
+            ..self.lab.service().environment().clone()
+        }
+    }
+
+    /// What the network between hosts that are apart carries, measured once. Refuses what would give no numbers.
+    pub(crate) fn links(&self) -> Result<&[Link], BenchError> {
+        if let Some(known) = self.links.get() {
+            return Ok(known);
+        }
+        let found = if self.lab.members().iter().all(Member::is_on_this_machine) {
+            Vec::new()
+        } else {
+            let found = Preflight::of(&self.lab)?;
+            let blocks = found.blocks();
+            if !blocks.is_empty() {
+                return Err(BenchError::Input(format!(
+                    "the lab is not fit for a run:\n  {}\n`prony lab check` looks at it again",
+                    blocks.join("\n  ")
+                )));
+            }
+            found.links
+        };
+        Ok(self.links.get_or_init(|| found))
+    }
+
+    /// The same, which claims its CPUs in these words before it measures.
+    #[must_use]
+    pub fn claiming(mut self, claim: Claim) -> Self {
+        self.claim = claim;
+        self
+    }
+
+    /// From here on until the end nobody else measures on these CPUs; `tell` hears what is waited for.
+    pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), BenchError> {
+        let mut held = self.held.lock().expect("invariant: nobody panics with it");
+        if held.is_none() {
+            let here = self.claim.take(&self.lab.cpus_here(), &self.cancel, tell)?;
+            let there = self.claim.take_there(&self.lab, &self.cancel, tell)?;
+            *held = Some((here, there));
+        }
+        Ok(())
+    }
+
+    /// The same with limits that must be kept, or that may be missed.
+    #[must_use]
+    pub fn isolated(mut self, isolation: Isolation) -> Self {
+        self.options.isolation = isolation;
+        self
+    }
+
+    /// The same, with trials repeated that others disturbed.
+    #[must_use]
+    pub fn repeating(mut self, repeats: bool) -> Self {
+        self.options.noise = repeats.then(NoiseLimits::default);
+        self
+    }
+
+    /// What trials share.
+    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> Bench<'a> {
+        Bench {
+            lab: &self.lab,
+            generator: &self.generator,
+            options: &self.options,
+            cancel: &self.cancel,
+            catalogue,
+            seeds: &self.seeds,
+        }
+    }
+}
+
+/// This machine; what it starts is looked after by the same binary.
+fn local(program: &str) -> Local {
+    Local::new(vec![OsString::from(program), OsString::from("supervise")])
+}

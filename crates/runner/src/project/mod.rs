@@ -1,0 +1,125 @@
+//! The project that a command works in: a checkout of prony, or any folder with a `prony.toml`.
+
+pub mod clean;
+mod service_selector;
+mod shipped;
+
+pub use service_selector::{Chosen, Named, choose, common, find};
+pub use shipped::{shipped, shipped_contracts};
+
+use crate::BenchError;
+use crate::error::Told as _;
+use crate::{Folders, room_for};
+use prony_config::Catalogue;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The file that makes a folder a project. It may be empty.
+pub const PROJECT_FILE: &str = "prony.toml";
+
+/// The project: the folder with `prony.toml`, or with `services/` and `contracts/`.
+#[derive(Debug, Clone)]
+pub struct Checkout {
+    /// The folder.
+    pub root: PathBuf,
+}
+
+/// `prony.toml` as it is written.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// The file that keeps the runs, from the project's folder.
+    store: Option<PathBuf>,
+    /// The lab file of every run that names none, from the project's folder.
+    lab: Option<PathBuf>,
+}
+
+impl Checkout {
+    /// The nearest folder from the working directory upwards that is a project.
+    pub fn find() -> Result<Self, BenchError> {
+        let here = std::env::current_dir().failed(|| "cannot tell the working directory".to_owned())?;
+        let is_project = |folder: &Path| {
+            folder.join(PROJECT_FILE).is_file()
+                || folder.join("services").is_dir() && folder.join("contracts").is_dir()
+        };
+        match here.ancestors().find(|folder| is_project(folder)) {
+            Some(root) => Ok(Self {
+                root: root.to_owned(),
+            }),
+            None => Err(BenchError::Input(format!(
+                "{} lies in no project: `prony init` makes one here",
+                here.display()
+            ))),
+        }
+    }
+
+    /// All that the project has to offer, and what prony brings along.
+    pub fn catalogue(&self) -> Result<Catalogue, BenchError> {
+        Ok(Catalogue::read_with(&self.root, Some(&shipped()?))?)
+    }
+
+    /// The file that keeps the runs: what `prony.toml` says, else in the state folder.
+    pub fn store(&self) -> Result<PathBuf, BenchError> {
+        let own = self.settings()?.store.map(|store| self.root.join(store));
+        Ok(own.unwrap_or_else(|| self.state().join("store.db")))
+    }
+
+    /// The lab file that `prony.toml` names.
+    pub fn lab(&self) -> Result<Option<PathBuf>, BenchError> {
+        Ok(self.settings()?.lab.map(|lab| self.root.join(lab)))
+    }
+
+    fn settings(&self) -> Result<Settings, BenchError> {
+        let file = self.root.join(PROJECT_FILE);
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            return Ok(Settings::default());
+        };
+        toml::from_str(&text).map_err(|error| {
+            let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
+            let line = before.matches('\n').count() + 1;
+            BenchError::Input(format!("{}:{line}: {}", file.display(), error.message()))
+        })
+    }
+
+    /// The commit that the checkout is at, with `+dirty` where it has changes; `None` where git does not say.
+    pub fn commit(&self) -> Option<String> {
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git")
+                .arg("-C")
+                .arg(&self.root)
+                .args(arguments)
+                .output()
+                .ok()?;
+            output
+                .status
+                .success()
+                .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+        let clean = git(&["status", "--porcelain"])?.is_empty();
+        Some(if clean { commit } else { format!("{commit}+dirty") })
+    }
+
+    /// Address of the repository, as `repository-code` of the project's `CITATION.cff`.
+    pub fn repository(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.root.join("CITATION.cff")).ok()?;
+        let written = text
+            .lines()
+            .find_map(|line| line.strip_prefix("repository-code:"))?;
+        let address = written.trim().trim_matches(['"', '\'']);
+        address.starts_with("http").then(|| address.to_owned())
+    }
+
+    /// Whether there is room to build and run these services.
+    pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), BenchError> {
+        let state = self.state();
+        let names: BTreeSet<&str> = services.into_iter().collect();
+        room_for(&Folders::of(&self.root, &state), &state, &names).map_err(BenchError::Input)
+    }
+
+    /// The state folder, `.prony/`.
+    pub fn state(&self) -> PathBuf {
+        self.root.join(".prony")
+    }
+}

@@ -1,0 +1,104 @@
+//! Checks a service that has to be started first.
+
+use crate::trial::{start_service, wait_until_ready};
+use crate::{Bench, Built, Failure, Seat, Start, Subject};
+use crate::{Companions, prepare};
+use prony_check::{CheckReport, CheckRequest, check_beside};
+use prony_config::contract::Contract;
+use prony_config::{Address, Limits, Service};
+use prony_load::Protocol;
+use prony_records::{Exclusion, Stage};
+
+/// A service and what it is checked against in one start.
+#[derive(Debug, Clone, Copy)]
+pub struct ServiceRequest<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// Where it was built.
+    pub built: &'a Built,
+    /// Contracts and what is spoken; all of them need the same companions, or none.
+    pub contracts: &'a [(&'a Contract, Protocol)],
+    /// Decides the random values of the cases.
+    pub seed: u64,
+    /// Whether cases that take long are tried too.
+    pub thorough: bool,
+}
+
+/// Lines of the log that are kept with a failure.
+const LOG_LINES: usize = 20;
+
+/// Starts a service beside the companions that its contracts need, checks it and stops it. A report for each contract, in
+/// their order; the error is why it could not be checked.
+pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
+    if request.contracts.is_empty() {
+        return Ok(Vec::new());
+    }
+    with_service(bench, request, |requests, subject| {
+        requests
+            .iter()
+            .map(|request| {
+                if bench.cancel.is_asked() {
+                    return Err(Failure::interrupted(Stage::Check));
+                }
+                let seen = prony_check::Subject {
+                    backing: &mut subject.companions,
+                    cpu_time: &mut |window| crate::trial::cpu_time(&mut *subject.service, window),
+                };
+                check_beside(request, Some(seen))
+            })
+            .collect()
+    })
+}
+
+/// Starts a service beside the companions that its contracts need, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract, and the service with its companions. The error is why it could not be used.
+///
+/// # Panics
+///
+/// Where the request names no contract: it says what the service needs.
+pub fn with_service<T>(
+    bench: &Bench<'_>,
+    request: &ServiceRequest<'_>,
+    use_it: impl FnOnce(&[CheckRequest<'_>], &mut Subject) -> Result<T, Failure>,
+) -> Result<T, Exclusion> {
+    let without_log = |failure: Failure| failure.with_log(Vec::new());
+    let (contract, _) = request.contracts[0];
+    let mut given = Vec::new();
+    for (contract, _) in request.contracts {
+        given.push(prepare(bench, contract, request.seed).map_err(without_log)?);
+    }
+    let start = Start {
+        service: request.service,
+        built: request.built,
+        contract,
+        address: &Address::default(),
+        limits: Limits::default(),
+        network: None,
+    };
+    let seat = Seat::alone(bench.lab, contract, None);
+    let companions = Companions::start(bench, contract, request.seed, &seat).map_err(without_log)?;
+    let mut subject = start_service(bench, &start, &seat, companions).map_err(without_log)?;
+    let target = subject.target.clone();
+    let requests: Vec<CheckRequest<'_>> = request
+        .contracts
+        .iter()
+        .zip(&given)
+        .map(|(&(_, protocol), contract)| CheckRequest {
+            contract,
+            target: &target,
+            protocol,
+            seed: request.seed,
+            thorough: request.thorough,
+        })
+        .collect();
+    let limit = request.service.start_timeout;
+    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
+    let used = ready.and_then(|_| use_it(&requests, &mut subject));
+    let fault = subject.companions.fault();
+    // A service that does not stop rightly is killed, and its replies were judged already.
+    let _ = subject.service.stop();
+    used.map_err(|failure| {
+        let failure = failure.beside(fault, subject.companions.blames());
+        failure.with_log(subject.service.log_tail(LOG_LINES))
+    })
+}

@@ -1,0 +1,137 @@
+//! The workers of a lab, which load a URL.
+
+use crate::designs::capacity::load_on;
+use crate::testbed::{LabFile, Link, Member, links_to, network_bound};
+use crate::{BenchError, Workbench};
+use prony_load::{Job, Target};
+use prony_records::{Command, Event, Recording};
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+/// Workers that load a URL together, as one generator would.
+pub struct Fleet {
+    workbench: Workbench,
+    links: Vec<Link>,
+    /// The host that the load goes to, where the lab has it.
+    to: String,
+}
+
+impl Fleet {
+    /// Reaches the workers of a lab from this workbench. Where the load goes to the host that the lab has for services, that is
+    /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
+    pub fn connect(
+        workbench: Workbench,
+        file: &LabFile,
+        target: &Target,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Self, BenchError> {
+        let here = workbench.lab.service().clone();
+        let workbench = workbench.in_lab(Some(&file.workers()), tell)?;
+        let mut fleet = Self {
+            to: file.roles.service.clone(),
+            links: Vec::new(),
+            workbench,
+        };
+        if goes_to(target, file) {
+            match fleet.measured(file, &here, tell) {
+                Ok(links) => fleet.links = links,
+                Err(reason) => tell(&format!(
+                    "the network to {} is not measured, so nobody will know whether it was the limit: {reason}",
+                    fleet.to
+                )),
+            }
+        }
+        Ok(fleet)
+    }
+
+    /// The network from each worker to the host of services.
+    fn measured(
+        &self,
+        file: &LabFile,
+        here: &Member,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Link>, String> {
+        let lab = &self.workbench.lab;
+        if let Some(member) = lab.members().iter().find(|member| member.name == self.to) {
+            return links_to(lab, member);
+        }
+        let beside = Workbench::new(here.logs.clone(), &self.workbench.cancel)
+            .and_then(|workbench| workbench.in_lab(Some(&file.service()), tell));
+        let beside = beside.map_err(|error| error.to_string())?;
+        links_to(lab, beside.lab.service())
+    }
+
+    /// Loads from all of them.
+    pub fn load(
+        &self,
+        job: &Job,
+        on_event: &mut dyn FnMut(Event),
+        commands: &Receiver<Command>,
+    ) -> Result<Recording, BenchError> {
+        let placement = self.workbench.lab.place_load();
+        let log = Path::new("generator.log");
+        let generator = &self.workbench.generator;
+        let mut recording = load_on(generator, &placement, (job, log), on_event, commands)?;
+        let bound = network_bound(&[&recording], &self.links, &self.to);
+        recording.warnings.extend(bound);
+        Ok(recording)
+    }
+}
+
+/// Whether a load goes to the host that a lab has for services, as far as this machine can tell.
+fn goes_to(target: &Target, file: &LabFile) -> bool {
+    let host = file.host(&file.roles.service);
+    let Some(name) = host.and_then(crate::testbed::HostEntry::known_as) else {
+        return false;
+    };
+    let addresses = |name: &str| -> Vec<IpAddr> {
+        let found = (name, 0).to_socket_addrs();
+        found.map_or_else(|_| Vec::new(), |found| found.map(|found| found.ip()).collect())
+    };
+    let reached = match &target.reach.addresses[..] {
+        [] => addresses(&target.host),
+        given => given.to_vec(),
+    };
+    name == target.host || addresses(&name).iter().any(|address| reached.contains(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::Reach;
+
+    #[test]
+    fn the_host_of_services_is_known_by_its_address() {
+        let file = |app: &str| {
+            let text = format!(
+                "[host.app]\n{app}\n[host.one]\npipe = true\n[roles]\nservice = \"app\"\nload = \"one\"\n"
+            );
+            LabFile::parse(Path::new("lab.toml"), &text).expect("a lab")
+        };
+        let target = |host: &str| Target {
+            url: format!("http://{host}/"),
+            host: host.to_owned(),
+            port: 80,
+            authority: host.to_owned(),
+            tls: None,
+            reach: Reach::default(),
+        };
+        let there = file("pipe = true\naddress = \"127.0.0.1\"");
+        assert!(goes_to(&target("127.0.0.1"), &there));
+        assert!(goes_to(&target("localhost"), &there));
+        assert!(!goes_to(&target("127.0.0.2"), &there));
+        let resolved = Target {
+            reach: Reach {
+                addresses: vec![IpAddr::from([127, 0, 0, 1])],
+                ..Reach::default()
+            },
+            ..target("api.example")
+        };
+        assert!(goes_to(&resolved, &there));
+        assert!(
+            !goes_to(&target("127.0.0.1"), &file("pipe = true")),
+            "nobody says where it is"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Toy servers that use what a contract's backing services hold, each wrong in one way: every one must be rejected with a message
+//! that names its fault, and the twin that is right must pass. Backing services are started once for all mutants of a contract.
+//! Those that are checked at once have a copy of the seeded database each; what one of them wrote is taken back before the next.
+
+mod account;
+mod cache;
+mod database;
+mod fortunes;
+mod orders;
+mod token;
+
+#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod common;
+#[path = "../../../check/tests/listening.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod listening;
+#[path = "../../../check/tests/mutants.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod mutants;
+#[path = "../../../check/tests/right.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod right;
+#[path = "../../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
+#[path = "../../../check/tests/toy.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod toy;
+
+use crate::common::Lab;
+use crate::toy::{Answer, Call, Habit};
+use database::Database;
+use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_passes};
+use prony_check::check;
+use prony_config::Catalogue;
+use prony_load::Protocol;
+use prony_runner::{Bench, Companions, Seat, prepare};
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// The number that the data is made of.
+const SEED: u64 = 11;
+
+/// What one server stands on.
+pub(crate) struct Ground {
+    database: Arc<Database>,
+    /// What a service of the contract has in its environment.
+    environment: BTreeMap<String, String>,
+    /// No other server has it.
+    name: String,
+}
+
+/// A reply that is none of those that were asked for.
+pub(crate) struct Refusal(Answer);
+
+type Reply = Result<Answer, Refusal>;
+
+impl Refusal {
+    pub(crate) fn new(status: u16) -> Self {
+        Self(Answer::new(status))
+    }
+}
+
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self(Answer::of(500, "text/plain", error.to_string()))
+    }
+}
+
+/// What is wrong with a server, what the check must say of it, and where it is broken.
+type Row<F> = (&'static str, &'static str, F);
+
+/// Checks the server that `serve` makes without a fault, and one for every fault; fails with the list of those that were not
+/// caught. `mend` are statements that take back what a server wrote.
+fn try_faults<F: Copy + Send>(
+    (name, mend): (&str, &str),
+    serve: impl Fn(Ground, Option<F>) -> Box<Right> + Sync,
+    faults: Vec<Row<F>>,
+) {
+    let lab = Lab::new(&["ok"]);
+    // The user of the database must be able to enter it.
+    std::fs::set_permissions(lab.folder.path(), Permissions::from_mode(0o755)).expect("ours");
+    let catalogue = catalogue();
+    let bench = Bench {
+        lab: &lab.hosts,
+        generator: &lab.generator,
+        options: &lab.options,
+        cancel: &lab.cancel,
+        catalogue: &catalogue,
+        seeds: &lab.seeds,
+    };
+    let contract = &catalogue.contracts[name];
+    let prepared = prepare(&bench, contract, SEED);
+    let contract = match prepared {
+        Err(failure) if failure.reason.contains(" cannot run: ") => return skip::skipped(&failure.reason),
+        prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
+    };
+    let seat = Seat::alone(&lab.hosts, &contract, None);
+    let companions = Companions::start(&bench, &contract, SEED, &seat);
+    let companions = companions.unwrap_or_else(|failure| panic!("{failure}"));
+    let mut environment = contract.environment().clone();
+    environment.extend(companions.exports());
+    let grounds = Grounds::new(environment);
+    twin_passes(&contract, &serve(grounds.next(), None).into());
+    let waiting = Mutex::new(faults);
+    side_by_side(|| {
+        let (name, told, fault) = waiting.lock().expect("no panic").pop()?;
+        let ground = grounds.next();
+        let database = Arc::clone(&ground.database);
+        // What the check does not see is not for the second one, which tries a part of the same.
+        let first = |address| vec![check(&request(&contract, &target(address), Protocol::Http1))];
+        let broken: Arc<Right> = serve(ground, Some(fault)).into();
+        let complaint = survives_what(first, &broken, habit(name, told, Habit::Right));
+        database.order(mend);
+        grounds.give_back(database);
+        Some(complaint)
+    });
+}
+
+/// The checkout's own. Nothing here must outlive a power cut, so the database does not wait for the disk.
+fn catalogue() -> Catalogue {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut catalogue = Catalogue::read(&root).unwrap_or_else(|error| panic!("{error}"));
+    let database = catalogue.companions.get_mut("postgresql").expect("the companion");
+    for setting in ["fsync", "full_page_writes"] {
+        database.settings.insert(setting.to_owned(), "off".to_owned());
+    }
+    catalogue
+}
+
+/// Makes databases as they were seeded.
+struct Grounds {
+    environment: BTreeMap<String, String>,
+    seeded: Database,
+    above: Database,
+    idle: Mutex<Vec<Arc<Database>>>,
+    made: AtomicUsize,
+}
+
+impl Grounds {
+    fn new(environment: BTreeMap<String, String>) -> Self {
+        let seeded = Database::at(&environment["DATABASE_URL"]);
+        Self {
+            above: seeded.beside("postgres", "postgres"),
+            seeded,
+            environment,
+            idle: Mutex::default(),
+            made: AtomicUsize::new(0),
+        }
+    }
+
+    fn next(&self) -> Ground {
+        let name = format!("ground_{}", self.made.fetch_add(1, Ordering::SeqCst));
+        let idle = self.idle.lock().expect("no panic").pop();
+        Ground {
+            database: idle.unwrap_or_else(|| self.copy(&name)),
+            environment: self.environment.clone(),
+            name,
+        }
+    }
+
+    fn copy(&self, name: &str) -> Arc<Database> {
+        self.above.order(&format!(
+            "create database {name} template prony owner prony strategy file_copy"
+        ));
+        Arc::new(self.seeded.beside("prony", name))
+    }
+
+    fn give_back(&self, database: Arc<Database>) {
+        self.idle.lock().expect("no panic").push(database);
+    }
+}
+
+/// A handler out of a server and its way to answer.
+fn handler<S: Send + Sync + 'static>(server: S, answer: fn(&S, &Call) -> Reply) -> Box<Right> {
+    Box::new(move |call: &Call| answer(&server, call).unwrap_or_else(|Refusal(answer)| answer))
+}

@@ -1,0 +1,644 @@
+//! Trials on a host and with a generator that are made up: every number is known beforehand.
+
+use crate::common::{Heard, Lab};
+use crate::service;
+use prony_config::{Design, WarmUpChoice};
+use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
+use prony_load::{Job, WarmUp};
+use prony_records::{
+    BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
+    Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
+    ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
+};
+use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
+use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A service within this process, on a port of its own: the checks need somebody who answers.
+fn served() -> u16 {
+    served_with(service::Fault::None)
+}
+
+fn served_with(fault: service::Fault) -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("set");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+            service::serve_on(listener, fault).await;
+        });
+    });
+    port
+}
+
+/// A generator that plays a script: replies per interval of the warm-up, and what its recording says.
+#[derive(Clone)]
+struct FakeGenerator {
+    warm_up: Vec<u64>,
+    measured: Vec<u64>,
+    outcomes: Outcomes,
+    /// How many of its next loads it dies in.
+    dies: Arc<Mutex<u32>>,
+    jobs: Arc<Mutex<Vec<Job>>>,
+    told: Arc<Mutex<Vec<Command>>>,
+}
+
+struct Playing {
+    script: FakeGenerator,
+    events: VecDeque<Event>,
+}
+
+fn intervals(completed: &[u64]) -> Vec<Interval> {
+    let interval = |(number, &completed): (usize, &u64)| Interval {
+        start_s: number as f64 / 10.0,
+        length_s: 0.1,
+        completed,
+        valid: completed,
+        errors: 0,
+        messages: None,
+        response_time_ns_p50: None,
+        response_time_ns_p99: Some(1_000_000_000 / completed.max(1)),
+    };
+    completed.iter().enumerate().map(interval).collect()
+}
+
+fn begin(phase: Phase) -> Event {
+    Event::Phase {
+        phase,
+        established: 1,
+    }
+}
+
+impl FakeGenerator {
+    fn new(warm_up: Vec<u64>) -> Self {
+        Self {
+            warm_up,
+            measured: vec![1_000; 20],
+            outcomes: Outcomes {
+                valid: 20_000,
+                ..Outcomes::default()
+            },
+            dies: Arc::default(),
+            jobs: Arc::default(),
+            told: Arc::default(),
+        }
+    }
+
+    /// What happens from the begin of the measurement on.
+    fn rest(&self) -> Vec<Event> {
+        let recording = Box::new(recording(self.outcomes, intervals(&self.measured)));
+        vec![
+            begin(Phase::Measurement),
+            begin(Phase::Drain),
+            Event::Recording { recording },
+        ]
+    }
+}
+
+impl Generator for FakeGenerator {
+    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
+        self.jobs.lock().expect("unpoisoned").push(job.clone());
+        let mut events = VecDeque::from([begin(Phase::WarmUp)]);
+        let mut dies = self.dies.lock().expect("unpoisoned");
+        if *dies > 0 {
+            *dies -= 1;
+            let script = self.clone();
+            return Ok(Box::new(Playing { script, events }));
+        }
+        let warm_up = intervals(&self.warm_up).into_iter();
+        events.extend(warm_up.map(|interval| Event::Interval {
+            phase: Phase::WarmUp,
+            interval,
+            times: CompactHistogram::default(),
+        }));
+        if matches!(job.phases.warm_up, WarmUp::FixedNs(_)) {
+            events.extend(self.rest());
+        }
+        Ok(Box::new(Playing {
+            script: self.clone(),
+            events,
+        }))
+    }
+}
+
+impl Loading for Playing {
+    fn next(&mut self, _: Duration) -> Said {
+        match self.events.pop_front() {
+            Some(event) => Said::Event(event),
+            None => Said::Gone("the script is at its end".to_owned()),
+        }
+    }
+
+    fn tell(&mut self, command: Command) {
+        self.script.told.lock().expect("unpoisoned").push(command);
+        // An interval that was under way ends before it hears.
+        self.events.truncate(1);
+        self.events.extend(self.script.rest());
+    }
+
+    fn begin_window(&mut self) {}
+
+    fn end_window(&mut self) -> Option<Spent> {
+        let resources = Resources {
+            cpu_ns: Some(300),
+            ..Resources::default()
+        };
+        Some(Spent {
+            resources,
+            beside_service_ns: 305,
+        })
+    }
+}
+
+fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
+    let count = outcomes.total();
+    let mut recording = Recording {
+        schema: SCHEMA,
+        target: String::new(),
+        protocol: "http1".to_owned(),
+        load: serde_json::Value::Null,
+        duration_s: 2.0,
+        timeout_ns: None,
+        requests: Requests {
+            offered: count,
+            sent: count,
+            completed: count,
+            valid: outcomes.valid,
+        },
+        throughput_per_s: count as f64 / 2.0,
+        goodput_per_s: outcomes.valid as f64 / 2.0,
+        outcomes,
+        status_codes: BTreeMap::new(),
+        bytes: BytesMoved::default(),
+        offered_per_s: Some(count as f64 / 2.0),
+        sent_per_s: Some(count as f64 / 2.0),
+        coverage: Coverage::EveryRequest,
+        response_time_ns: None,
+        valid_time_ns: None,
+        service_time_ns: None,
+        schedule_lag_ns: None,
+        first_byte_ns: None,
+        connect_time_ns: None,
+        tls_time_ns: None,
+        sequence_time_ns: None,
+        sequences_per_s: None,
+        messages: None,
+        operations: Vec::new(),
+        connections: Connections {
+            asked: 1,
+            established: 1,
+            ..Connections::default()
+        },
+        generator: GeneratorRecord {
+            threads: 1,
+            cpu_s: 0.0,
+            busiest_thread: 0.0,
+            transport: "none".to_owned(),
+            saturated: false,
+        },
+        stages: Vec::new(),
+        intervals,
+        histogram: Histogram::new().encode(),
+        open_histogram: String::new(),
+        occupancy: None,
+        wrong_replies: Vec::new(),
+        interrupted: false,
+        network: None,
+        log: None,
+        decoded: None,
+        workers: Vec::new(),
+        start: None,
+        answers: None,
+        warnings: Vec::new(),
+    };
+    recording.warnings.extend(recording.failure(None));
+    recording
+}
+
+/// A process that used 400 ns of a machine of two CPUs in a window of 1,000 ns.
+fn process() -> FakeProcess {
+    let sample = ResourceSample {
+        at_s: -0.5,
+        cpu_ns: Some(1),
+        memory_bytes: Some(2),
+        threads: Some(3),
+    };
+    FakeProcess {
+        stops: Ending {
+            signal: Some(15),
+            ..Ending::default()
+        },
+        usage: Usage {
+            resources: Resources {
+                source: "cgroup2".to_owned(),
+                window_ns: 1_000,
+                cpu_ns: Some(400),
+                memory_bytes_peak: Some(70),
+                memory_bytes_mean: Some(60),
+                ..Resources::default()
+            },
+            before: vec![sample],
+            machine: Some(MachineUsage {
+                window_ns: 1_000,
+                cpus: 2,
+                busy_ns: 800,
+                steal_ns: 7,
+            }),
+            supervisor_cpu_ns: 10,
+            yardstick_ns: None,
+        },
+        log: vec!["one".to_owned(), "two".to_owned()],
+        ..FakeProcess::default()
+    }
+}
+
+/// Runs a lab of one service on a fake host of so many cores.
+fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
+    let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
+    let bench = Bench {
+        lab: &hosts,
+        generator,
+        options: &lab.options,
+        cancel: &lab.cancel,
+        catalogue: &lab.catalogue,
+        seeds: &lab.seeds,
+    };
+    let done = BTreeSet::new();
+    let run = Run {
+        plan: &lab.plan,
+        catalogue: &lab.catalogue,
+        bench,
+        built: std::slice::from_ref(&lab.built),
+        done: &done,
+    };
+    let mut heard = Heard::default();
+    assert_eq!(run_plan(&run, &mut heard), Ok(RunEnd::Complete));
+    heard
+}
+
+fn measured(lab: &Lab, generator: &FakeGenerator) -> Measurement {
+    let host = FakeHost::new(4, served());
+    host.set(process());
+    run(lab, &host, generator)
+        .records
+        .remove(0)
+        .result
+        .expect("measured")
+}
+
+fn steady_lab() -> Lab {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+        least_ns: 1_000_000_000,
+        most_ns: 4_000_000_000,
+    };
+    lab
+}
+
+#[test]
+fn every_number_of_the_host_is_in_the_record() {
+    let measurement = measured(&Lab::new(&["ok"]), &FakeGenerator::new(vec![1_000; 3]));
+    assert_eq!(measurement.service.cpu_ns, Some(400));
+    assert_eq!(measurement.generator.expect("counted").cpu_ns, Some(300));
+    assert_eq!(measurement.companions, []);
+    // 800 of all, less 400 and 300, less 10 and 5 of the supervisors.
+    assert_eq!(measurement.other_cpu_ns, Some(85));
+    assert_eq!(measurement.steal_ns, Some(7));
+    assert_eq!(measurement.start_up.idle_memory_bytes, Some(60));
+    assert_eq!(
+        (measurement.service_cpus, measurement.generator_cpus),
+        (vec![1, 2, 3], vec![0])
+    );
+    assert_eq!(measurement.warm_up_samples.len(), 1);
+}
+
+#[test]
+fn a_steady_service_is_measured_at_once_and_told_so_once() {
+    let generator = FakeGenerator::new(vec![1_000; 40]);
+    let measurement = measured(&steady_lab(), &generator);
+    let steadiness = measurement.steadiness.expect("watched");
+    assert_eq!(steadiness.classification, Classification::Short);
+    // Eleven until it is steady, since the first does not count, and the one that was under way.
+    assert_eq!(steadiness.intervals.len(), 12);
+    assert_eq!(*generator.told.lock().expect("unpoisoned"), [Command::Measure]);
+    let job = generator.jobs.lock().expect("unpoisoned").remove(0);
+    assert_eq!(
+        job.phases.warm_up,
+        WarmUp::UntilTold {
+            limit_ns: 4_000_000_000
+        }
+    );
+    assert_eq!((job.threads, job.cpus), (1, vec![0]));
+}
+
+#[test]
+fn a_service_that_never_settles_is_measured_at_the_limit_with_a_warning() {
+    let rising: Vec<u64> = (0..100).map(|number| 500 + 100 * number).collect();
+    let measurement = measured(&steady_lab(), &FakeGenerator::new(rising));
+    let steadiness = measurement.steadiness.expect("watched");
+    assert_eq!(steadiness.classification, Classification::NoSteadyState);
+    assert_eq!(steadiness.intervals.len(), 41);
+    assert!(
+        measurement
+            .warnings
+            .iter()
+            .any(|warning| warning.kind == WarningKind::NotSteady)
+    );
+}
+
+#[test]
+fn getting_slower_in_the_measurement_is_a_warning() {
+    let mut generator = FakeGenerator::new(vec![1_000; 3]);
+    generator.measured = [vec![1_000; 20], vec![700; 20]].concat();
+    let measurement = measured(&Lab::new(&["ok"]), &generator);
+    let slower = measurement
+        .warnings
+        .iter()
+        .find(|warning| warning.kind == WarningKind::SlowingDown);
+    assert_eq!(
+        slower.expect("warned").text,
+        "its throughput fell by 30 % within the measurement"
+    );
+}
+
+#[test]
+fn no_valid_reply_and_errors_are_exclusions() {
+    let reason = |outcomes: Outcomes, no_errors: bool| {
+        let mut lab = Lab::new(&["ok"]);
+        lab.plan.no_errors = no_errors;
+        let mut generator = FakeGenerator::new(vec![1_000; 3]);
+        generator.outcomes = outcomes;
+        let host = FakeHost::new(4, served());
+        host.set(process());
+        run(&lab, &host, &generator).records.remove(0).result
+    };
+    let none = reason(
+        Outcomes {
+            wrong_reply: 5,
+            timeout: 2,
+            ..Outcomes::default()
+        },
+        false,
+    )
+    .expect_err("excluded");
+    assert_eq!(none.stage, Stage::Measure);
+    assert_eq!(
+        none.reason,
+        "none of 7 requests had a valid reply; 5 replies are unexpected (5 wrong reply, 2 timeout)"
+    );
+    let silent = reason(Outcomes::default(), false).expect_err("excluded");
+    assert_eq!(
+        silent.reason,
+        "no request was answered within 2.0 s (nothing was answered)"
+    );
+    let some = Outcomes {
+        valid: 100,
+        reset: 1,
+        ..Outcomes::default()
+    };
+    assert!(reason(some, false).is_ok());
+    let strict = reason(some, true).expect_err("excluded");
+    assert!(
+        strict
+            .reason
+            .starts_with("there were errors, and the suite allows none (100 valid, 1 reset"),
+        "{}",
+        strict.reason
+    );
+}
+
+#[test]
+fn a_service_that_cannot_start_is_a_row_with_the_reason() {
+    let lab = Lab::new(&["ok"]);
+    let host = FakeHost::new(2, served());
+    host.set(FakeProcess {
+        fails: Some("no such program".to_owned()),
+        ..process()
+    });
+    let excluded = run(&lab, &host, &FakeGenerator::new(Vec::new()))
+        .records
+        .remove(0)
+        .result
+        .expect_err("excluded");
+    assert_eq!(excluded.stage, Stage::Start);
+    assert_eq!(excluded.reason, "cannot start `ok/current`: no such program");
+}
+
+/// The connections of a process that the kernel kills are gone before the process is: a check may fail first.
+#[test]
+fn needing_too_much_memory_is_told_although_the_check_failed_first() {
+    let host = FakeHost::new(2, served_with(service::Fault::OneByteShort));
+    let stops = Ending {
+        signal: Some(9),
+        why: Some(Why::OutOfMemory {
+            limit_bytes: Some(64 << 20),
+        }),
+        ..Ending::default()
+    };
+    host.set(FakeProcess { stops, ..process() });
+    let mut heard = run(&Lab::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
+    let excluded = heard.records.remove(0).result.expect_err("excluded");
+    assert_eq!(excluded.stage, Stage::Check);
+    assert!(
+        excluded
+            .reason
+            .starts_with("the service was killed because it needed more than its 64 MiB of memory (OOM); it breaks its contract"),
+        "{}",
+        excluded.reason
+    );
+}
+
+#[test]
+fn a_generator_that_ends_early_is_told() {
+    let mut lab = steady_lab();
+    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+        least_ns: 60_000_000_000,
+        most_ns: 90_000_000_000,
+    };
+    let host = FakeHost::new(2, served());
+    host.set(process());
+    let excluded = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]))
+        .records
+        .remove(0)
+        .result
+        .expect_err("excluded");
+    assert_eq!(
+        (excluded.stage, excluded.reason.as_str()),
+        (Stage::WarmUp, "the script is at its end")
+    );
+    assert_eq!(excluded.log_tail, ["one", "two"]);
+}
+
+/// A generator that begins and then says nothing, without ending.
+struct Mute;
+
+/// Its load: how often it still says something.
+struct Silence(u32);
+
+impl Generator for Mute {
+    fn begin(&self, _: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
+        Ok(Box::new(Silence(1)))
+    }
+}
+
+impl Loading for Silence {
+    fn next(&mut self, within: Duration) -> Said {
+        if self.0 > 0 {
+            self.0 -= 1;
+            return Said::Event(begin(Phase::WarmUp));
+        }
+        std::thread::sleep(within);
+        Said::Nothing
+    }
+
+    fn tell(&mut self, _: Command) {}
+
+    fn begin_window(&mut self) {}
+
+    fn end_window(&mut self) -> Option<Spent> {
+        None
+    }
+}
+
+#[test]
+fn a_generator_that_falls_silent_is_told_in_every_design() {
+    for design in [
+        Design::Sequence,
+        Design::Turns {
+            window_ns: 100_000_000,
+            cycles: 3,
+        },
+    ] {
+        let mut lab = steady_lab();
+        lab.plan.design = design;
+        lab.options.silence = Duration::from_millis(300);
+        let host = FakeHost::new(2, served());
+        host.set(process());
+        let excluded = run(&lab, &host, &Mute).records.remove(0).result;
+        let excluded = excluded.expect_err("excluded");
+        assert_eq!((excluded.stage, excluded.fault), (Stage::WarmUp, Fault::Lab));
+        assert_eq!(excluded.reason, "the generator said nothing for 300ms");
+    }
+}
+
+/// A service whose port was somebody else's by the time it bound it ends at once, and is started again.
+#[test]
+fn a_taken_port_is_tried_again_in_every_design() {
+    for design in [
+        Design::Sequence,
+        Design::Turns {
+            window_ns: 100_000_000,
+            cycles: 3,
+        },
+    ] {
+        let mut lab = steady_lab();
+        lab.plan.design = design;
+        let host = FakeHost::new(2, served());
+        let ends = Some(Ending {
+            code: Some(1),
+            ..Ending::default()
+        });
+        host.set(FakeProcess { ends, ..process() });
+        let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+        assert_eq!(heard.records.len(), 1);
+        let excluded = heard.records[0].result.as_ref().expect_err("excluded");
+        assert!(
+            excluded.reason.starts_with("the service ended with exit code 1"),
+            "{}",
+            excluded.reason
+        );
+        assert_eq!(host.started().len(), 3, "three ports");
+    }
+}
+
+#[test]
+fn a_fault_of_the_bench_is_void_and_repeated_twice() {
+    let mut lab = steady_lab();
+    lab.plan.rounds = 2;
+    let host = FakeHost::new(2, served());
+    host.set(process());
+    let mut generator = FakeGenerator::new(vec![1_000; 3]);
+    generator.dies = Arc::new(Mutex::new(u32::MAX));
+    let heard = run(&lab, &host, &generator);
+    let places: Vec<u32> = heard.records.iter().map(|record| record.place).collect();
+    assert_eq!(places, [0, 0, 0, 1, 1, 1]);
+    for record in &heard.records {
+        let failed = record.result.as_ref().expect_err("void");
+        assert_eq!((failed.fault, failed.stage), (Fault::Lab, Stage::WarmUp));
+    }
+    assert_eq!(that_count(&heard.records).len(), 2);
+}
+
+#[test]
+fn a_trial_that_was_void_counts_when_it_is_repeated() {
+    let lab = Lab::new(&["ok"]);
+    let host = FakeHost::new(2, served());
+    host.set(process());
+    let mut generator = FakeGenerator::new(vec![1_000; 3]);
+    generator.dies = Arc::new(Mutex::new(1));
+    let heard = run(&lab, &host, &generator);
+    let valid: Vec<bool> = heard.records.iter().map(|record| record.result.is_ok()).collect();
+    assert_eq!(valid, [false, true]);
+    assert!(that_count(&heard.records)[0].result.is_ok());
+}
+
+#[test]
+fn noise_is_a_share_of_the_machine() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.options.noise = Some(NoiseLimits {
+        others: 0.02,
+        steal: 0.01,
+    });
+    let host = FakeHost::new(4, served());
+    host.set(process());
+    // 85 ns of four CPUs in 1,000 ns are 2.1 %.
+    let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+    assert_eq!(heard.records.len(), 2);
+    let repeated = heard.records[1].result.as_ref().expect("measured");
+    let why = repeated
+        .warnings
+        .iter()
+        .find(|warning| warning.kind == WarningKind::Repeated)
+        .expect("said");
+    assert!(
+        why.text.ends_with("other programs used 2.1 % of the machine"),
+        "{}",
+        why.text
+    );
+    lab.options.noise = Some(NoiseLimits {
+        others: 0.03,
+        steal: 0.01,
+    });
+    assert_eq!(
+        run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]))
+            .records
+            .len(),
+        1
+    );
+    let before = Noise::before(&host, Duration::from_secs(1));
+    assert_eq!(before.and_then(Noise::warning), None);
+}
+
+#[test]
+fn a_service_gets_its_place_in_its_environment() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.limits.cpus = Some(1.5);
+    let host = FakeHost::new(8, served());
+    host.set(process());
+    run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+    let spec = host.started().remove(0);
+    assert_eq!(spec.environment["HOST"], "127.0.0.1");
+    assert_eq!(spec.environment["WORKERS"], "2");
+    assert!(spec.environment["PORT"].parse::<u16>().is_ok());
+    assert_eq!(spec.cpus.as_slice(), [6, 7]);
+    assert_eq!(spec.supervisor_cpus.as_slice(), [0, 1, 2]);
+}

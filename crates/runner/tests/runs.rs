@@ -1,0 +1,250 @@
+//! A run: rounds, going on after a break, ending early, repeating what was disturbed.
+
+use crate::common::{Heard, Lab, leftovers, quiet};
+use prony_records::{Exclusion, Fault, Stage, WarningKind};
+use prony_runner::{NoiseLimits, Progress, RunEnd};
+use std::collections::BTreeSet;
+
+fn places(heard: &Heard) -> Vec<u32> {
+    heard.records.iter().map(|record| record.place).collect()
+}
+
+#[test]
+fn rounds_hold_every_service_in_the_order_of_the_plan() {
+    let mut lab = Lab::new(&["ok", "late 1"]);
+    lab.plan.rounds = 2;
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(places(&heard), [0, 1, 2, 3]);
+    let planned: Vec<String> = lab
+        .plan
+        .trials()
+        .map(|trial| lab.plan.entries[trial.entry].service.clone())
+        .collect();
+    let done: Vec<String> = heard
+        .records
+        .iter()
+        .map(|record| record.service.service.clone())
+        .collect();
+    assert_eq!(done, planned);
+    assert!(heard.records.iter().all(|record| record.result.is_ok()));
+    let begins = heard
+        .progress
+        .iter()
+        .filter(|progress| matches!(progress, Progress::Begins { of: 4, .. }));
+    assert_eq!(begins.count(), 4);
+}
+
+#[test]
+fn a_broken_run_is_continued_where_it_was() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 3;
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::from([0, 2]), &mut heard), RunEnd::Complete);
+    assert_eq!(places(&heard), [1]);
+}
+
+#[test]
+fn asking_once_ends_after_the_trial() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 3;
+    let cancel = lab.cancel.clone();
+    let mut heard = Heard {
+        react: Some(Box::new(move |progress| {
+            if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
+                cancel.ask();
+            }
+        })),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Interrupted);
+    assert_eq!(places(&heard), [0]);
+    assert!(heard.records[0].result.is_ok());
+}
+
+#[test]
+fn asking_twice_ends_now() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.groups[0].duration_ns = 60_000_000_000;
+    let cancel = lab.cancel.clone();
+    let mut heard = Heard {
+        react: Some(Box::new(move |progress| {
+            if matches!(progress, Progress::Phase(_)) {
+                cancel.ask();
+            }
+        })),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Interrupted);
+    assert_eq!(places(&heard), Vec::<u32>::new());
+    assert_eq!(leftovers(&lab), Vec::<String>::new());
+}
+
+#[test]
+fn precise_enough_is_the_end() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 9;
+    let mut heard = Heard {
+        enough_after: Some(1),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Precise);
+    assert_eq!(places(&heard), [0, 1]);
+}
+
+#[test]
+fn who_is_settled_is_left_out_and_that_is_said() {
+    let mut lab = Lab::new(&["ok", "late 1", "late 2"]);
+    lab.plan.rounds = 4;
+    let mut heard = Heard {
+        only: Some((1, BTreeSet::from([0, 2]))),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    let trials = |service: &str| {
+        let own = heard
+            .records
+            .iter()
+            .filter(|record| record.service.service == service);
+        own.map(|record| record.round).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        [trials("ok"), trials("late-1"), trials("late-2")],
+        [vec![0, 1, 2, 3], vec![0, 1], vec![0, 1, 2, 3]]
+    );
+    let said: Vec<(u32, &[usize])> = heard
+        .progress
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::LeavesOut { round, entries } => Some((*round, entries.as_slice())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, [(2, &[1][..])], "late-1 is the second entry");
+}
+
+#[test]
+fn every_check_is_told() {
+    let lab = Lab::new(&["ok"]);
+    let mut heard = Heard::default();
+    lab.run(&BTreeSet::new(), &mut heard);
+    let checks: Vec<_> = heard
+        .progress
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Checked(check) => Some(check),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(checks.len(), 1);
+    assert!(checks[0].passed && !checks[0].cases.is_empty() && checks[0].contract == "hello");
+}
+
+#[test]
+fn no_round_begins_after_the_budget() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 9;
+    lab.plan.budget_ns = Some(1);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::BudgetSpent);
+    assert_eq!(places(&heard), Vec::<u32>::new());
+}
+
+#[test]
+fn what_was_not_built_is_a_row_in_each_round() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 2;
+    let excluded = Exclusion {
+        stage: Stage::Toolchain,
+        reason: "Toy is not on this machine".to_owned(),
+        log_tail: Vec::new(),
+        fault: Fault::Service,
+    };
+    lab.built
+        .values_mut()
+        .for_each(|built| *built = Err(excluded.clone()));
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(places(&heard), [0, 1]);
+    assert!(
+        heard
+            .records
+            .iter()
+            .all(|record| record.result.as_ref().err() == Some(&excluded))
+    );
+}
+
+#[test]
+fn a_service_that_failed_by_itself_is_not_started_again() {
+    let mut lab = Lab::new(&["crashes"]);
+    lab.plan.rounds = 4;
+    let mut heard = Heard::default();
+    lab.run(&BTreeSet::new(), &mut heard);
+    assert_eq!(places(&heard), [0, 1, 2, 3]);
+    let reason = |place: usize| {
+        heard.records[place]
+            .result
+            .as_ref()
+            .expect_err("excluded")
+            .reason
+            .clone()
+    };
+    assert!(reason(0).starts_with("the service ended"), "{}", reason(0));
+    for place in 1..4 {
+        let again = reason(place);
+        assert!(
+            again.starts_with("not started again after a failure of its own: the service ended"),
+            "{again}"
+        );
+    }
+}
+
+#[test]
+fn a_disturbed_trial_is_repeated_once_and_says_so() {
+    let mut lab = Lab::new(&["ok"]);
+    // Every trial is noisier than that.
+    lab.options.noise = Some(NoiseLimits {
+        others: -1.0,
+        steal: 1.1,
+    });
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(places(&heard), [0, 0]);
+    let kinds = |index: usize| -> Vec<WarningKind> {
+        let measurement = heard.records[index].result.as_ref().expect("measured");
+        measurement.warnings.iter().map(|warning| warning.kind).collect()
+    };
+    assert!(!kinds(0).contains(&WarningKind::Repeated));
+    assert!(
+        kinds(1).contains(&WarningKind::Repeated) && kinds(1).contains(&WarningKind::Noise),
+        "{:?}",
+        kinds(1)
+    );
+}
+
+#[test]
+fn noise_that_stays_is_not_repeated_for_ever() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.plan.rounds = 5;
+    lab.options.noise = Some(NoiseLimits {
+        others: -1.0,
+        steal: 1.1,
+    });
+    let mut heard = Heard::default();
+    lab.run(&BTreeSet::new(), &mut heard);
+    assert_eq!(places(&heard), [0, 0, 1, 1, 2, 2, 3, 4]);
+    let warnings = heard
+        .progress
+        .iter()
+        .filter(|progress| matches!(progress, Progress::Warning(_)));
+    assert_eq!(warnings.count(), 1);
+}
+
+#[test]
+fn a_quiet_trial_is_not_repeated() {
+    let mut lab = Lab::new(&["ok"]);
+    lab.options.noise = Some(quiet());
+    let mut heard = Heard::default();
+    lab.run(&BTreeSet::new(), &mut heard);
+    assert_eq!(places(&heard), [0]);
+}

@@ -1,0 +1,217 @@
+//! One process start serves all workloads of a contract: who is started how often, what a failure does to the rest of the
+//! start, and going on after a break.
+
+use crate::common::{Heard, Lab, leftovers};
+use prony_config::{Entry, GroupPlan, Starts};
+use prony_records::{Phase, SharedStart, Stage, TrialRecord};
+use prony_runner::{Progress, RunEnd};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Toys under three loads of one contract, each start serving all of them.
+fn lab(behaviours: &[&str]) -> Lab {
+    let mut lab = Lab::new(behaviours);
+    let plan = &mut lab.plan;
+    plan.starts = Starts::Shared;
+    plan.rounds = 2;
+    let (group, entries): (GroupPlan, Vec<Entry>) = (plan.groups[0].clone(), plan.entries.clone());
+    for (index, connections) in [(1, 2), (2, 3)] {
+        plan.groups.push(GroupPlan {
+            load: prony_load::Load::closed(connections, 1),
+            ..group.clone()
+        });
+        plan.entries.extend(entries.iter().cloned().map(|entry| Entry {
+            group: index,
+            ..entry
+        }));
+    }
+    lab
+}
+
+fn start(record: &TrialRecord) -> SharedStart {
+    record.start.unwrap_or_else(|| panic!("no start: {record:?}"))
+}
+
+/// How often services were started: each start is checked once.
+fn checks(heard: &Heard) -> usize {
+    let checked = |progress: &&Progress| matches!(progress, Progress::Checked(_));
+    heard.progress.iter().filter(checked).count()
+}
+
+#[test]
+fn a_start_serves_every_load_of_its_round_and_says_so() {
+    let lab = lab(&["ok", "late 1"]);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(heard.records.len(), 12);
+    assert_eq!(checks(&heard), 4, "two services in two rounds");
+    let mut starts: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    for record in &heard.records {
+        assert!(record.result.is_ok(), "{record:?}");
+        starts.entry(start(record).first).or_default().push(record);
+    }
+    assert_eq!(starts.len(), 4);
+    for (first, trials) in starts {
+        let served: Vec<u32> = trials.iter().map(|trial| start(trial).served).collect();
+        assert_eq!(served, [0, 1, 2]);
+        assert_eq!(trials[0].place, first);
+        let same =
+            |trial: &&TrialRecord| (&trial.service, trial.round) == (&trials[0].service, trials[0].round);
+        assert!(trials.iter().all(same));
+        let up = |trial: &TrialRecord| {
+            trial
+                .result
+                .as_ref()
+                .ok()
+                .map(|measured| measured.start_up.first_valid_ms)
+        };
+        assert!(
+            trials.iter().all(|trial| up(trial) == up(trials[0])),
+            "one start has one start-up"
+        );
+        for trial in &trials {
+            let measured = trial.result.as_ref().expect("measured");
+            let warm_up_s = measured
+                .steadiness
+                .as_ref()
+                .map_or(0.0, |steady| steady.warm_up_s);
+            let before = measured.warm_up_samples.iter().map(|sample| sample.at_s);
+            assert!(
+                before.fold(0.0, f64::min) >= -warm_up_s,
+                "samples of another load"
+            );
+        }
+    }
+    assert!(leftovers(&lab).is_empty(), "{:?}", leftovers(&lab));
+}
+
+#[test]
+fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
+    let mut lab = lab(&["ok"]);
+    lab.plan.rounds = 1;
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    let phases = heard.progress.iter().filter_map(|progress| match progress {
+        Progress::Phase(phase) => Some(*phase),
+        _ => None,
+    });
+    // Its own load, the two others, its own again; then each of the others has a warm-up of its own.
+    let one = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
+    let expected = [&[Phase::WarmUp; 3][..], &one, &one, &one].concat();
+    assert_eq!(phases.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_load_that_only_warms_waits_for_its_replies() {
+    let lab = lab(&["dies-of-hang-up"]);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    assert_eq!(heard.records.len(), 6);
+    for record in &heard.records {
+        assert!(record.result.is_ok(), "{record:?}");
+    }
+}
+
+#[test]
+fn loads_of_a_start_come_in_an_order_of_their_own() {
+    let mut lab = lab(&["ok", "late 1"]);
+    lab.plan.rounds = 40;
+    let mut first: BTreeMap<(String, usize), u32> = BTreeMap::new();
+    for round in 0..lab.plan.rounds {
+        let starts = lab.plan.starts(round);
+        assert_eq!(starts.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
+        for start in starts {
+            let entry = &lab.plan.entries[start[0].entry];
+            *first.entry((entry.service.clone(), entry.group)).or_default() += 1;
+        }
+    }
+    // Of 40 rounds each of three loads is first in about 13.
+    assert_eq!(first.len(), 6, "{first:?}");
+    assert!(
+        first.values().all(|&count| (4..=24).contains(&count)),
+        "{first:?}"
+    );
+}
+
+fn reasons(heard: &Heard) -> Vec<&str> {
+    let failed = heard
+        .records
+        .iter()
+        .map(|record| record.result.as_ref().expect_err("excluded"));
+    failed.map(|excluded| excluded.reason.as_str()).collect()
+}
+
+#[test]
+fn a_service_that_does_not_start_is_started_once() {
+    let lab = lab(&["crashes"]);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    let reasons = reasons(&heard);
+    assert_eq!(reasons.len(), 6);
+    assert!(reasons[0].starts_with("the service ended"), "{}", reasons[0]);
+    let rest = "not tried after the failure of its start under `hello`: the service ended";
+    assert!(
+        reasons[1..3].iter().all(|reason| reason.starts_with(rest)),
+        "{reasons:?}"
+    );
+    let again = "not started again after a failure of its own";
+    assert!(
+        reasons[3..].iter().all(|reason| reason.starts_with(again)),
+        "{reasons:?}"
+    );
+    assert!(heard.records.iter().all(|record| {
+        let failed = record.result.as_ref().expect_err("excluded");
+        failed.stage == Stage::Start
+    }));
+}
+
+#[test]
+fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
+    let lab = lab(&["dies 600"]);
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+    // In each round it is started once, dies under the first load that it did not die under before, and rests.
+    assert_eq!(checks(&heard), 2);
+    let reasons = reasons(&heard);
+    let count = |begin: &str| reasons.iter().filter(|reason| reason.starts_with(begin)).count();
+    assert_eq!(count("the service ended"), 2, "{reasons:?}");
+    let rest = count("not tried after the failure of its start") + count("not started again");
+    assert_eq!(rest, 4, "{reasons:?}");
+}
+
+#[test]
+fn a_start_that_was_broken_off_is_continued_by_another_one() {
+    let mut lab = lab(&["ok"]);
+    lab.plan.rounds = 1;
+    let mut heard = Heard::default();
+    assert_eq!(lab.run(&BTreeSet::from([0]), &mut heard), RunEnd::Complete);
+    let found: Vec<(u32, SharedStart)> = heard
+        .records
+        .iter()
+        .map(|record| (record.place, start(record)))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (1, SharedStart { first: 1, served: 0 }),
+            (2, SharedStart { first: 1, served: 1 })
+        ]
+    );
+}
+
+#[test]
+fn asking_once_keeps_what_the_start_has_served() {
+    let lab = lab(&["ok"]);
+    let cancel = lab.cancel.clone();
+    let mut heard = Heard {
+        react: Some(Box::new(move |progress| {
+            if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
+                cancel.ask();
+            }
+        })),
+        ..Heard::default()
+    };
+    assert_eq!(lab.run(&BTreeSet::new(), &mut heard), RunEnd::Interrupted);
+    assert_eq!(heard.records.len(), 1);
+    assert_eq!(start(&heard.records[0]), SharedStart { first: 0, served: 0 });
+    assert!(leftovers(&lab).is_empty(), "{:?}", leftovers(&lab));
+}
