@@ -10,13 +10,13 @@ use std::time::Instant;
 const TRIPS: usize = 2 * FEWEST_TRIPS;
 
 /// The monotonic clock of this machine, ns.
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("invariant: every Linux has this clock");
     u64::try_from(now.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec()).unwrap_or(0)
 }
 
 /// The clock of a host.
-pub(super) fn of(member: &Member) -> Result<Clock, HostError> {
+pub(crate) fn of(member: &Member) -> Result<Clock, HostError> {
     let trips: Vec<RoundTrip> = (0..TRIPS).map(|_| trip(member)).collect::<Result<_, _>>()?;
     Clock::measured(&trips).map_err(|error| HostError::There {
         host: member.name.clone(),
