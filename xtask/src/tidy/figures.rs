@@ -1,14 +1,17 @@
-//! What docs/STUDIES.md says in figures is what `results/` says. `UPDATE=1 cargo test -p prony --test documents` writes it anew.
+//! The figures in docs/STUDIES.md are those of `results/`. `cargo xtask tidy --update` writes them.
 //!
-//! A table stands below a comment `<!-- table … -->` with its description in TOML ([`Table`]). A figure within a sentence
-//! stands between `<!--= RESULT | GROUP | SERVICE | FIGURE -->` and `<!---->`; two of them, with ` / ` between, are a ratio.
+//! A table follows a comment `<!-- table … -->` with its description in TOML ([`Table`]). A figure within a sentence is
+//! between `<!--= RESULT | GROUP | SERVICE | FIGURE -->` and `<!---->`; two of them, with ` / ` between, are a ratio.
 //! Cells are taken from `results/*/report.md`, so that a document shows a figure as the report does.
 
+use super::repository::Repository;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Begins of a table's description and of a figure within a sentence.
+/// The page whose figures are filled in.
+const PAGE: &str = "docs/STUDIES.md";
+/// What starts the description of a table, and a figure within a sentence.
 const TABLE: &str = "<!-- table\n";
 const FIGURE: &str = "<!--= ";
 const FIGURE_END: &str = "<!---->";
@@ -105,17 +108,16 @@ impl Row {
 }
 
 /// The table of a group in a report.
-struct Board {
+struct Ranking {
     title: String,
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-#[derive(Default)]
-struct Results(BTreeMap<String, Vec<Board>>);
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+/// The rankings of the folders in `results/` that were read so far.
+struct Results {
+    folder: PathBuf,
+    rankings: BTreeMap<String, Vec<Ranking>>,
 }
 
 fn cells(line: &str) -> Vec<String> {
@@ -124,7 +126,7 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 /// The tables of ranks, one below each heading of a group.
-fn boards(report: &str) -> Vec<Board> {
+fn rankings(report: &str) -> Vec<Ranking> {
     let mut found = Vec::new();
     let mut title = String::new();
     let mut lines = report.lines();
@@ -136,27 +138,27 @@ fn boards(report: &str) -> Vec<Board> {
             let rows = lines.by_ref().skip(1).take_while(|line| line.starts_with('|'));
             // An excluded service has its reason in place of its figures.
             let rows = rows.map(cells).filter(|row| row.len() == head.len());
-            found.push(Board {
+            found.push(Ranking {
                 title: std::mem::take(&mut title),
                 rows: rows.collect(),
                 head,
             });
-        } else if let (Some(board), true, true) = (
+        } else if let (Some(ranking), true, true) = (
             found.last_mut(),
             title.is_empty(),
             line.starts_with("| service |"),
         ) {
             let rows = lines.by_ref().skip(1).take_while(|line| line.starts_with('|'));
-            add_operations(board, &cells(line)[1..], &rows.map(cells).collect::<Vec<_>>());
+            add_operations(ranking, &cells(line)[1..], &rows.map(cells).collect::<Vec<_>>());
         }
     }
     found
 }
 
-/// The table of operations stands below that of ranks: each is one more column of the board.
-fn add_operations(board: &mut Board, names: &[String], rows: &[Vec<String>]) {
-    board.head.extend_from_slice(names);
-    for row in &mut board.rows {
+/// The table of operations stands below that of ranks: each is one more column of the ranking.
+fn add_operations(ranking: &mut Ranking, names: &[String], rows: &[Vec<String>]) {
+    ranking.head.extend_from_slice(names);
+    for row in &mut ranking.rows {
         let of_service = rows.iter().find(|one| one[0] == name_of(row));
         let cells = of_service.map_or_else(|| vec!["–".to_owned(); names.len()], |one| one[1..].to_vec());
         row.extend(cells);
@@ -164,31 +166,39 @@ fn add_operations(board: &mut Board, names: &[String], rows: &[Vec<String>]) {
 }
 
 impl Results {
-    fn board(&mut self, from: &str, group: &str) -> &Board {
-        let boards = self.0.entry(from.to_owned()).or_insert_with(|| {
-            let file = root().join("results").join(from).join("report.md");
+    fn new(root: &Path) -> Self {
+        Self {
+            folder: root.join("results"),
+            rankings: BTreeMap::new(),
+        }
+    }
+
+    fn ranking(&mut self, from: &str, group: &str) -> &Ranking {
+        let folder = &self.folder;
+        let rankings = self.rankings.entry(from.to_owned()).or_insert_with(|| {
+            let file = folder.join(from).join("report.md");
             let text = std::fs::read_to_string(&file);
-            boards(&text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+            rankings(&text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
         });
-        let board = boards.iter().find(|board| board.title.contains(group));
-        board.unwrap_or_else(|| panic!("results/{from} has no group with `{group}` in its heading"))
+        let ranking = rankings.iter().find(|ranking| ranking.title.contains(group));
+        ranking.unwrap_or_else(|| panic!("results/{from} has no group with `{group}` in its heading"))
     }
 
     /// A figure as the report shows it, with its unit; `None` where the service has no such figure there.
     fn figure(&mut self, from: &str, group: &str, service: &str, figure: &str) -> Option<String> {
-        let board = self.board(from, group);
-        let column = board.head.iter().position(|head| named(head).0 == figure);
+        let ranking = self.ranking(from, group);
+        let column = ranking.head.iter().position(|head| named(head).0 == figure);
         let column = column.unwrap_or_else(|| panic!("results/{from}, {group}: no column `{figure}`"));
-        let Some(row) = board.rows.iter().find(|row| name_of(row) == service) else {
+        let Some(row) = ranking.rows.iter().find(|row| name_of(row) == service) else {
             // It may be excluded from one group; one that stands in none is a mistake.
-            let stands = |board: &Board| board.rows.iter().any(|row| name_of(row) == service);
+            let stands = |ranking: &Ranking| ranking.rows.iter().any(|row| name_of(row) == service);
             assert!(
-                self.0[from].iter().any(stands),
+                self.rankings[from].iter().any(stands),
                 "results/{from} has no service called `{service}`"
             );
             return None;
         };
-        let unit = named(&board.head[column]).1;
+        let unit = named(&ranking.head[column]).1;
         let text = row.get(column)?;
         Some(match unit {
             "" | "/s" | "%" => text.clone(),
@@ -261,8 +271,8 @@ fn filled(results: &mut Results, mut table: Table) -> String {
     let group = first.group.clone().unwrap_or_default();
     if table.rows.iter().all(|row| row.group().is_none()) {
         let from = first.from.as_deref().unwrap_or(&table.from);
-        let board = results.board(from, &group);
-        let names: Vec<String> = board.rows.iter().map(|row| name_of(row).to_owned()).collect();
+        let ranking = results.ranking(from, &group);
+        let names: Vec<String> = ranking.rows.iter().map(|row| name_of(row).to_owned()).collect();
         if table.rows.is_empty() {
             table.rows = names.iter().cloned().map(Row::Service).collect();
         }
@@ -337,39 +347,48 @@ fn with_figures(results: &mut Results, page: &str) -> String {
     new
 }
 
-#[test]
-fn the_figures_of_studies_are_those_of_the_results() {
-    let file = root().join("docs/STUDIES.md");
-    let page = std::fs::read_to_string(&file).expect("the page");
-    let mut results = Results::default();
-    let new = with_tables(&mut results, &page);
-    let new = with_figures(&mut results, &new);
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&file, &new).expect("written");
-    } else {
-        assert!(
-            new == page,
-            "docs/STUDIES.md is not what results/ says: `UPDATE=1 cargo test -p prony --test documents` writes it"
-        );
-    }
-}
-
-#[test]
-fn a_table_takes_its_cells_from_reports() {
-    let report = "## hello · closed loop\n\ntext\n\n| rank | service | version | goodput, /s | p99, ms |\n|---:|---|---|---:|---:|\n\
-                  | 1 | axum ⚠ | 0.8 | 2,000 ± 3 % | 5.76 ± 25 % |\n| – | C | 1 | ≥ 500 ± 1 % | 1.0 ± >100 % |\n\nmore\n";
-    let mut results = Results::default();
-    results.0.insert("x".to_owned(), boards(report));
-    let page = "a\n\n<!-- table\nfrom = \"x\"\nlabel = \"service\"\ncolumns = [\n  { head = \"per s\", group = \"hello\", figure = \"goodput\" },\n  \
-                { head = \"p99\", group = \"hello\", figure = \"p99\", bare = true },\n]\n-->\n\n| old |\n\n<!--= x | hello | axum | goodput / x | hello | C | goodput -->9<!----> times.\n";
+/// The figures of the page of studies are those of the results; `update` writes them.
+pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Vec<String> {
+    let page = repository.text(PAGE);
+    let mut results = Results::new(&repository.root);
     let new = with_tables(&mut results, page);
     let new = with_figures(&mut results, &new);
-    assert!(
-        new.contains("| service | per s | p99 |\n|---|---:|---:|\n| axum | 2,000 ± 3 % | 5.76 ms |\n| C | ≥ 500 ± 1 % | 1.0 ms |\n\n"),
-        "{new}"
-    );
-    assert!(new.ends_with("goodput -->4.0<!----> times.\n"), "{new}");
-    // Twice is as once.
-    let again = with_tables(&mut results, &new);
-    assert_eq!(with_figures(&mut results, &again), new);
+    if new == page {
+        return Vec::new();
+    }
+    if update {
+        return match std::fs::write(repository.root.join(PAGE), &new) {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![format!("{PAGE}: {error}")],
+        };
+    }
+    vec![format!(
+        "{PAGE}: its figures are not those of results/: `cargo xtask tidy --update` writes them"
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Results, rankings, with_figures, with_tables};
+    use std::path::Path;
+
+    #[test]
+    fn a_table_takes_its_cells_from_reports() {
+        let report = "## hello · closed loop\n\ntext\n\n| rank | service | version | goodput, /s | p99, ms |\n|---:|---|---|---:|---:|\n\
+                      | 1 | axum ⚠ | 0.8 | 2,000 ± 3 % | 5.76 ± 25 % |\n| – | C | 1 | ≥ 500 ± 1 % | 1.0 ± >100 % |\n\nmore\n";
+        let mut results = Results::new(Path::new(""));
+        results.rankings.insert("x".to_owned(), rankings(report));
+        let page = "a\n\n<!-- table\nfrom = \"x\"\nlabel = \"service\"\ncolumns = [\n  { head = \"per s\", group = \"hello\", figure = \"goodput\" },\n  \
+                    { head = \"p99\", group = \"hello\", figure = \"p99\", bare = true },\n]\n-->\n\n| old |\n\n<!--= x | hello | axum | goodput / x | hello | C | goodput -->9<!----> times.\n";
+        let new = with_tables(&mut results, page);
+        let new = with_figures(&mut results, &new);
+        assert!(
+            new.contains("| service | per s | p99 |\n|---|---:|---:|\n| axum | 2,000 ± 3 % | 5.76 ms |\n| C | ≥ 500 ± 1 % | 1.0 ms |\n\n"),
+            "{new}"
+        );
+        assert!(new.ends_with("goodput -->4.0<!----> times.\n"), "{new}");
+        // Twice is as once.
+        let again = with_tables(&mut results, &new);
+        assert_eq!(with_figures(&mut results, &again), new);
+    }
 }

@@ -1,8 +1,8 @@
-//! Circles between files: whatever lies in one folder must use each other in one direction.
+//! Dependency cycles between the files of a crate: the files and subfolders of one folder must depend on each other in one
+//! direction.
 //!
-//! At each folder of a crate its files and subfolders are the nodes; one that names something of another, wherever that is
-//! defined in the end, is an edge. What a folder's entry file (`mod.rs`, `lib.rs`, `main.rs`) has in common with its own
-//! parts is no edge: they are one thing.
+//! The nodes are the files and subfolders of each folder. An edge goes from a node that names an item to the node that
+//! defines it, through any re-exports. A folder's entry file (`mod.rs`, `lib.rs`, `main.rs`) and its own parts are one node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,8 +52,8 @@ impl Modules {
         self.0.insert(path, module);
     }
 
-    /// The circles: at which folder, and who is in it, by name.
-    pub(crate) fn circles(&self) -> BTreeSet<(String, Vec<String>)> {
+    /// The cycles: the folder, and the names of the nodes in the cycle.
+    pub(crate) fn cycles(&self) -> BTreeSet<(String, Vec<String>)> {
         let mut levels: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (from, module) in &self.0 {
             for named in &module.named {
@@ -234,31 +234,37 @@ fn absolute(module: &[String], named: &[String]) -> Option<Path> {
     Some(base)
 }
 
-#[test]
-fn a_circle_is_found_through_a_name_that_is_passed_on() {
-    let mut modules = Modules::default();
-    modules.add(
-        "lib.rs",
-        "mod a;\nmod b;\npub use a::One;\npub use b::{Two, inner::Three};",
-    );
-    modules.add("a.rs", "use crate::Two;\npub struct One;");
-    modules.add("b/mod.rs", "mod inner;\npub struct Two;");
-    modules.add(
-        "b/inner.rs",
-        "// use nothing;\npub struct Three; fn f(one: &crate::a::One) {}",
-    );
-    let ring = ["a", "b"].map(str::to_owned).to_vec();
-    assert_eq!(modules.circles(), BTreeSet::from([(String::new(), ring)]));
-}
+#[cfg(test)]
+mod tests {
+    use super::Modules;
+    use std::collections::BTreeSet;
 
-#[test]
-fn a_folder_and_its_parts_are_one_thing() {
-    let mut modules = Modules::default();
-    modules.add("lib.rs", "mod a;\npub struct Root;");
-    modules.add("a/mod.rs", "mod part;\nuse part::Part;\npub struct Whole;");
-    modules.add(
-        "a/part.rs",
-        "use super::Whole;\nuse crate::Root;\npub struct Part;",
-    );
-    assert_eq!(modules.circles(), BTreeSet::new());
+    #[test]
+    fn a_cycle_is_found_through_a_re_export() {
+        let mut modules = Modules::default();
+        modules.add(
+            "lib.rs",
+            "mod a;\nmod b;\npub use a::One;\npub use b::{Two, inner::Three};",
+        );
+        modules.add("a.rs", "use crate::Two;\npub struct One;");
+        modules.add("b/mod.rs", "mod inner;\npub struct Two;");
+        modules.add(
+            "b/inner.rs",
+            "// use nothing;\npub struct Three; fn f(one: &crate::a::One) {}",
+        );
+        let ring = ["a", "b"].map(str::to_owned).to_vec();
+        assert_eq!(modules.cycles(), BTreeSet::from([(String::new(), ring)]));
+    }
+
+    #[test]
+    fn a_folder_and_its_parts_are_one_node() {
+        let mut modules = Modules::default();
+        modules.add("lib.rs", "mod a;\npub struct Root;");
+        modules.add("a/mod.rs", "mod part;\nuse part::Part;\npub struct Whole;");
+        modules.add(
+            "a/part.rs",
+            "use super::Whole;\nuse crate::Root;\npub struct Part;",
+        );
+        assert_eq!(modules.cycles(), BTreeSet::new());
+    }
 }
