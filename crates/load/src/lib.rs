@@ -5,6 +5,8 @@
 //! This crate is pure. It must never open a socket, read a clock, or know a contract file: the same values must give the
 //! same requests, at the same intended times, on every machine. Start at [`Job`].
 
+#![warn(missing_docs)]
+
 mod arrival;
 mod bytes;
 mod expectation;

@@ -5,6 +5,8 @@
 //! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
 //! not known is `None`, never 0. Start at [`TrialRecord`].
 
+#![warn(missing_docs)]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!(
     "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"

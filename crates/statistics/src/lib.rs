@@ -4,6 +4,8 @@
 //! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
 //! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
 
+#![warn(missing_docs)]
+
 mod calibration;
 mod change;
 mod design;
