@@ -7,8 +7,8 @@
 
 mod agent;
 mod cgroup;
-mod claim;
 mod container;
+mod cpu_lease;
 mod cpus;
 mod environment;
 mod error;
@@ -18,19 +18,19 @@ mod host;
 mod identity;
 mod local;
 mod neighbours;
-mod network;
 mod placement;
 mod process;
 mod remote;
 mod supervisor;
 mod topology;
 mod tree;
+mod virtual_network;
 pub mod wire;
 
 pub use agent::agent;
 pub use cgroup::Granted;
-pub use claim::{Held, Locks, NotLocked};
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
+pub use cpu_lease::{Held, Locks, NotLocked};
 pub use cpus::{Cpus, CpusError};
 pub use environment::{hostname, lacks_proc};
 pub use error::HostError;

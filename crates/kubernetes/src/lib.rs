@@ -7,20 +7,20 @@
 
 mod api;
 mod connect;
-mod left;
+mod leftovers;
 mod manifest;
 mod rights;
 mod run;
-mod seen;
-mod wanted;
-mod way;
+mod spec;
+mod status;
+mod transport;
 
 #[cfg(test)]
 mod fake;
 
 pub use api::ClusterError;
-pub use left::{Left, left, remove};
+pub use leftovers::{Left, left, remove};
 pub use rights::{Right, Subject, lacking, rights, role};
 pub use run::{Begin, Run};
-pub use wanted::{Cluster, Group, Pod, Pull, is_label};
-pub use way::PodWay;
+pub use spec::{Cluster, Group, Pod, Pull, is_label};
+pub use transport::PodWay;

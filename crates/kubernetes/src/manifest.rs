@@ -1,6 +1,6 @@
 //! What is made in a cluster, as it is sent there.
 
-use crate::wanted::{Cluster, Group};
+use crate::spec::{Cluster, Group};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ fn apart(cluster: &Cluster) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::wanted::Pull;
+    use crate::spec::Pull;
     use std::time::Duration;
 
     pub(crate) fn cluster() -> Cluster {

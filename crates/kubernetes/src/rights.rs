@@ -2,7 +2,7 @@
 
 use crate::api::{Api, Call, ClusterError, ask};
 use crate::connect::connect;
-use crate::wanted::Cluster;
+use crate::spec::Cluster;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::{self, Write as _};

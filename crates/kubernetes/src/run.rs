@@ -3,8 +3,8 @@
 use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, named, pods, warnings};
 use crate::connect::connect;
 use crate::manifest::{Asker, RUN, job, job_name};
-use crate::seen::{Event, List, SeenJob, SeenPod, Standing, fate, standing};
-use crate::wanted::{Cluster, Group, Pod};
+use crate::spec::{Cluster, Group, Pod};
+use crate::status::{Event, List, SeenJob, SeenPod, Standing, fate, standing};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;

@@ -9,20 +9,20 @@
 
 mod arrival;
 mod bytes;
-mod expectation;
+mod expect;
 mod job;
-mod load;
+mod load_model;
+mod load_text;
 mod objective;
 mod partition;
 mod rate;
 mod request;
 mod workload;
-mod written;
 
 pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
-pub use expectation::events;
-pub use expectation::{
+pub use expect::events;
+pub use expect::{
     Bag, BodyRule, CompiledExpectation, Decoded, ExactBody, Expectation, ExpectationError, HeaderRule,
     HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List, Memory,
     Mismatch, Origin, Reply, Series, Take, excerpt, work_out,
@@ -31,11 +31,11 @@ pub use job::{
     Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
     TlsVersion, TransportChoice, WarmUp,
 };
-pub use load::{Growth, Load};
+pub use load_model::{Growth, Load};
+pub use load_text::{LoadError, WrittenDuration, WrittenLoad};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
 pub use request::grpc;
 pub use request::{Body, Generated, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
-pub use written::{LoadError, WrittenDuration, WrittenLoad};

@@ -1,11 +1,11 @@
 //! What one thread counts: a [`Tally`] for each interval.
 
 mod answers;
-mod finished;
+mod completed_request;
 mod level;
 
-use finished::since;
-pub(crate) use finished::{Ending, Epoch, Finished};
+use completed_request::since;
+pub(crate) use completed_request::{Ending, Epoch, Finished};
 
 use crate::log::{Line, Logbook};
 use answers::Answers;

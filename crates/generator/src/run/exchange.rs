@@ -1,7 +1,7 @@
 //! One call of gRPC outside of a load: what has to be asked before a load can be put together.
 
 use crate::error::EngineError;
-use crate::reach::peers;
+use crate::resolve::peers;
 use crate::transport::Peer;
 use crate::worker::percent_decoded;
 use prony_load::{Protocol, Request, Target};

@@ -1,16 +1,16 @@
 //! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
 //! call outside of a load.
 
-mod collected;
+mod coordinator;
 mod exchange;
-mod keeper;
+mod part_builder;
 
 pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::log::LogWriter;
-use crate::reach::{Reached, reach};
-use crate::system;
+use crate::os;
+use crate::resolve::{Reached, reach};
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
 use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
 use crate::workload::PreparedWorkload;
@@ -47,7 +47,7 @@ pub fn run_part(
     commands: &Receiver<Command>,
 ) -> Result<Part, EngineError> {
     check(job)?;
-    system::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
+    os::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
     let reached = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
@@ -315,9 +315,9 @@ fn work<P: Protocol, L: Layer, T: Transport>(
     lines: Lines,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
-        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
+        os::pin(job.cpus[thread as usize % job.cpus.len()])?;
     }
-    system::wake_exactly();
+    os::wake_exactly();
     let moving = |source| EngineError::System {
         what: "moving bytes",
         source,

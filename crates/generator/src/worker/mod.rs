@@ -4,11 +4,12 @@
 //! out as actions. [`run`] is the loop around it: it moves the core's bytes and tells it the time.
 
 mod backlog;
+mod channels;
 mod core;
 mod intervals;
-mod lines;
 mod phases;
 mod policy;
+mod reply_stream;
 mod run;
 mod sample;
 #[cfg(test)]
@@ -16,10 +17,9 @@ mod simulated;
 mod sink;
 mod slots;
 mod source;
-mod stream;
 mod timers;
 
 pub(crate) use self::backlog::Backlog;
-pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
+pub(crate) use self::channels::{Control, Counted, Lines, Message, Pool, Report};
 pub(crate) use self::run::{Spoken, Worker};
 pub(crate) use self::sink::percent_decoded;

@@ -1,7 +1,7 @@
 //! The phases of a load: ready, warm-up, measurement, drain; and the intervals in them.
 
+use super::channels::{Counted, Message, Times};
 use super::intervals::PhaseClock;
-use super::lines::{Counted, Message, Times};
 use super::run::Worker;
 use crate::clock::{ThreadTime, now_ns};
 use crate::transport::Transport;

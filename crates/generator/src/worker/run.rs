@@ -1,8 +1,8 @@
 //! The loop of a worker: it moves the bytes of the core, and tells it the time.
 
+use super::channels::{Lines, Measured, Message, Report};
 use super::core::{Action, Core};
 use super::intervals::{Gathering, PhaseClock};
-use super::lines::{Lines, Measured, Message, Report};
 use crate::clock::now_ns;
 use crate::transport::{Event, Route, Transport};
 use crate::workload::PreparedWorkload;

@@ -1,6 +1,6 @@
 //! Which requests there are: their numbers, their operations, and how many may still come.
 
-use super::lines::Pool;
+use super::channels::Pool;
 use super::slots::Due;
 use crate::workload::Ready;
 use prony_load::Partition;

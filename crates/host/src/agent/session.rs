@@ -8,7 +8,7 @@ use crate::wire::{
     AGENT, Answer, Fault, Hello, Inbox, Incoming, Item, Link, Notice, Outgoing, PROTOCOL, Reply, Request,
     Welcome,
 };
-use crate::{Host, Locks, claim::Held};
+use crate::{Host, Locks, cpu_lease::Held};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};

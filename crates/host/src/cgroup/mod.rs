@@ -1,8 +1,8 @@
 //! Control groups: limits and exact accounting of a whole process tree, by version 2 of the kernel's interface and, where
 //! controllers are mounted that way, by version 1. Both may be there at once.
 
+mod cpu_grant;
 mod discover;
-mod granted;
 mod group;
 mod quota;
 mod read;
@@ -11,8 +11,8 @@ mod sweep;
 mod tests;
 mod v2;
 
+pub use cpu_grant::Granted;
 pub(crate) use discover::Hierarchies;
-pub use granted::Granted;
 pub(crate) use group::{Group, Problem};
 pub(crate) use quota::{memory_limit, quota};
 pub(crate) use read::Peak;

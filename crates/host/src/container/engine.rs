@@ -1,6 +1,6 @@
 //! The engine: podman or docker, whichever is there.
 
-use super::ask::{Answer, ask};
+use super::engine_command::{Answer, ask};
 use super::image::Image;
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Container engines: which one is here, which images it has, and what it runs that nobody looks after any more. The command
 //! lines of podman and docker are alike; where they differ, [`Engine`] knows it.
 
-mod ask;
 mod engine;
+mod engine_command;
 mod image;
 mod leftovers;
 
@@ -10,7 +10,7 @@ pub use engine::{Engine, EngineKind};
 pub use image::Image;
 pub use leftovers::sweep;
 
-pub(crate) use ask::last_words;
+pub(crate) use engine_command::last_words;
 pub(crate) use leftovers::{LABEL, remove, sweep_once};
 
 use serde::{Deserialize, Serialize};

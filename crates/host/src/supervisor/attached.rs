@@ -1,6 +1,6 @@
 //! The loop of a supervisor that only looks: at processes that run already, which it neither started nor ever signals.
 
-use super::orders::Orders;
+use super::commands::Orders;
 use super::protocol::{Attach, Notice, Order, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;

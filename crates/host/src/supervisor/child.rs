@@ -3,7 +3,7 @@
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
-use crate::network::{Cable, enter};
+use crate::virtual_network::{Cable, enter};
 use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};

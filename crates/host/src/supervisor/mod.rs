@@ -5,9 +5,9 @@
 
 mod attached;
 mod child;
-mod contained;
+mod commands;
+mod container;
 mod log;
-mod orders;
 mod protocol;
 mod reaper;
 mod run;

@@ -2,9 +2,9 @@
 
 use super::attached;
 use super::child::Child;
-use super::contained::{self, Contained};
+use super::commands::Orders;
+use super::container::{self, Contained};
 use super::log::Log;
-use super::orders::Orders;
 use super::protocol::{Notice, Order, Start, say};
 use super::reaper::{
     Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
@@ -216,7 +216,7 @@ impl Supervisor {
             return;
         };
         if self.contained.is_some() {
-            ending = contained::as_ending(ending);
+            ending = container::as_ending(ending);
         }
         if self.why.is_none() {
             self.why = self.reason(&ending);

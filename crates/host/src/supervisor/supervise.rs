@@ -2,9 +2,9 @@
 
 use super::attached;
 use super::child::{self, Child, Refusal};
-use super::contained::{self, Contained};
+use super::commands::Orders;
+use super::container::{self, Contained};
 use super::log::Log;
-use super::orders::Orders;
 use super::protocol::{First, Notice, Start, say};
 use super::run::Supervisor;
 use crate::ProcessSpec;
@@ -60,7 +60,7 @@ fn started(start: &Start) -> Result<(Child, Option<Contained>), Refusal> {
     match &start.spec.container {
         None => Ok((child::start(start)?, None)),
         Some(container) => {
-            contained::start(start, container).map(|(child, contained)| (child, Some(contained)))
+            container::start(start, container).map(|(child, contained)| (child, Some(contained)))
         }
     }
 }

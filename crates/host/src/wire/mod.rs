@@ -7,7 +7,7 @@
 
 mod fault;
 mod frame;
-mod greeting;
+mod handshake;
 pub(crate) mod hash;
 mod inbox;
 mod link;
@@ -19,7 +19,7 @@ mod tests;
 
 pub use fault::Fault;
 pub use frame::{Decoder, Frame, FrameError, Kind, MOST_FRAME};
-pub use greeting::{AGENT, Greeting, Marker};
+pub use handshake::{AGENT, Greeting, Marker};
 pub use inbox::{Inbox, Item, MOST_MESSAGE};
 pub(crate) use link::Link;
 pub use message::{Answer, Entry, EntryKind, Hello, Notice, Order, PROTOCOL, Reply, Request, Welcome};

@@ -2,7 +2,7 @@
 
 use crate::api::{Api, Call, ClusterError};
 use crate::manifest::CONTAINER;
-use crate::wanted::Cluster;
+use crate::spec::Cluster;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{AttachParams, AttachedProcess};
 use kube::client::UpgradeConnectionError;

@@ -9,10 +9,10 @@
 
 mod buffers;
 mod outbox;
+mod socket_state;
 mod submit;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use super::dial::{Dial, Network, Route};
 use super::socket;
@@ -21,9 +21,9 @@ use buffers::{Buffers, GROUP};
 use io_uring::types::{CancelBuilder, Fd, Fixed, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 use outbox::{NOWHERE, Outbox};
+use socket_state::{Completion, GENERATIONS, Kind, Wire, name, read_name};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
-use wire::{Completion, GENERATIONS, Kind, Wire, name, read_name};
 
 /// Requests that one system call hands over.
 const QUEUE: u32 = 512;

@@ -1,7 +1,7 @@
 //! Everything that goes to the kernel with a wait, and what comes back.
 
 use super::outbox::NOWHERE;
-use super::wire::{Completion, Kind, name, read_name};
+use super::socket_state::{Completion, Kind, name, read_name};
 use super::{QUEUE, Uring};
 use crate::clock::now_ns;
 use io_uring::squeue::{Entry, Flags};

@@ -16,27 +16,27 @@ macro_rules! sink {
     };
 }
 
+mod captures;
 mod connection;
+mod connection_lifecycle;
 mod ending;
-mod life;
+mod next_request;
 mod output;
-mod places;
 mod replacement;
 mod settings;
 mod streams;
-mod taken;
 #[cfg(test)]
 mod tests;
 mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
+use self::captures::Taken;
 use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
-use self::taken::Taken;
 use super::backlog::{Backlog, Share};
-use super::lines::{Pool, Totals};
+use super::channels::{Pool, Totals};
 use super::policy::{Moment, Policy};
 use super::sample::Sample;
 use super::slots::{Due, Ledger, Slots};

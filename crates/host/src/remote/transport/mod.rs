@@ -1,16 +1,15 @@
 //! Ways to an agent: each ends as two streams of bytes on which an agent has announced itself.
 
-mod bring;
 mod child;
 mod elf;
 mod explain;
 mod pipe;
 mod ssh;
+mod upload;
 
 use super::Progress;
 use crate::HostError;
 use crate::wire::{Greeting, Marker};
-pub use bring::{Binary, WhySilent};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub use pipe::Pipe;
 pub use ssh::Ssh;
@@ -18,6 +17,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::time::Instant;
+pub use upload::{Binary, WhySilent};
 
 /// A way to a host.
 pub trait Transport: Send + Sync {

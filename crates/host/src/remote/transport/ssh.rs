@@ -1,8 +1,8 @@
 //! An agent on another host, started through the system's `ssh` with the user's own configuration.
 
-use super::bring::Binary;
 use super::child::spawn;
 use super::explain::explain;
+use super::upload::Binary;
 use super::{Channel, Silence, Transport};
 use crate::HostError;
 use crate::remote::Progress;

@@ -1,8 +1,8 @@
 //! The samples of a process tree, and what it used in a window of them.
 
 use super::counters::{Counters, Held, Probe};
+use super::cpu_speed_probe::Yardstick;
 use super::machine::{Energy, Machine};
-use super::yardstick::Yardstick;
 use crate::cgroup::Peak;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};

@@ -1,0 +1,110 @@
+//! Which peers a load goes to: the addresses of its target, tried once before the load begins.
+
+use crate::EngineError;
+use crate::os;
+use crate::transport::{Peer, Route};
+use prony_load::{Job, Target};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Where the connections of a load go.
+#[derive(Debug)]
+pub(crate) struct Reached {
+    /// The peers that accepted a connection, and where connections come from.
+    pub(crate) route: Route,
+    /// The peers that did not, and why.
+    pub(crate) left_out: Vec<(Peer, String)>,
+}
+
+/// Tries every address of the target, so that a service that is down is told at once, and not as a recording full of
+/// errors. Those that accept no connection are left out.
+pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
+    let sources = job.target.reach.sources.clone();
+    let mut route = Route {
+        peers: Vec::new(),
+        sources,
+        first: 0,
+    };
+    check_sources(&route.sources)?;
+    let peers = peers(&job.target)?;
+    if !peers.iter().any(|peer| route.leads_to(peer)) {
+        return Err(EngineError::Job(format!(
+            "no address of --source is of the same kind as {}: give an IPv4 address for IPv4, an IPv6 one for IPv6",
+            peers[0]
+        )));
+    }
+    let limit = Duration::from_nanos(job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns))
+        .max(Duration::from_millis(100));
+    let tried = std::thread::scope(|scope| {
+        let tries: Vec<_> = peers
+            .iter()
+            .map(|peer| scope.spawn(move || attempt(peer, limit)))
+            .collect();
+        tries
+            .into_iter()
+            .map(|one| {
+                one.join()
+                    .unwrap_or_else(|_| Err(io::Error::other("it cannot be tried")))
+            })
+            .collect::<Vec<_>>()
+    });
+    let mut left_out = Vec::new();
+    for (peer, tried) in peers.into_iter().zip(tried) {
+        match tried {
+            Ok(()) if route.leads_to(&peer) => route.peers.push(peer),
+            Ok(()) => left_out.push((peer, "no --source is of the same kind".to_owned())),
+            Err(error) => left_out.push((peer, error.to_string())),
+        }
+    }
+    match left_out.first() {
+        Some((peer, reason)) if route.peers.is_empty() => Err(EngineError::Unreachable {
+            address: peer.to_string(),
+            reason: reason.clone(),
+        }),
+        _ => Ok(Reached { route, left_out }),
+    }
+}
+
+fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
+    for source in sources {
+        if let Err(error) = TcpListener::bind((*source, 0)) {
+            return Err(EngineError::Job(format!(
+                "--source {source}: connections cannot come from it ({error}): give addresses of this machine, as `ip \
+                 address` lists them"
+            )));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn peers(target: &Target) -> Result<Vec<Peer>, EngineError> {
+    let reach = &target.reach;
+    if let Some(path) = &reach.unix {
+        return Ok(vec![Peer::Unix(path.into())]);
+    }
+    let addresses = if reach.addresses.is_empty() {
+        os::resolve(&target.host, target.port)?
+    } else {
+        reach
+            .addresses
+            .iter()
+            .map(|ip| SocketAddr::new(*ip, target.port))
+            .collect()
+    };
+    let mut peers = Vec::new();
+    for peer in addresses.into_iter().map(Peer::Inet) {
+        if !peers.contains(&peer) {
+            peers.push(peer);
+        }
+    }
+    Ok(peers)
+}
+
+fn attempt(peer: &Peer, limit: Duration) -> io::Result<()> {
+    match peer {
+        Peer::Inet(address) => TcpStream::connect_timeout(address, limit).map(drop),
+        Peer::Unix(path) => UnixStream::connect(path).map(drop),
+    }
+}
