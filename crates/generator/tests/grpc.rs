@@ -120,7 +120,7 @@ fn tonic_streams_messages() {
     };
     on_each_transport(&of(long), |recording| {
         assert_eq!(recording.outcomes.wrong_reply, 40);
-        assert_eq!(recording.wrong_replies[0].what, "events: one is too long");
+        assert_eq!(recording.wrong_replies[0].what, "events: an event is too long");
     });
     // A unary call has one message.
     let unary = forty(server.port, call("/toy.Echo/stream", &message, None));

@@ -463,7 +463,7 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
         writer.write_all(LAST_CHUNK)
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
-    all_wrong(&recording, "in the middle of one");
+    all_wrong(&recording, "in the middle of an event");
     assert_eq!(ends(&recording).ended_early, 10);
     // The same where the end of the connection is the end of the reply.
     let until_close = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
@@ -472,7 +472,7 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
         Err(gone())
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
-    all_wrong(&recording, "in the middle of one");
+    all_wrong(&recording, "in the middle of an event");
 }
 
 fn a_connection_that_closes_in_the_middle_is_a_reset(transport: TransportChoice) {
