@@ -18,8 +18,8 @@ pub(crate) struct Reached {
     pub(crate) left_out: Vec<(Peer, String)>,
 }
 
-/// Connects once to every address of the target, so that a service that is down is reported at once, not by a
-/// recording full of errors. Addresses that accept no connection are left out.
+/// Connects once to every address of the target. A service that is down is thus reported immediately, not by a recording
+/// full of errors. Addresses that accept no connection are left out.
 pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
     let sources = job.target.reach.sources.clone();
     let mut route = Route {
@@ -71,8 +71,8 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
     for source in sources {
         if let Err(error) = TcpListener::bind((*source, 0)) {
             return Err(EngineError::Job(format!(
-                "--source {source}: connections cannot come from it ({error}): give addresses of this machine, as `ip \
-                 address` lists them"
+                "--source {source}: cannot bind to this address ({error}): give addresses of this machine, as listed by \
+                 `ip address`"
             )));
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn allow_files(connections: u64, threads: u64) -> Result<(), EngineEr
         rlim_cur: needed,
         rlim_max: limit.rlim_max.max(needed),
     };
-    // SAFETY: `wished` is a valid limit; the kernel refuses what this process may not set.
+    // SAFETY: the pointer is to a valid limit; the kernel rejects values that this process may not set.
     if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wished) } == 0 {
         return Ok(());
     }

@@ -113,7 +113,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
     if places > MOST_IN_FLIGHT {
         return Err(EngineError::Job(format!(
             "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
-             generator should have: give at most {MOST_IN_FLIGHT} together, with fewer connections (-c) or a smaller \
+             generator should have: give at most {MOST_IN_FLIGHT} in total, with fewer connections (-c) or a smaller \
              --in-flight"
         )));
     }
@@ -188,8 +188,8 @@ fn check_limits(job: &Job) -> Result<(), EngineError> {
             growth: Some(growth),
             ..
         } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
-            "a load that grows from {} to {connections} connections: begin with at least 1, and with no more than there \
-             are in the end",
+            "a load that grows from {} to {connections} connections: start with at least 1, and with no more than at \
+             the end",
             growth.from
         ))),
         Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => refuse(

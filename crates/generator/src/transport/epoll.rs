@@ -284,7 +284,7 @@ impl Transport for Epoll {
         Some(match taken {
             Taken::Bytes(count) => Event::Received(number, &self.buffer[..count]),
             Taken::End(error) => Event::Ended(number, error),
-            Taken::Nothing => unreachable!("the loop goes on when nothing came"),
+            Taken::Nothing => unreachable!("the loop continues if nothing was received"),
         })
     }
 

@@ -310,7 +310,7 @@ mod tests {
         let mut shares = [0, 1].map(|thread| Share::new(Arc::clone(&backlog), thread));
         assert!(
             shares[0].put(due(99)).is_ok(),
-            "seen late, due behind the end of the warm-up"
+            "seen late, due after the end of the warm-up"
         );
         shares[0].enter(Phase::Measurement, 50);
         assert!(!shares[0].is_waiting());

@@ -33,7 +33,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends bytes to the parcel of a connection, which is at `place` or does not exist yet; returns its place.
+    /// Appends bytes to the parcel of a connection, which is at index `place` or does not exist yet; returns its index.
     pub(super) fn add(&mut self, connection: u32, place: u32, bytes: &[u8]) -> u32 {
         let begin = self.bytes.len();
         let Some(parcel) = self.parcels.get_mut(place as usize) else {

@@ -151,7 +151,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::NotMade(Outcome::Refused, &error), now);
     }
 
-    /// Notifies the peer of an open connection that it is no longer needed, as far as possible.
+    /// Tries to notify the peer that an open connection is no longer needed.
     pub(super) fn say_goodbye(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {

@@ -13,7 +13,7 @@ use prony_protocols::protocol::Protocol;
 const MOST_SPARE: u32 = 256;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Numbers that a thread needs in addition to those of its connections, so that connections can be replaced.
+    /// Spare numbers that a thread needs in order to replace connections.
     pub(super) fn spare_numbers(connections: u32, depth: u32, is_replaced: bool) -> u32 {
         if is_replaced && (P::MULTIPLEXES || depth > 1) {
             connections.min(MOST_SPARE)
