@@ -71,8 +71,8 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
     for source in sources {
         if let Err(error) = TcpListener::bind((*source, 0)) {
             return Err(EngineError::Job(format!(
-                "--source {source}: cannot bind to this address ({error}): give addresses of this machine, as listed by \
-                 `ip address`"
+                "--source {source}: cannot bind to this address ({error}): give addresses of this machine (see \
+                 `ip address`)"
             )));
         }
     }

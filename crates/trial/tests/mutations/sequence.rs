@@ -72,7 +72,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "a newline",
-                "fib 0 to 100: GET /api/fib/0: body: a newline too many",
+                "fib 0 to 100: GET /api/fib/0: body: an extra newline",
                 text("fib", |text, _| format!("{text}\n")),
             ),
             answers(

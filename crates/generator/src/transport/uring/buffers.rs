@@ -1,8 +1,8 @@
 //! The kernel's receive memory: a ring of buffers of equal size, which are returned after use.
 //!
 //! The kernel uses the offered buffers one after the other, and touches all of them even if few replies arrive at once.
-//! Therefore only as many are offered as replies have arrived at once so far: those stay
-//! in the CPU caches. Large replies fill every buffer, and more buffers would only evict each other from the caches.
+//! Therefore only as many are offered as replies have arrived at once so far: those stay in the CPU caches. Large
+//! replies fill every buffer, and more buffers would only evict each other from the caches.
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
