@@ -52,7 +52,7 @@ impl Pacer {
     }
 
     /// Restarts the schedule at `origin`, for at most `arrivals` arrivals. Queued arrivals stay queued, except those
-    /// due at or after `origin`: a late look has taken them from the previous schedule although they were due after
+    /// due at or after `origin`: a late check has taken them from the previous schedule although they were due after
     /// its end.
     pub(crate) fn begin(&mut self, origin: u64, until: u64, arrivals: u64) {
         // Each phase has its own random arrivals; else the measurement would repeat the warm-up.
