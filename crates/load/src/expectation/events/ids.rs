@@ -9,7 +9,7 @@ const REMEMBERED: u64 = 64;
 /// The result for one id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// No statement: there is no id, or the ids do not count.
+    /// Nothing to check: there is no id, or the ids do not count.
     Nothing,
     /// It is the next one.
     Next,
