@@ -1,4 +1,4 @@
-//! What is asked of the operating system besides sockets: names, file limits, CPUs.
+//! Calls to the operating system other than sockets: name resolution, file limits, CPU pinning.
 
 use crate::EngineError;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -12,17 +12,19 @@ pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, EngineEr
     };
     let found: Vec<SocketAddr> = (bare, port).to_socket_addrs().map_err(failed)?.collect();
     if found.is_empty() {
-        return Err(failed(std::io::Error::other("it has none")));
+        return Err(failed(std::io::Error::other("the name has no address")));
     }
     Ok(found)
 }
 
-/// Files that a process needs beside its connections: standard streams, rings, libraries, `/proc`.
+/// Open files that a process needs in addition to its connections: standard streams, rings, libraries, `/proc`.
 const SPARE_FILES: u64 = 64;
-/// Files that a thread of the generator needs beside its connections: what it waits with, and what it is told through.
+/// Open files that a thread of the generator needs in addition to its connections: its poll file and its wake-up
+/// file.
 const FILES_OF_A_THREAD: u64 = 4;
 
-/// Makes sure that `connections` sockets of `threads` threads may be open, raising the limit where this process may.
+/// Ensures that `connections` sockets of `threads` threads may be open, raising the soft limit if necessary and
+/// allowed.
 pub(crate) fn allow_files(connections: u64, threads: u64) -> Result<(), EngineError> {
     let needed = connections + SPARE_FILES + threads * FILES_OF_A_THREAD;
     let mut limit = libc::rlimit {
@@ -32,7 +34,7 @@ pub(crate) fn allow_files(connections: u64, threads: u64) -> Result<(), EngineEr
     // SAFETY: `limit` is a valid place for the answer.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
         return Err(EngineError::System {
-            what: "reading the limit of open files",
+            what: "reading the limit for open files",
             source: std::io::Error::last_os_error(),
         });
     }
@@ -43,7 +45,7 @@ pub(crate) fn allow_files(connections: u64, threads: u64) -> Result<(), EngineEr
         rlim_cur: needed,
         rlim_max: limit.rlim_max.max(needed),
     };
-    // SAFETY: `wished` is a valid limit; the kernel refuses what this process may not set.
+    // SAFETY: the pointer is to a valid limit; the kernel rejects values that this process may not set.
     if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wished) } == 0 {
         return Ok(());
     }
@@ -67,11 +69,11 @@ pub(crate) fn pin(cpu: usize) -> Result<(), EngineError> {
     }
     let reason = std::io::Error::last_os_error();
     Err(EngineError::Job(format!(
-        "cannot pin a thread to CPU {cpu}: {reason}; name CPUs of this machine"
+        "cannot pin a thread to CPU {cpu}: {reason}; give CPUs of this machine"
     )))
 }
 
-/// Asks the kernel to wake the calling thread as exactly as it can (the default allows 50 µs of delay).
+/// Asks the kernel to wake the calling thread as precisely as possible (the default allows 50 µs of delay).
 pub(crate) fn wake_exactly() {
     // SAFETY: this option takes one integer and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };

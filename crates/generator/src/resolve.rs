@@ -1,4 +1,4 @@
-//! Which peers a load goes to: the addresses of its target, tried once before the load begins.
+//! Chooses the peers of a load: the addresses of its target that accept a connection before the load starts.
 
 use crate::EngineError;
 use crate::os;
@@ -9,17 +9,17 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Where the connections of a load go.
+/// The connect options of a load, after probing.
 #[derive(Debug)]
 pub(crate) struct Reached {
-    /// The peers that accepted a connection, and where connections come from.
+    /// The peers that accepted a connection, and the source addresses.
     pub(crate) route: Route,
     /// The peers that did not, and why.
     pub(crate) left_out: Vec<(Peer, String)>,
 }
 
-/// Tries every address of the target, so that a service that is down is told at once, and not as a recording full of
-/// errors. Those that accept no connection are left out.
+/// Connects once to every address of the target. A service that is down is thus reported immediately, not by a recording
+/// full of errors. Addresses that accept no connection are left out.
 pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
     let sources = job.target.reach.sources.clone();
     let mut route = Route {
@@ -31,7 +31,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
     let peers = peers(&job.target)?;
     if !peers.iter().any(|peer| route.leads_to(peer)) {
         return Err(EngineError::Job(format!(
-            "no address of --source is of the same kind as {}: give an IPv4 address for IPv4, an IPv6 one for IPv6",
+            "no --source address has the address family of {}: give an IPv4 address for IPv4, an IPv6 address for IPv6",
             peers[0]
         )));
     }
@@ -46,7 +46,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
             .into_iter()
             .map(|one| {
                 one.join()
-                    .unwrap_or_else(|_| Err(io::Error::other("it cannot be tried")))
+                    .unwrap_or_else(|_| Err(io::Error::other("the probe failed")))
             })
             .collect::<Vec<_>>()
     });
@@ -54,7 +54,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
     for (peer, tried) in peers.into_iter().zip(tried) {
         match tried {
             Ok(()) if route.leads_to(&peer) => route.peers.push(peer),
-            Ok(()) => left_out.push((peer, "no --source is of the same kind".to_owned())),
+            Ok(()) => left_out.push((peer, "no --source has this address family".to_owned())),
             Err(error) => left_out.push((peer, error.to_string())),
         }
     }
@@ -71,8 +71,8 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
     for source in sources {
         if let Err(error) = TcpListener::bind((*source, 0)) {
             return Err(EngineError::Job(format!(
-                "--source {source}: connections cannot come from it ({error}): give addresses of this machine, as `ip \
-                 address` lists them"
+                "--source {source}: cannot bind to this address ({error}): give addresses of this machine (see \
+                 `ip address`)"
             )));
         }
     }

@@ -1,9 +1,9 @@
-//! The words of load: how requests arrive ([`Load`], [`Arrival`]), what they are ([`Workload`], [`Request`]), and what
-//! must come back ([`Expectation`]). A [`Job`] puts them together: it is all that a generator is told, and it travels to
-//! the generator's process as one JSON object.
+//! Load descriptions: when requests are sent ([`Load`], [`Arrival`]), their content ([`Workload`], [`Request`]), and
+//! the expected replies ([`Expectation`]). A [`Job`] combines them: it is the complete configuration of a generator,
+//! and is passed to the generator's process as one JSON object.
 //!
-//! This crate is pure. It must never open a socket, read a clock, or know a contract file: the same values must give the
-//! same requests, at the same intended times, on every machine. Start at [`Job`].
+//! This crate is pure. It must never open a socket, read a clock, or know about contract files: the same values must
+//! result in the same requests, at the same intended times, on every machine. Start at [`Job`].
 
 #![warn(missing_docs)]
 

@@ -1,25 +1,26 @@
-//! How requests arrive.
+//! When requests are sent.
 
 use crate::Arrival;
 use serde::{Deserialize, Serialize};
 
-/// How requests arrive at the service.
+/// When requests are sent to the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Load {
-    /// Each place on a connection sends its next request when the reply to the last one is complete.
+    /// Each slot on a connection sends its next request when the reply to its last one is complete.
     Closed {
-        /// Connections held open all the time.
+        /// Connections kept open throughout.
         connections: u32,
-        /// Requests under way on one connection: HTTP/1.1 pipelining depth or HTTP/2 streams.
+        /// Requests in flight on one connection: HTTP/1.1 pipelining depth or HTTP/2 streams.
         in_flight: u32,
-        /// Pause between a reply and the next request in its place, ns.
+        /// Pause between a reply and the next request in its slot, ns.
         #[serde(default, skip_serializing_if = "is_zero")]
         think_ns: u64,
-        /// Where not all connections are there from the begin.
+        /// Set if the number of connections grows during the load.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         growth: Option<Growth>,
-        /// Where connections are members of rooms: how many each room has. What one says comes to all of its room.
+        /// Set if connections are members of rooms: the size of a room. A message of one member is delivered to the
+        /// whole room.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         members: Option<u32>,
     },
@@ -27,13 +28,13 @@ pub enum Load {
     Open {
         /// When requests are due.
         arrival: Arrival,
-        /// Connections held open all the time.
+        /// Connections kept open throughout.
         connections: u32,
-        /// Requests under way on one connection.
+        /// Requests in flight on one connection.
         in_flight: u32,
-        /// Requests that may wait for a free place; a request that is due beyond it is `not_sent`.
+        /// Requests that may wait for a free slot; a request due beyond that is `not_sent`.
         backlog: u64,
-        /// Where connections are members of rooms: how many each room has.
+        /// Set if connections are members of rooms: the size of a room.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         members: Option<u32>,
     },
@@ -45,18 +46,19 @@ pub enum Load {
         requests_per_user: u32,
         /// Pause between a reply and the user's next request, ns.
         think_ns: u64,
-        /// Users present at once, at most; a user who arrives beyond it is not let in and its requests are `not_sent`.
+        /// Most users present at once; a user who arrives beyond that is turned away, and its requests are
+        /// `not_sent`.
         max_users: u32,
     },
 }
 
-/// Connections that come one after the other, evenly, up to the number of the load.
+/// Connections opened one after the other at an even rate, up to the number of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
-    /// Connections at the begin.
+    /// Connections at the start.
     pub from: u32,
-    /// After this long all are there, ns.
+    /// Time until all connections are open, ns.
     pub over_ns: u64,
 }
 
@@ -66,7 +68,7 @@ const fn is_zero(ns: &u64) -> bool {
 }
 
 impl Load {
-    /// A closed load without pauses, all of whose connections are there from the begin.
+    /// A closed load without pauses, with all connections open from the start.
     pub const fn closed(connections: u32, in_flight: u32) -> Self {
         Self::Closed {
             connections,
@@ -77,7 +79,7 @@ impl Load {
         }
     }
 
-    /// The word for this kind of load, as in JSON.
+    /// The JSON name of this kind of load.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Closed { .. } => "closed",
@@ -86,13 +88,13 @@ impl Load {
         }
     }
 
-    /// Whether requests or users come at times of the load's own. Then it decides how many replies there are, as long as the
-    /// service keeps up.
+    /// Whether requests or users are due at times that the load sets. If so, the load determines the number of
+    /// replies while the service keeps up.
     pub const fn is_paced(&self) -> bool {
         matches!(self, Self::Open { .. } | Self::Users { .. })
     }
 
-    /// Connections that the load may hold at once.
+    /// Most connections that the load has open at once.
     pub const fn connections(&self) -> u32 {
         match self {
             Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
@@ -100,7 +102,7 @@ impl Load {
         }
     }
 
-    /// The same load with its connections in rooms of `members`; of so many `rooms`, where they are given.
+    /// The same load with its connections in rooms of `of` members, and `rooms` rooms if given.
     #[must_use]
     pub fn in_rooms(mut self, of: u32, rooms: Option<u32>) -> Self {
         if let Self::Closed {
@@ -118,7 +120,7 @@ impl Load {
         self
     }
 
-    /// Members of a room, where the connections are divided into rooms.
+    /// Members of a room, if the connections are divided into rooms.
     pub const fn members(&self) -> Option<u32> {
         match self {
             Self::Closed { members, .. } | Self::Open { members, .. } => *members,
@@ -126,8 +128,8 @@ impl Load {
         }
     }
 
-    /// What threads and workers can share: connections, or rooms where there are any. One clock must see a message leave and
-    /// come, so a room is held by one thread.
+    /// The number of units that can be divided among threads and workers: connections, or rooms if there are any. A
+    /// room is never split, because the same clock must time the sending and the delivery of a message.
     pub const fn shareable(&self) -> u32 {
         match self.members() {
             Some(members) if members > 0 => self.connections() / members,

@@ -1,4 +1,4 @@
-//! Loads as people write them in contract and suite files: durations as `30s`, defaults where they are usual.
+//! Loads as written in contract and suite files: durations such as `30s`, and defaults for common values.
 
 use crate::{Arrival, Load, Profile, Rate, Spacing};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct WrittenDuration(pub Duration);
 
 impl WrittenDuration {
-    /// Whole nanoseconds; a duration of more than 584 years is cut to that.
+    /// Whole nanoseconds; a duration above 584 years is capped there.
     pub fn as_ns(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -35,7 +35,7 @@ impl<'de> Deserialize<'de> for WrittenDuration {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(|error| {
             D::Error::custom(format!(
-                "`{text}` is no duration ({error}): write it as `250ms`, `30s` or `2m`"
+                "`{text}` is not a duration ({error}): write it as `250ms`, `30s` or `2m`"
             ))
         })
     }
@@ -53,18 +53,19 @@ impl Serialize for WrittenDuration {
 pub enum WrittenLoad {
     /// `{ kind = "closed", connections = 64 }`
     Closed {
-        /// Connections held open.
+        /// Connections kept open.
         connections: u32,
-        /// Requests under way on one connection, 1 unless told.
+        /// Requests in flight on one connection; default: 1.
         #[serde(default = "one")]
         in_flight: u32,
-        /// Connections of a room of a WebSocket, where what one says comes to all.
+        /// Connections in a room of a WebSocket, where a message of one is delivered to all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         members: Option<u32>,
     },
-    /// `{ kind = "open", rate = 2000, connections = 64 }`, with `to` and `over` a ramp, with `step` and `every` a staircase.
+    /// `{ kind = "open", rate = 2000, connections = 64 }`; with `to` and `over` a ramp, with `step` and `every` a
+    /// step load.
     Open {
-        /// Requests per second, at the start where it changes.
+        /// Requests per second; for a ramp or step load, at the start.
         rate: Rate,
         /// Requests per second at the end of the ramp.
         #[serde(default)]
@@ -72,30 +73,30 @@ pub enum WrittenLoad {
         /// Length of the ramp.
         #[serde(default)]
         over: Option<WrittenDuration>,
-        /// Rise of each stair, requests per second.
+        /// Increase per step, requests per second.
         #[serde(default)]
         step: Option<Rate>,
-        /// Length of a stair.
+        /// Length of a step.
         #[serde(default)]
         every: Option<WrittenDuration>,
-        /// Even unless told.
+        /// How requests are spaced; default: even.
         #[serde(default)]
         spacing: Spacing,
-        /// Connections held open.
+        /// Connections kept open.
         connections: u32,
-        /// Requests under way on one connection, 1 unless told.
+        /// Requests in flight on one connection; default: 1.
         #[serde(default = "one")]
         in_flight: u32,
-        /// Requests that may wait for a free place, a million unless told.
+        /// Requests that may wait for a free slot; default: a million.
         #[serde(default = "million")]
         backlog: u64,
-        /// Connections of a room of a WebSocket, where what one says comes to all.
+        /// Connections in a room of a WebSocket, where a message of one is delivered to all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         members: Option<u32>,
     },
     /// `{ kind = "users", rate = 4, to = 40, over = "30s", requests_per_user = 100 }`
     Users {
-        /// Users per second, at the start where it changes.
+        /// Users per second; for a ramp, at the start.
         rate: Rate,
         /// Users per second at the end of the ramp.
         #[serde(default)]
@@ -103,15 +104,15 @@ pub enum WrittenLoad {
         /// Length of the ramp.
         #[serde(default)]
         over: Option<WrittenDuration>,
-        /// Even unless told.
+        /// How users are spaced; default: even.
         #[serde(default)]
         spacing: Spacing,
         /// Requests of one user.
         requests_per_user: u32,
-        /// Pause between a reply and the next request, none unless told.
+        /// Pause between a reply and the next request; default: none.
         #[serde(default)]
         think: WrittenDuration,
-        /// Users present at once, at most; 10,000 unless told.
+        /// Most users present at once; default: 10,000.
         #[serde(default = "ten_thousand")]
         max_users: u32,
     },
@@ -135,12 +136,12 @@ pub enum LoadError {
     /// A count that must not be 0.
     #[error("`{0}` is 0: give at least 1")]
     Zero(&'static str),
-    /// Half of a pair.
+    /// One of two keys that need each other.
     #[error("`{given}` without `{missing}`: give both, or neither")]
     Half {
-        /// The key that is there.
+        /// The key that is given.
         given: &'static str,
-        /// The key that is not.
+        /// The key that is missing.
         missing: &'static str,
     },
     /// A room that is not full.
@@ -151,8 +152,8 @@ pub enum LoadError {
         /// Members of a room.
         members: u32,
     },
-    /// A ramp and a staircase at once.
-    #[error("`to` and `step` at once: a load is a ramp or a staircase, not both")]
+    /// A ramp and a step load at once.
+    #[error("`to` and `step` at once: give a ramp or a step load, not both")]
     RampAndStaircase,
 }
 
@@ -256,7 +257,7 @@ fn pair(
     }
 }
 
-/// Rooms are whole.
+/// Checks that rooms are full.
 fn whole_rooms(connections: u32, members: Option<u32>) -> Result<Option<u32>, LoadError> {
     let Some(members) = members else { return Ok(None) };
     match connections % above_zero("members", members)? {

@@ -1,4 +1,4 @@
-//! The thread of the caller while the workers work: keeps the phases, obeys commands, tells intervals.
+//! The caller's thread while the workers run: it controls the phases, executes commands, and reports intervals.
 
 use super::Run;
 use super::part_builder::{Collected, End};
@@ -14,15 +14,16 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-/// Time between the decision for a phase and its begin, ns: more than a worker sleeps, so that all begin together.
+/// Time from the decision for a phase to its start, ns: longer than a worker sleeps, so that all workers start
+/// together.
 const AHEAD: u64 = 12_000_000;
-/// How often commands and clocks are looked at.
+/// How often commands and clocks are checked.
 const LOOK: Duration = Duration::from_millis(5);
-/// A wall clock that moves more than this against the monotonic one between two looks was set, ns.
+/// A wall clock that drifts more than this against the monotonic one between two checks was set, ns.
 const CLOCK_STEP: i64 = 20_000_000;
 
 impl Run {
-    /// Keeps the phases until all workers are done.
+    /// Controls the phases until all workers are done.
     pub(super) fn carry_on(
         mut self,
         job: &Job,
@@ -40,7 +41,7 @@ impl Run {
                 Err(_) => return Err(EngineError::WorkerPanicked),
             }
         }
-        // The workers have handed over all they had.
+        // The workers have handed over everything.
         let log = self.log.take().map(LogWriter::finish).transpose();
         let (collected, end) = result?;
         Ok(collected.finish(job, &self.reached, End { log: log?, ..end }))
@@ -75,11 +76,11 @@ impl Run {
                 Ok(message) => keeper.take(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     let gone = self.threads.iter().filter(|thread| thread.is_finished()).count();
-                    // What they said last is taken first.
+                    // Process their last messages first.
                     while let Ok(message) = self.messages.try_recv() {
                         keeper.take(message)?;
                     }
-                    // A worker that ended without a word has failed; its thread says why when it is joined.
+                    // A worker that ended without a final report has failed; joining its thread returns the reason.
                     if keeper.collected.ended() < gone {
                         return Err(EngineError::WorkerPanicked);
                     }
@@ -102,19 +103,19 @@ impl Run {
     }
 }
 
-/// What the caller's thread knows while the workers work.
+/// The state of the caller's thread while the workers run.
 struct Keeper<'a> {
     job: &'a Job,
     run: &'a Run,
     on_event: &'a mut dyn FnMut(Event),
     /// Open connections of each worker that is ready.
     ready: Vec<u32>,
-    /// Where requests are counted: when the last one of each worker that has none left ended.
+    /// If requests are counted: the time at which the last request of each exhausted worker ended.
     exhausted: Vec<u64>,
     /// Workers and open connections in each phase that began.
     began: BTreeMap<u8, (usize, u64)>,
     collected: Collected,
-    /// The time for the measurement to begin, if one was told.
+    /// The requested start of the measurement, if a command set one.
     asked_ns: Option<u64>,
     /// Whether the warm-up was ended before it began.
     skips_warm_up: bool,
@@ -146,7 +147,7 @@ impl Keeper<'_> {
                 if self.exhausted.len() == self.run.threads.len() {
                     let control = &self.run.control;
                     let last = self.exhausted.iter().copied().max().unwrap_or_default();
-                    // A measurement has a length, if only one nanosecond.
+                    // A measurement is at least one nanosecond long.
                     let end = last.max(control.measure.load(Ordering::Relaxed) + 1);
                     control.stop.fetch_min(end, Ordering::Relaxed);
                 }
@@ -195,7 +196,7 @@ impl Keeper<'_> {
     fn obey(&mut self, command: Command) -> Result<(), EngineError> {
         let control = &self.run.control;
         let soon = now_ns() + AHEAD;
-        // What is planned before all workers are ready is planned anew then.
+        // A plan made before all workers are ready is replaced then.
         let is_on = control.start.load(Ordering::Relaxed) != u64::MAX;
         let measuring = is_on && control.measure.load(Ordering::Relaxed) <= soon;
         match command {
@@ -233,7 +234,7 @@ impl Keeper<'_> {
             });
         }
         counted.tally.clear();
-        // A worker that has ended needs no empty one.
+        // Sending fails if the worker has ended; it needs no empty tally then.
         let _ = self.run.empties[counted.thread as usize].send(counted.tally);
     }
 

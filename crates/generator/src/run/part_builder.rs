@@ -1,4 +1,4 @@
-//! What the threads hand over, put into the one part of this process.
+//! Combines the results of all threads into one [`Part`].
 
 use crate::resolve::Reached;
 use crate::worker::{Counted, Report};
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 pub(super) struct Collected {
     part: Part,
     threads: u32,
-    /// The operations' names.
+    /// The names of the operations.
     names: Vec<String>,
-    /// Intervals that not every thread has handed over.
+    /// Intervals that some threads have not handed over yet.
     open: BTreeMap<(bool, u64), (u32, IntervalPart, Histogram)>,
-    /// Connections begun to each peer, in the route's order.
+    /// Connection attempts to each peer, in the route's order.
     begun: Vec<u64>,
     noticed_ns: u64,
 }
@@ -37,7 +37,7 @@ impl Collected {
         }
     }
 
-    /// Adds one thread's interval; gives the interval when it was the last one.
+    /// Adds one thread's interval; returns the combined interval if all threads have handed it over.
     pub(super) fn interval(&mut self, counted: &Counted) -> Option<IntervalPart> {
         let Counted {
             phase,
@@ -85,7 +85,7 @@ impl Collected {
         Some(done)
     }
 
-    /// Adds what a thread said at its end.
+    /// Adds the final report of a thread.
     pub(super) fn report(&mut self, report: Report) {
         let Report {
             thread,
@@ -141,14 +141,14 @@ impl Collected {
         }
     }
 
-    /// Threads that have ended.
+    /// Number of threads that have ended.
     pub(super) fn ended(&self) -> usize {
         self.part.threads.len()
     }
 
     /// The whole part, once every thread has ended.
     pub(super) fn finish(mut self, job: &Job, reached: &Reached, end: End) -> Part {
-        // An interval may have begun before it was known that the measurement was over.
+        // An interval may have begun before the end of the measurement was known.
         let length = self.part.length_ns();
         self.part.intervals.retain(|_, one| one.begin_ns < length);
         for one in self.part.intervals.values_mut() {
@@ -168,11 +168,11 @@ impl Collected {
     }
 }
 
-/// What the caller's thread knows at the end.
+/// The data of the caller's thread at the end.
 pub(super) struct End {
     pub(super) transport: &'static str,
     pub(super) clock_step_ns: Option<i64>,
-    /// Whether somebody ended the measurement before its time.
+    /// Whether the measurement was ended early.
     pub(super) interrupted: bool,
     pub(super) log: Option<LogPart>,
     pub(super) begun: Begun,

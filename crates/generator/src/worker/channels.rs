@@ -1,4 +1,4 @@
-//! What the workers and the caller's thread say to each other.
+//! Communication between the workers and the caller's thread.
 
 use super::backlog::Backlog;
 use super::sample::Sample;
@@ -11,22 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// When the phases begin, ns of the common clock; `u64::MAX`: not yet known. Written by the caller, read by the workers:
-/// no worker writes here, so that none waits for another one's cache. Nothing else lies in its lines (two, since processors
-/// fetch them in pairs).
+/// When the phases start, ns of the common clock; `u64::MAX`: not known yet. Written by the caller and read by the
+/// workers. No worker writes here, so that they do not invalidate each other's caches, and nothing else shares its
+/// cache lines (two, since processors fetch them in pairs).
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Control {
     pub(crate) start: AtomicU64,
     pub(crate) measure: AtomicU64,
     pub(crate) stop: AtomicU64,
-    /// End at once.
+    /// Whether to end immediately.
     pub(crate) abort: AtomicBool,
-    /// Where the requests of the measurement are counted: arrivals that may still begin.
+    /// If requests of the measurement are counted: the arrivals that may still start.
     pub(crate) pool: Option<Arc<Pool>>,
 }
 
-/// The phases as a worker sees them at one moment.
+/// The phases as seen by a worker at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) start: u64,
@@ -54,9 +54,9 @@ impl Control {
     }
 }
 
-/// Arrivals that all threads of this process take from. A thread takes many at once while there are many, so that threads
-/// rarely meet here. Where several workers make the load, each thread has its exact share instead, so that the workers need not
-/// ask each other, and send the same requests however many of them there are.
+/// A pool of arrivals for all threads of this process. A thread takes many at once while many are left, so that
+/// threads rarely contend. If several workers make the load, each thread has an exact share instead, so that the
+/// workers need not communicate, and send the same requests for any number of workers.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Pool {
@@ -64,7 +64,7 @@ pub(crate) struct Pool {
     threads: u64,
     /// Arrivals of the whole load.
     whole: u64,
-    /// Whether nothing is taken from here: each thread has its exact share.
+    /// Whether each thread has an exact share, so that nothing is taken from here.
     is_divided: bool,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Pool {
 const MOST_AT_ONCE: u64 = 256;
 
 impl Pool {
-    /// Arrivals that the threads take from each other.
+    /// A pool shared by the threads of this process.
     pub(crate) const fn new(arrivals: u64, threads: u32) -> Self {
         Self {
             left: AtomicU64::new(arrivals),
@@ -82,7 +82,7 @@ impl Pool {
         }
     }
 
-    /// Arrivals of which each thread has its exact share.
+    /// A pool of which each thread has its exact share.
     pub(crate) const fn divided(arrivals: u64) -> Self {
         Self {
             left: AtomicU64::new(0),
@@ -92,7 +92,7 @@ impl Pool {
         }
     }
 
-    /// The first arrivals of a thread, without which it takes from the others.
+    /// The exact share of a thread; 0 if it takes from the shared pool.
     pub(super) const fn own(&self, partition: Partition) -> u64 {
         if self.is_divided {
             partition.below(self.whole)
@@ -101,7 +101,7 @@ impl Pool {
         }
     }
 
-    /// Takes some; 0: none is left.
+    /// Takes some arrivals; 0: none are left.
     pub(super) fn take(&self) -> u64 {
         let some = |left: u64| (left / (4 * self.threads)).clamp(1, MOST_AT_ONCE).min(left);
         let taken = self
@@ -116,22 +116,22 @@ impl Pool {
         self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// How many there are, of all workers.
+    /// Number of arrivals of all workers.
     pub(super) const fn whole(&self) -> u64 {
         self.whole
     }
 }
 
-/// What a worker tells.
+/// A message of a worker.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Every connection was tried; how many were open at once, and why the first that failed did.
+    /// Every connection was tried: the number open at once, and the error of the first that failed.
     Ready { open: u32, error: Option<String> },
     /// A phase began.
     Began { phase: Phase, open: u32 },
-    /// An interval ended: what was recorded in it. The box comes back to be used again.
+    /// An interval ended, with its recorded data. The box is returned for reuse.
     Interval(Box<Counted>),
-    /// All requests of a measurement that counts them have their outcome, the last one since this time.
+    /// All requests of a measurement that counts them have an outcome; the time at which the last one ended.
     Exhausted(u64),
     /// The worker is done.
     Done(Box<Report>),
@@ -142,18 +142,18 @@ pub(crate) enum Message {
 pub(crate) struct Counted {
     pub(crate) thread: u32,
     pub(crate) phase: Phase,
-    /// Number of the interval in its phase.
+    /// Index of the interval in its phase.
     pub(crate) index: u64,
-    /// Begin and end from the begin of the phase, ns.
+    /// Start and end relative to the start of the phase, ns.
     pub(crate) begin: u64,
     pub(crate) end: u64,
     pub(crate) tally: Box<Tally>,
 }
 
-/// What a worker knows when it is done.
+/// The final report of a worker.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// The thread, by its number among those of all workers.
+    /// The thread number across all workers.
     pub(crate) thread: u32,
     pub(crate) totals: Totals,
     pub(crate) measured: Measured,
@@ -162,7 +162,7 @@ pub(crate) struct Report {
     pub(crate) answered: Answered,
 }
 
-/// What is counted over the whole life of a worker.
+/// Totals over the lifetime of a worker.
 #[derive(Debug)]
 pub(crate) struct Totals {
     pub(crate) connect: Histogram,
@@ -172,19 +172,19 @@ pub(crate) struct Totals {
     pub(crate) closed_by_server: u64,
     pub(crate) connects_failed: u64,
     pub(crate) connect_error: Option<String>,
-    /// Connections for which this machine had no port, file or memory, and what the kernel said the first time.
+    /// Connections for which this machine had no port, file or memory, and the first error of the kernel.
     pub(crate) own_shortages: u64,
     pub(crate) own_shortage: Option<String>,
     pub(crate) handshakes: Handshakes,
-    /// How often requests were sent again that the server had left unprocessed.
+    /// How often requests were sent again because the server had left them unprocessed.
     pub(crate) sent_again: u64,
-    /// How the server broke the protocol, the first time.
+    /// The first protocol violation of the server.
     pub(crate) violation: Option<&'static str>,
-    /// Connections that were open at once, at most.
+    /// Most connections open at once.
     pub(crate) most_open: u32,
-    /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
+    /// The server's limit for requests in flight on one connection, if it is lower than configured.
     pub(crate) stream_limit: Option<u32>,
-    /// The operation of a reply that had begun and had no end within the timeout.
+    /// The operation of a reply that had started but did not end within the timeout.
     pub(crate) unended: Option<u16>,
     pub(crate) sample: Sample,
 }
@@ -211,22 +211,22 @@ impl Totals {
     }
 }
 
-/// What a worker notes about itself in the measurement.
+/// A worker's data about itself during the measurement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Measured {
-    /// When it noticed that the measurement began, ns.
+    /// When it noticed the start of the measurement, ns.
     pub(crate) noticed: u64,
-    /// Connections open when it began.
+    /// Connections open at its start.
     pub(crate) open_at_begin: u32,
-    /// What the thread used.
+    /// CPU usage of the thread.
     pub(crate) used: ThreadTime,
-    /// Of that, time spent looking for something to do, ns.
+    /// The part of it spent polling, ns.
     pub(crate) looked_ns: u64,
-    /// Length, ns.
+    /// Planned length, ns.
     pub(crate) length_ns: u64,
-    /// Time until its end was noticed, ns.
+    /// Time until the worker noticed its end, ns.
     pub(crate) span_ns: u64,
-    /// Time within it for which connections were open, and for which slots paused, ns.
+    /// Integrals over the measurement of the open connections and of the pausing slots, ns.
     pub(crate) connected_ns: u64,
     pub(crate) paused_ns: u64,
 }
@@ -236,9 +236,9 @@ pub(crate) struct Lines {
     pub(crate) control: Arc<Control>,
     pub(crate) messages: Sender<Message>,
     pub(crate) empties: Receiver<Box<Tally>>,
-    /// Where a log is wanted.
+    /// Set if the job has a log.
     pub(crate) log: Option<crate::log::Logbook>,
-    /// Where threads share what waits.
+    /// Set if threads share waiting arrivals.
     pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
@@ -246,7 +246,8 @@ pub(crate) struct Lines {
 mod tests {
     use super::*;
 
-    /// What all threads read lies in lines of its own, and what they all write is written once for many requests.
+    /// Data read by all threads has cache lines of its own, and data written by all is written once for many
+    /// requests.
     #[test]
     fn no_shared_line_is_written_for_a_request() {
         assert_eq!((align_of::<Control>(), align_of::<Pool>()), (128, 128));

@@ -1,4 +1,4 @@
-//! Replies that are streams: read, judged and recorded message by message, however long they last.
+//! Replies that are streams: parsed, judged and recorded message by message, however long they last.
 
 use super::sink::Sink;
 use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
@@ -12,7 +12,7 @@ use prony_protocols::protocol::{Head, HeaderList, Protocol};
 use prony_records::Outcome;
 
 impl<P: Protocol> Sink<'_, P> {
-    /// The head of a reply that should be a stream came.
+    /// Handles the head of a reply that should be a stream.
     pub(super) fn begin_events(&mut self, number: u32, head: &Head<'_>) {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
@@ -47,7 +47,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// The next piece of a stream.
+    /// Handles the next piece of a stream.
     pub(super) fn events(&mut self, number: u32, piece: &[u8]) {
         self.hear(number, |stream, events, mut seen| {
             if events.chat().is_some() {
@@ -59,7 +59,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
     }
 
-    /// One more message of a stream is complete, as the protocol tells.
+    /// Handles the end of a message that the protocol delimits.
     pub(super) fn message_of_stream(&mut self, number: u32) {
         self.hear(number, |stream, events, mut seen| {
             let after = seen.after();
@@ -67,7 +67,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
     }
 
-    /// Has a stream that is open take what came, and gives it up where `take` says that no more is wanted.
+    /// Passes received data to an open stream, and cancels it if `take` returns that no more is needed.
     #[inline]
     fn hear(
         &mut self,
@@ -87,7 +87,7 @@ impl<P: Protocol> Sink<'_, P> {
         self.stand(number, read);
     }
 
-    /// Gives a stream up of which no more is wanted: all of it came, or something in it is wrong.
+    /// Stops a stream of which no more is needed: it is complete or invalid.
     #[inline]
     fn stand(&mut self, number: u32, read: Result<bool, Mismatch>) {
         let standing = match &read {
@@ -107,7 +107,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// The reply is complete, and has a right status.
+    /// Judges a complete reply with an accepted status.
     pub(super) fn end_of_events(&mut self, number: u32) -> Outcome {
         let slot = self.ledger.slots.get(number);
         if slot.check != BodyCheck::Events {
@@ -141,14 +141,14 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Gives a stream up that is still under way: by its bound, because it is wrong, or because the load is over.
+    /// Ends a stream that is still in progress: it met its end condition, it is invalid, or the load is over.
     pub(super) fn stop_events(&mut self, number: u32, ending: Ending) {
         let slot = self.ledger.slots.get(number);
         let standing = slot.live.as_ref().map_or(Standing::Wrong, |live| live.standing);
         let (epoch, status) = (slot.epoch, slot.status);
         let outcome = match standing {
             Standing::Wrong => Outcome::WrongReply,
-            // What has not come yet might have come: nobody waited for it.
+            // The missing messages might still have arrived, so they are not held against the stream.
             Standing::Open if ending == Ending::Cut => {
                 self.ledger.note_ending(number, Ending::Cut);
                 self.note_answer(number, true);
@@ -163,7 +163,7 @@ impl<P: Protocol> Sink<'_, P> {
         self.ledger.end(number, outcome, complete, self.seen);
     }
 
-    /// Judges a stream of which all came that was wanted.
+    /// Judges a stream that has delivered everything needed.
     fn judge_events(&mut self, number: u32, ending: Ending) -> Outcome {
         let slot = self.ledger.slots.get(number);
         let (operation, wants_headers) = (slot.operation, slot.wants_headers);
@@ -188,7 +188,7 @@ impl<P: Protocol> Sink<'_, P> {
         Outcome::Valid
     }
 
-    /// Records the answer of a language model that ended well or was cut, where the stream is one.
+    /// Records the answer of a language model that ended successfully or was cut off, if the stream is one.
     fn note_answer(&mut self, number: u32, is_cut: bool) {
         let slot = self.ledger.slots.get(number);
         let events = self.operations[usize::from(slot.operation)].expectation.events();
@@ -211,7 +211,7 @@ impl<P: Protocol> Sink<'_, P> {
         self.ledger.recorder.answer(epoch, &answer, chat);
     }
 
-    /// Records that a stream is wrong because of an error in the answer of a language model, where that is why.
+    /// Records an error in the answer of a language model, if that is why the stream is invalid.
     fn note_error(&mut self, number: u32) {
         let slot = self.ledger.slots.get(number);
         let epoch = slot.epoch;
@@ -220,7 +220,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// The reply is no stream.
+    /// Records a reply that is not a stream.
     fn no_events(&mut self, number: u32) -> Outcome {
         let slot = self.ledger.slots.get(number);
         let operation = slot.operation;
@@ -240,7 +240,7 @@ impl<P: Protocol> Sink<'_, P> {
     }
 }
 
-/// When the messages of a stream came.
+/// Records the arrival times of a stream's messages.
 struct Seen<'a> {
     recorder: &'a mut Recorder,
     messages: &'a mut u32,
@@ -258,7 +258,7 @@ impl Seen<'_> {
         self.now.saturating_sub(self.sent)
     }
 
-    /// A message that brings a token or more.
+    /// Handles a message with one or more tokens.
     fn token(&mut self) {
         if *self.messages == 0 {
             let waited = self.now.saturating_sub(self.due);
@@ -280,7 +280,7 @@ impl Seen<'_> {
     }
 }
 
-/// The stream in a place, what it must be, and where its messages are noted.
+/// The stream in a slot, its rules, and the recorder of its messages.
 fn parts<'a, P: Protocol>(
     slot: &'a mut Slot,
     operations: &'a [PreparedOperation<P>],

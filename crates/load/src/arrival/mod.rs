@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Arrival {
     /// How the rate changes with time.
     pub profile: Profile,
-    /// How events lie within it.
+    /// How events are spaced within it.
     pub spacing: Spacing,
 }
 
@@ -36,18 +36,18 @@ pub enum Profile {
         /// Length of the ramp, ns.
         over_ns: u64,
     },
-    /// A rate that rises by the same step each time.
+    /// Step load: the rate rises by the same amount at fixed intervals.
     Staircase {
-        /// Rate of the first stair, events per second.
+        /// Rate of the first step, events per second.
         from: Rate,
-        /// Rise of each stair, events per second.
+        /// Increase per step, events per second.
         step: Rate,
-        /// Length of a stair, ns.
+        /// Length of a step, ns.
         every_ns: u64,
     },
-    /// One rate after the other; the last one is held. Rates may differ as they like.
+    /// One rate after the other, rising or falling; the last one is held.
     Stages {
-        /// The stages in their order; at least one.
+        /// The stages in order; at least one.
         stages: Vec<Stage>,
     },
 }
@@ -58,18 +58,18 @@ pub enum Profile {
 pub struct Stage {
     /// Events per second.
     pub rate: Rate,
-    /// How long it lasts, ns.
+    /// How long the stage lasts, ns.
     pub for_ns: u64,
 }
 
-/// How events lie within a profile.
+/// How events are spaced within a profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// As evenly as the profile allows.
     #[default]
     Even,
-    /// A Poisson process: independent of each other, as requests of many independent users are.
+    /// A Poisson process: events are independent of each other, like requests of many independent users.
     Poisson,
 }
 
@@ -140,27 +140,27 @@ fn stages_time(stages: &[Stage], events: f64) -> f64 {
     f64::INFINITY
 }
 
-/// Solves `from·t + (to − from)·t²/(2·over) = events` on the ramp, and goes on at `to` after it.
+/// Solves `from·t + (to − from)·t²/(2·over) = events` on the ramp; after it, the rate stays at `to`.
 fn ramp_time(from: Rate, to: Rate, over: f64, events: f64) -> f64 {
     let (low, high) = (from.as_per_second(), to.as_per_second());
     let on_ramp = f64::midpoint(low, high) * over;
     if events >= on_ramp {
         return over + (events - on_ramp) / high;
     }
-    // The form 2c / (b + √(b² + 4ac)) of the root keeps its digits where the ramp is almost flat.
+    // The form 2c / (b + √(b² + 4ac)) of the root keeps its precision where the ramp is almost flat.
     let slope = (high - low) / over;
     2.0 * events / (low + (low * low + 2.0 * slope * events).max(0.0).sqrt())
 }
 
 fn staircase_time(from: Rate, step: Rate, every: f64, events: f64) -> f64 {
     let (first, rise) = (from.as_per_second(), step.as_per_second());
-    // n full stairs hold every·(n·first + rise·n(n−1)/2) events; solve for n, then walk inside the next stair.
+    // n full steps hold every·(n·first + rise·n(n−1)/2) events; solve for n, then walk inside the next step.
     let half = rise / 2.0;
     let linear = first - half;
     let root = ((linear * linear + 4.0 * half * events / every).sqrt() - linear) / (2.0 * half);
     let mut stairs = root.floor().max(0.0);
     let before = |n: f64| every * (n * first + half * n * (n - 1.0));
-    // Rounding may put an event that lies on an edge one stair off.
+    // Rounding may put an event that is due exactly at the edge of a step one step off.
     while stairs > 0.0 && before(stairs) > events {
         stairs -= 1.0;
     }
@@ -170,17 +170,17 @@ fn staircase_time(from: Rate, step: Rate, every: f64, events: f64) -> f64 {
     stairs * every + (events - before(stairs)) / (first + stairs * rise)
 }
 
-/// The due times of one thread's share of an arrival, in ns from the start of the load, never decreasing, without end.
+/// The due times of one thread's share of an arrival, in ns from the start of the load: never decreasing, endless.
 ///
-/// The threads share the events of one process, the same one however many threads there are: each gets the events whose
-/// numbers its [`Partition`] gives it.
+/// All threads share the events of one process, which is the same for any number of threads: each thread gets the
+/// events whose numbers belong to its [`Partition`].
 #[derive(Debug, Clone)]
 pub struct Schedule {
     profile: Profile,
     partition: Partition,
     /// Events of this thread so far.
     own: u64,
-    /// Where events lie by chance.
+    /// The random process; `None` where events are spaced evenly.
     poisson: Option<Poisson>,
 }
 
@@ -188,13 +188,13 @@ pub struct Schedule {
 #[derive(Debug, Clone)]
 struct Poisson {
     random: SmallRng,
-    /// How many of its events there were, and when the last one was.
+    /// Events so far, and the time of the last one.
     count: u64,
     last: f64,
 }
 
 impl Poisson {
-    /// When event `number` is; numbers must rise.
+    /// The time of event `number`; numbers must increase from call to call.
     fn time_of(&mut self, number: u64) -> f64 {
         while self.count <= number {
             let uniform: f64 = self.random.random();
@@ -207,7 +207,7 @@ impl Poisson {
 }
 
 impl Schedule {
-    /// A thread's share.
+    /// The share that `partition` describes. `seed` sets the Poisson process.
     pub fn new(arrival: &Arrival, seed: u64, partition: Partition) -> Self {
         let poisson = (arrival.spacing == Spacing::Poisson).then(|| Poisson {
             random: SmallRng::seed_from_u64(seed),

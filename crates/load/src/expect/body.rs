@@ -74,7 +74,7 @@ impl CompiledRule {
         })
     }
 
-    /// Judges a body by this rule, which stands at `place` in its expectation.
+    /// Judges a body by this rule. `place` is the rule's index in its expectation.
     pub(super) fn judge(
         &self,
         (place, body): (usize, &[u8]),
@@ -123,7 +123,7 @@ impl CompiledRule {
                     Some(expected) => text::equal(expected.as_slice(), body),
                     None => Err(Mismatch::new(
                         "body",
-                        format!("a body known for {}", excerpt(&memory.wanted)),
+                        format!("a known body for {}", excerpt(&memory.wanted)),
                         excerpt(body),
                     )),
                 }
@@ -142,7 +142,7 @@ impl CompiledRule {
     }
 }
 
-/// The only body that is right for a request.
+/// The only valid body of a reply.
 #[derive(Debug, Clone)]
 pub struct ExactBody {
     begin: Bytes,
@@ -161,20 +161,20 @@ impl ExactBody {
         }
     }
 
-    /// What it begins with, whatever the values of the request are.
+    /// The leading bytes, which are the same for every request.
     #[inline]
     pub fn begin(&self) -> &[u8] {
         self.begin.as_slice()
     }
 
-    /// Whether that is all of it.
+    /// Whether [`ExactBody::begin`] is the whole body.
     #[inline]
     pub const fn is_constant(&self) -> bool {
         self.rest.0.is_empty()
     }
 
-    /// Whether a body with this begin is right where `end` follows. `value(i, out)` appends the value that parameter `i` had in
-    /// the request.
+    /// Whether a body that starts with [`ExactBody::begin`] and continues with `end` is valid. `value(i, out)`
+    /// appends the value that parameter `i` had in the request.
     #[inline]
     pub fn ends_with(
         &self,
@@ -201,7 +201,8 @@ impl ExactBody {
     }
 }
 
-/// Judges a body by what it means: by its bytes where they are known to mean the right thing.
+/// Compares bodies by meaning. Parsing is skipped where the bytes are equal, or where this pair was found equal
+/// before.
 fn judge_meaning(
     (place, body): (usize, &[u8]),
     memory: &mut Memory,

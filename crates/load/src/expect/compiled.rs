@@ -1,4 +1,4 @@
-//! An expectation made ready: regular expressions and schemas compiled once, replies judged often.
+//! A compiled expectation: regular expressions and schemas are compiled once, and replies are judged many times.
 
 use super::body::{CompiledRule, ExactBody};
 use super::capture::{Bag, CompiledTake};
@@ -57,7 +57,7 @@ impl Expectation {
 }
 
 impl CompiledExpectation {
-    /// Whether a status code is right.
+    /// Whether a status code is accepted.
     #[inline]
     pub fn accepts_status(&self, status: u16) -> bool {
         if self.status.is_empty() {
@@ -67,19 +67,19 @@ impl CompiledExpectation {
         }
     }
 
-    /// The `grpc-status` that is right.
+    /// The expected `grpc-status`.
     #[inline]
     pub const fn grpc_status(&self) -> u32 {
         self.grpc_status
     }
 
-    /// What the reply must be where it is a stream.
+    /// The rules for the messages, where the reply must be a stream.
     #[inline]
     pub const fn events(&self) -> Option<&CompiledEvents> {
         self.events.as_ref()
     }
 
-    /// What is wrong with a reply that should have been a stream of events.
+    /// The mismatch for a reply that should have been a stream of events.
     pub fn no_stream(reply: &Reply<'_>) -> Mismatch {
         let content_type = reply
             .headers
@@ -88,7 +88,7 @@ impl CompiledExpectation {
         events::no_stream(content_type.map(|(_, value)| *value), reply.body)
     }
 
-    /// Judges how many messages a gRPC reply with status 0 holds: one, unless it is a stream.
+    /// Judges the number of messages of a gRPC reply with status 0: exactly one, unless the reply is a stream.
     #[inline]
     pub fn judge_messages(&self, count: u32) -> Result<(), Mismatch> {
         if count == 1 || self.events.is_some() {
@@ -97,7 +97,7 @@ impl CompiledExpectation {
         Err(Mismatch::new("number of messages", "1", count.to_string()))
     }
 
-    /// The only body that is right, where the rules tell each byte of it, and nothing else needs it.
+    /// The only valid body, where the rules determine each of its bytes and nothing else reads it.
     #[inline]
     pub fn exact_body(&self) -> Option<&ExactBody> {
         match self.body.as_slice() {
@@ -108,12 +108,12 @@ impl CompiledExpectation {
         }
     }
 
-    /// Whether the whole body is needed, for rules or to be decoded.
+    /// Whether the whole body is needed, either for rules or for decoding.
     pub fn judges_body(&self) -> bool {
         self.decode || !self.body.is_empty() || self.json.is_some() || self.takes_of_body()
     }
 
-    /// Whether the body can be judged while it arrives and need not be kept: rules for values of JSON are all that it must obey.
+    /// Whether the body can be judged while it arrives and need not be kept: JSON rules are the only rules for it.
     pub fn judges_json_alone(&self) -> bool {
         self.json.is_some()
             && !self.decode
@@ -122,7 +122,7 @@ impl CompiledExpectation {
             && self.events.is_none()
     }
 
-    /// Begins to judge a reply with these headers while it arrives. `false`: its whole body is needed.
+    /// Starts judging the body of a reply with these headers while it arrives. `false`: the whole body is needed.
     pub fn begin_json(&self, headers: &[(&[u8], &[u8])], walk: &mut JsonWalk) -> bool {
         let rules = self
             .json
@@ -134,7 +134,7 @@ impl CompiledExpectation {
         rules.is_some()
     }
 
-    /// Takes the next piece of its body.
+    /// Takes the next piece of the body.
     #[inline]
     pub fn push_json(
         &self,
@@ -148,8 +148,8 @@ impl CompiledExpectation {
         }
     }
 
-    /// Judges it at its end, as [`CompiledExpectation::judge_with`] judges a whole one. Of its body the begin is enough, to be
-    /// shown.
+    /// Judges the reply at its end, as [`CompiledExpectation::judge_with`] judges a whole one. `reply.body` may be
+    /// only the start of the body, for display.
     pub fn end_json(
         &self,
         walk: &mut JsonWalk,
@@ -168,30 +168,30 @@ impl CompiledExpectation {
             .try_for_each(|take| take.take(reply, reply.body, &mut memory.taken))
     }
 
-    /// Whether headers are looked at.
+    /// Whether any rule or capture reads headers.
     #[inline]
     pub fn checks_headers(&self) -> bool {
         self.decode || self.json.is_some() || !self.headers.is_empty() || self.takes_of_head()
     }
 
-    /// Whether later requests take something from the body of each reply.
+    /// Whether later requests use a value captured from the body.
     pub fn takes_of_body(&self) -> bool {
         self.take.iter().any(CompiledTake::reads_body)
     }
 
-    /// Whether later requests take something from the headers of each reply.
+    /// Whether later requests use a value captured from the headers.
     pub fn takes_of_head(&self) -> bool {
         self.take.iter().any(|take| !take.reads_body())
-            // The coding of a body stands in its headers.
+            // The headers name the coding of the body.
             || (self.decode && self.takes_of_body())
     }
 
-    /// Whether later requests take something from each reply.
+    /// Whether later requests use any value of the reply.
     pub const fn takes(&self) -> bool {
         !self.take.is_empty()
     }
 
-    /// Gives a sequence what was taken from the reply that was last found right with this memory.
+    /// Hands the values captured from the reply that was last accepted with this memory to its sequence.
     pub fn give(&self, memory: &Memory, bag: &mut Bag) {
         if self.takes() {
             memory.taken.give(bag);
@@ -203,11 +203,11 @@ impl CompiledExpectation {
         self.judge_with(&mut Memory::default(), reply, value)
     }
 
-    /// Judges a whole reply as [`CompiledExpectation::judge`] does, with memory from the reply before: once that has grown, a
-    /// right reply costs no allocation. JSON and messages of Protocol Buffers are parsed, which does allocate, only
-    /// where their bytes are none of those last found right.
+    /// Judges a whole reply like [`CompiledExpectation::judge`], but reuses memory across replies: once it has grown,
+    /// a valid reply costs no allocation. JSON and Protocol Buffers messages are parsed, which does allocate, only
+    /// where their bytes differ from those recently accepted.
     ///
-    /// The memory belongs to this expectation alone.
+    /// Use a separate `memory` for each expectation.
     pub fn judge_with(
         &self,
         memory: &mut Memory,

@@ -1,24 +1,24 @@
-//! Bodies in the coding that `Content-Encoding` names, decoded before they are judged.
+//! Decodes bodies as `Content-Encoding` says, before they are judged.
 
 use super::{Mismatch, excerpt};
 use std::io::{Read as _, Result};
 
-/// Longest decoded body, bytes. A short body can be made to decode to one without end.
+/// Longest decoded body, bytes: a short body can be crafted to decode to an endless one.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// How many bytes came and how many they were once they were decoded.
+/// Body sizes before and after decoding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decoded {
-    /// Replies that were decoded.
+    /// Number of decoded replies.
     pub replies: u64,
-    /// Bytes of their bodies as they came.
+    /// Bytes of their bodies as received.
     pub encoded_bytes: u64,
-    /// Bytes of their bodies once they were decoded.
+    /// Bytes of their bodies after decoding.
     pub decoded_bytes: u64,
 }
 
 impl Decoded {
-    /// Adds another count.
+    /// Adds the counts of `other`.
     pub const fn merge(&mut self, other: &Self) {
         self.replies += other.replies;
         self.encoded_bytes += other.encoded_bytes;
@@ -26,8 +26,8 @@ impl Decoded {
     }
 }
 
-/// Decodes a body into `out`, in the coding that the headers name. Without one the body is what it is. No bytes are no body
-/// in any coding: the reply to HEAD, and 204 and 304, name the coding that a body would have.
+/// Decodes a body into `out`, in the coding that the headers name; without one, the body is copied as it is. An empty
+/// body is valid in any coding: replies to HEAD and replies with 204 and 304 name the coding that a body would have.
 pub(super) fn decode(
     headers: &[(&[u8], &[u8])],
     body: &[u8],
@@ -66,7 +66,7 @@ pub(super) fn decode(
         Mismatch::new(
             "body",
             format!("a body in {coding}"),
-            format!("one that does not decode: {error}"),
+            format!("a body that does not decode: {error}"),
         )
     })
 }
@@ -123,7 +123,7 @@ mod tests {
         assert!(decoded("rot13", b"x").expect_err("unknown").contains("rot13"));
     }
 
-    /// As the reply to HEAD, and 204 and 304.
+    /// Like the reply to HEAD, and replies with 204 and 304.
     #[test]
     fn no_body_has_nothing_to_decode() {
         for coding in ["gzip", "br", "zstd", "deflate", "rot13"] {

@@ -58,7 +58,7 @@ impl CompiledValue {
         if right {
             return Ok(());
         }
-        // Said in full only where it is wrong: this runs for every reply under load.
+        // Formatted only on a mismatch: this runs for every reply under load.
         let got = found.map_or_else(|| "no such header".to_owned(), excerpt);
         Err(Mismatch::new(
             format!("header {name}"),
@@ -67,7 +67,7 @@ impl CompiledValue {
         ))
     }
 
-    /// What must stand there; `filled` is the template with its values, where there is one.
+    /// The expected value; `filled` is the rendered template, where the rule has one.
     fn described(&self, filled: &[u8]) -> String {
         match self {
             Self::Absent => "no such header".to_owned(),
@@ -91,7 +91,6 @@ impl CompiledValue {
     }
 }
 
-/// Lower-case hexadecimal digits.
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [0; 64];
@@ -102,7 +101,7 @@ fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     text
 }
 
-/// A media type; the charset may be left out unless it is demanded, and is UTF-8 if it is there.
+/// A media type. The charset is optional unless demanded; if present, it must be UTF-8.
 #[derive(Debug, Clone)]
 pub(super) struct MediaType {
     essence: String,
@@ -122,7 +121,7 @@ impl MediaType {
         if self.charset_demanded {
             format!("{}; charset=utf-8", self.essence)
         } else {
-            format!("{} (with charset=utf-8 or without)", self.essence)
+            format!("{} (with or without charset=utf-8)", self.essence)
         }
     }
 

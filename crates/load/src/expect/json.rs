@@ -1,10 +1,10 @@
-//! Equality of JSON, and where it ends.
+//! Compares JSON values and names the first difference.
 
 use super::{Mismatch, excerpt};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Whether all of `expected` stands in the body.
+/// Whether the body contains all of `expected`.
 pub(super) fn has(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     compared(expected, body, Members::Further)
 }
@@ -20,7 +20,7 @@ fn compared(expected: &[u8], body: &[u8], members: Members) -> Result<(), Mismat
     let whole = || {
         let how = match members {
             Members::Same => "equal to",
-            Members::Further => "that has",
+            Members::Further => "that contains",
         };
         format!("JSON {how} {}", excerpt(expected))
     };
@@ -38,7 +38,7 @@ enum Members {
     Further,
 }
 
-/// The body as JSON; `wanted` says what should have come instead of what is none.
+/// Parses the body as JSON; `wanted` describes the expected value for the mismatch of a body that is not JSON.
 pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, Mismatch> {
     serde_json::from_slice(body).map_err(|error| {
         let what = if body.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, 
         } else if std::str::from_utf8(body).is_err() {
             "body: not UTF-8".to_owned()
         } else {
-            format!("body: no JSON ({error})")
+            format!("body: not JSON ({error})")
         };
         Mismatch::new(what, wanted(), excerpt(body))
     })
@@ -78,7 +78,7 @@ fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), 
 
 type Pair<'a> = (Option<&'a Value>, Option<&'a Value>);
 
-/// The first pair that differs, with its path; a member that is null equals one that is absent.
+/// The first pair that differs, with its path; a `null` member equals an absent one.
 fn difference<'a>(
     (wanted, got): (&'a Value, &'a Value),
     members: Members,

@@ -1,4 +1,5 @@
-//! What must come back, and whether it did. The same expectation judges a reply in the check and under load.
+//! Rules for replies, and the judgement of replies by them. The same expectation judges a reply in the check and
+//! under load.
 
 mod body;
 mod capture;
@@ -35,33 +36,36 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What must come back.
+/// Rules for a reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// Status codes that are right; empty: 200 to 299.
+    /// Accepted status codes; empty: 200 to 299.
     #[serde(default)]
     pub status: Vec<u16>,
-    /// `grpc-status` that is right, where gRPC is spoken; absent: 0.
+    /// Expected `grpc-status` for gRPC; absent: 0.
     #[serde(default)]
     pub grpc_status: Option<u32>,
-    /// What headers must say.
+    /// Rules for headers; all must hold.
     #[serde(default)]
     pub headers: Vec<HeaderRule>,
-    /// What the body must be; all rules must hold.
+    /// Rules for the body; all must hold.
     #[serde(default)]
     pub body: Vec<BodyRule>,
-    /// What single values of a JSON body must be; all rules must hold. With any, the reply must be JSON by its type as well.
+    /// Rules for single values of a JSON body; all must hold. With any of them, the content type must be JSON as
+    /// well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
-    /// Whether the body is judged when it is decoded, in the coding that `Content-Encoding` names. A body that does not
-    /// decode is wrong.
+    /// Whether to decode the body, in the coding that `Content-Encoding` names, before it is judged. A body that does
+    /// not decode is a mismatch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub decode: bool,
-    /// Where the reply is a stream of events, of JSON lines or of messages of gRPC: what it must be. The body has no rules then.
+    /// Rules for a reply that is a stream of events, JSON lines or gRPC messages. There are no rules for the body
+    /// then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<events::Events>,
-    /// What later requests of the same sequence take from the reply. One in which it is missing is wrong.
+    /// Values captured from the reply for later requests of the same sequence. A reply without one of them is a
+    /// mismatch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub take: Vec<Take>,
 }
@@ -78,96 +82,96 @@ impl Expectation {
     }
 }
 
-/// What a header must say. Names are compared without regard to case.
+/// A rule for a header. Names are case-insensitive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderRule {
     /// The header's name.
     pub name: String,
-    /// What must stand there.
+    /// The condition on its value.
     pub value: HeaderValue,
 }
 
-/// What the value of a header must be.
+/// A condition on the value of a header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderValue {
-    /// The header must not be there.
+    /// The header must be absent.
     Absent,
-    /// A regular expression that the whole value must match.
+    /// A regular expression that must match the whole value.
     Matches(String),
-    /// No such header, or one whose whole value this regular expression matches.
+    /// The header must be absent, or this regular expression must match its whole value.
     MatchesIfThere(String),
-    /// A media type, `text/plain`. A charset parameter is optional and must be UTF-8 if it is there; where the media type
-    /// is written with one, `text/html; charset=utf-8`, it must be there.
+    /// A media type, `text/plain`. A charset parameter is optional and must be UTF-8 if present; where the media type
+    /// is written with one, `text/html; charset=utf-8`, it is required.
     MediaType(String),
-    /// This value.
+    /// Exactly this value.
     Equals(Template),
     /// The SHA-256 of these bytes in lower-case hexadecimal digits.
     Sha256(Template),
 }
 
-/// What a body must be.
+/// A condition on a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BodyRule {
-    /// These bytes.
+    /// Exactly these bytes.
     Exact(Template),
-    /// Equal as JSON: key order and white space are free, numbers compare as numbers, and a member that is `null` equals
-    /// one that is absent.
+    /// Equal as JSON: key order and white space are ignored, numbers are compared by value, and a `null` member
+    /// equals an absent one.
     Json(Template),
-    /// JSON in which all of this stands: further members of objects are free.
+    /// JSON that contains all of this: objects may have additional members.
     JsonPart(Template),
-    /// JSON whose items are worked out from their numbers.
+    /// JSON whose items are computed from their numbers.
     List(List),
     /// `{"bytes": n, "sha256": "…"}` of this body, which was sent.
     Uploaded(Body),
-    /// A page of HTML with one table.
+    /// An HTML page with one table.
     HtmlTable(HtmlTable),
-    /// JSON that this JSON Schema allows; draft 2020-12 unless its `$schema` says otherwise.
+    /// JSON that is valid under this JSON Schema; draft 2020-12 unless its `$schema` says otherwise.
     JsonSchema(serde_json::Value),
-    /// A regular expression that is found in the body.
+    /// A regular expression that matches somewhere in the body.
     Matches(String),
-    /// Bytes that stand somewhere in the body.
+    /// Bytes that occur somewhere in the body.
     Contains(Template),
-    /// A line of HTML that reads as this text once its character references are resolved, and that holds no bare `<`, `>`
-    /// or `&`.
+    /// A line of HTML that equals this text once its character references are resolved, and that contains no
+    /// unescaped `<`, `>` or `&`.
     HtmlLine(Template),
-    /// The body for each value of a parameter: `bodies[value − low]`.
+    /// One body for each value of a parameter: `bodies[value − low]`.
     Table {
         /// Index of the parameter.
         parameter: usize,
         /// The value of the first body.
         low: u64,
-        /// One body for each value from `low` on.
+        /// The bodies for the values from `low` on.
         bodies: Vec<Bytes>,
     },
-    /// Numbers joined by one space, worked out for each reply.
+    /// Numbers joined by single spaces, computed for each reply.
     Series {
-        /// Which numbers.
+        /// The series.
         series: Series,
-        /// The last place, as decimal text.
+        /// Decimal text: the last index of the series.
         n: Template,
     },
-    /// Equal as a message of Protocol Buffers, however it is encoded.
+    /// Equal as a Protocol Buffers message, whatever its encoding.
     Protobuf {
         /// The schema: an encoded `FileDescriptorSet`.
         schema: Bytes,
         /// Full name of the message type.
         message: String,
-        /// The message, encoded.
+        /// The expected message, encoded.
         equals: Template,
     },
 }
 
-/// A reply as a protocol delivers it.
+/// A reply as the protocol layer delivers it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
-    /// HTTP status.
+    /// The HTTP status code.
     pub status: u16,
-    /// `grpc-status` of the trailers, where gRPC is spoken.
+    /// `grpc-status` of the trailers, for gRPC.
     pub grpc_status: Option<u32>,
-    /// Headers in the order they came.
+    /// Headers in the order received.
     pub headers: &'a [(&'a [u8], &'a [u8])],
     /// The whole body, or the message of a unary gRPC reply.
     pub body: &'a [u8],
@@ -177,17 +181,17 @@ pub struct Reply<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mismatch {
-    /// What was looked at, and the fault where it has a name: `status`, `grpc-status`, `header content-type`,
-    /// `body: a newline too many at the end`, `body at persons[1].picture`.
+    /// The part that was judged, and the fault where it has a name: `status`, `grpc-status`, `header content-type`,
+    /// `body: an extra newline at the end`, `body at persons[1].picture`.
     pub what: String,
-    /// What should have come.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The received value.
     pub got: String,
 }
 
 impl Mismatch {
-    /// A mismatch.
+    /// Creates a mismatch from its parts.
     pub fn new(what: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -201,53 +205,53 @@ impl Mismatch {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectationError {
     /// A regular expression that does not compile.
-    #[error("`{pattern}` is no regular expression: {reason}")]
+    #[error("`{pattern}` is not a regular expression: {reason}")]
     Pattern {
-        /// The expression.
+        /// The regular expression.
         pattern: String,
-        /// What the compiler says.
+        /// The error of the regex compiler.
         reason: String,
     },
     /// A JSON Schema that does not compile.
-    #[error("no JSON Schema: {reason}")]
+    #[error("not a JSON Schema: {reason}")]
     JsonSchema {
-        /// What is wrong, and where in it.
+        /// The fault and its location.
         reason: String,
     },
-    /// A formula that cannot be worked out.
+    /// A formula that does not parse.
     #[error("`{formula}`: {reason}")]
     Formula {
-        /// The formula.
+        /// The formula as written.
         formula: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// More rules for the events of a stream than are told apart.
+    /// More event rules than a stream can track.
     #[error("{count} rules for the events of a stream: give at most {most}")]
     TooManyEvents {
-        /// How many.
+        /// Number of rules given.
         count: usize,
-        /// How many there may be.
+        /// Largest number allowed.
         most: usize,
     },
-    /// A schema without the message type, or no schema at all.
+    /// A schema without the message type, or an invalid schema.
     #[error("no message type `{message}`: {reason}")]
     Schema {
-        /// The message type asked for.
+        /// The requested message type.
         message: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Regular expressions that are kept compiled, at most.
+/// Largest number of regular expressions kept compiled.
 const MOST: usize = 1024;
-/// Expectations of one contract ask for the same few again and again, and a check makes an expectation of each request anew:
-/// without it, compiling them took most of the time in which contracts are read. A copy has its own working memory, so those who
-/// judge with one never wait for each other.
+/// A cache of compiled regular expressions. Expectations of one contract repeat a few of them, and the check builds a
+/// new expectation for each request: without the cache, compiling took most of the time of reading contracts. Each
+/// clone has its own scratch memory, so concurrent users never wait for each other.
 static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
 
-/// A regular expression, compiled once for all who ask the same; or what is wrong with it.
+/// A regular expression, compiled once per pattern; or the reason why it is invalid.
 fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
     let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(compiled) = known.get(pattern) {
@@ -264,7 +268,7 @@ fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
 fn compile(pattern: &str) -> Result<Regex, ExpectationError> {
     Regex::new(pattern).map_err(|error| ExpectationError::Pattern {
         pattern: pattern.to_owned(),
-        // The last line of the compiler's picture is the sentence.
+        // The last line of the compiler's multi-line error is the message.
         reason: error
             .to_string()
             .lines()

@@ -1,11 +1,11 @@
-//! Equality of messages of Protocol Buffers.
+//! Compares Protocol Buffers messages.
 
 use super::{ExpectationError, Mismatch, json};
 use crate::Bytes;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
 
-/// The message type of a schema.
+/// Looks up a message type in a schema.
 pub(super) fn message_type(schema: &Bytes, message: &str) -> Result<MessageDescriptor, ExpectationError> {
     let wrong = |reason: String| ExpectationError::Schema {
         message: message.to_owned(),
@@ -24,7 +24,7 @@ pub(super) fn equal(kind: &MessageDescriptor, expected: &[u8], body: &[u8]) -> R
     let decode = |bytes: &[u8]| DynamicMessage::decode(kind.clone(), bytes);
     let wanted = decode(expected).expect("invariant: the expected message was encoded with this schema");
     let got = decode(body).map_err(|error| {
-        let what = format!("body: no message `{}` ({error})", kind.full_name());
+        let what = format!("body: not a `{}` message ({error})", kind.full_name());
         Mismatch::new(
             what,
             as_json(&wanted).to_string(),
@@ -46,7 +46,7 @@ pub(super) fn equal(kind: &MessageDescriptor, expected: &[u8], body: &[u8]) -> R
     json::equal_values(&as_json(&wanted), &as_json(&got))
 }
 
-/// The message as JSON, with fields that have their default left out, so that equal messages give equal JSON.
+/// The message as JSON without fields at their default, so that equal messages result in equal JSON.
 fn as_json(message: &DynamicMessage) -> Value {
     let options = SerializeOptions::new().skip_default_fields(true);
     message

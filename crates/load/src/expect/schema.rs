@@ -1,21 +1,22 @@
-//! JSON Schema: what shape a body must have where its values are not known.
+//! JSON Schema: rules for the shape of a body whose values are not known.
 
 use super::{ExpectationError, Mismatch, excerpt, json};
 use prony_schema::Schema;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Schemas that are kept compiled, at most.
+/// Largest number of schemas kept compiled.
 const MOST: usize = 256;
-/// A check makes an expectation of each request anew, and compiling a schema costs more than all else about it.
+/// A cache of compiled schemas. The check builds a new expectation for each request, and compiling a schema is the
+/// most expensive part of that.
 static COMPILED: Mutex<Vec<(Value, Arc<Schema>)>> = Mutex::new(Vec::new());
 
-/// A schema, compiled once.
+/// A compiled schema, shared by all expectations that use it.
 #[derive(Debug, Clone)]
 pub(super) struct JsonSchema(Arc<Schema>);
 
 impl JsonSchema {
-    /// Compiles it, once for all expectations that ask the same.
+    /// Compiles the schema, or takes it from the cache.
     pub(super) fn compile(schema: &Value) -> Result<Self, ExpectationError> {
         let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, compiled)) = known.iter().find(|(one, _)| one == schema) {

@@ -1,10 +1,10 @@
-//! Series of numbers, worked out in decimal: no conversion, no limit of 64 bits.
+//! Series of numbers, computed in decimal: no conversion, and no 64-bit limit.
 
 use super::{Memory, Mismatch, excerpt};
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 
-/// A series of numbers, joined by one space, without a newline.
+/// A series of numbers, joined by single spaces, without a newline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Series {
@@ -14,16 +14,16 @@ pub enum Series {
     Fibonacci,
 }
 
-/// Largest n that is worked out: the text of Fibonacci's numbers grows with its square.
+/// Largest supported n: the length of the text of the Fibonacci numbers grows quadratically.
 const LARGEST: u64 = 20_000;
 
-/// Digits of one limb.
+/// Decimal digits per limb.
 const DIGITS: usize = 18;
 /// 10 to the power of [`DIGITS`].
 const BASE: u64 = 1_000_000_000_000_000_000;
 
 impl Series {
-    /// The text for `n`; `None` where `n` is beyond 20,000.
+    /// The text for `n`; `None` where `n` exceeds 20,000.
     ///
     /// ```
     /// use prony_load::Series;
@@ -36,7 +36,7 @@ impl Series {
             .then(|| String::from_utf8(memory.text).expect("invariant: digits and spaces"))
     }
 
-    /// Writes the text for `n`; `false` where `n` is beyond 20,000.
+    /// Writes the text for `n`; `false` where `n` exceeds 20,000.
     fn write(self, n: u64, memory: &mut Memory) -> bool {
         let Memory { text, limbs, .. } = memory;
         text.clear();
@@ -48,15 +48,15 @@ impl Series {
         true
     }
 
-    /// The word for it.
+    /// The name of the series in messages.
     const fn word(self) -> &'static str {
         match self {
             Self::Integers => "the integers",
-            Self::Fibonacci => "Fibonacci's numbers",
+            Self::Fibonacci => "the Fibonacci numbers",
         }
     }
 
-    /// Judges a body; the memory's `wanted` is n.
+    /// Judges a body; `memory.wanted` holds n.
     pub(super) fn judge(self, memory: &mut Memory, body: &[u8]) -> Result<(), Mismatch> {
         let n = std::str::from_utf8(&memory.wanted)
             .ok()
@@ -72,7 +72,7 @@ impl Series {
         Err(self.difference(&String::from_utf8_lossy(&memory.text), body))
     }
 
-    /// Names the first number that is wrong; where only what stands between or after the numbers is, the bytes.
+    /// The mismatch at the first wrong number, or at the first wrong byte where all numbers are right.
     fn difference(self, expected: &str, body: &[u8]) -> Mismatch {
         let got = String::from_utf8_lossy(body);
         let wanted: Vec<&str> = expected.split_ascii_whitespace().collect();
@@ -82,7 +82,7 @@ impl Series {
             .zip(&found)
             .position(|(wanted, found)| wanted != found);
         match place {
-            // What stands between the numbers is wrong, not a number.
+            // The separator is wrong, not a number.
             Some(place) if !is_number(found[place]) => super::text::difference(expected.as_bytes(), body),
             Some(place) => {
                 let fault = fault(wanted[place], found[place]);
@@ -91,7 +91,7 @@ impl Series {
             }
             None if wanted.len() != found.len() => Mismatch::new(
                 format!(
-                    "body: {} in number",
+                    "body: {} numbers",
                     if found.len() < wanted.len() {
                         "too few"
                     } else {
@@ -115,13 +115,13 @@ fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok()
 }
 
-/// The name of what went wrong with a number, where it shows: floating point, or an integer type that is too small.
+/// The fault of a wrong number, where it can be identified: floating point, or an integer type that is too small.
 fn fault(wanted: &str, found: &str) -> &'static str {
     if found.contains(['e', 'E', '.']) {
         ": written as a floating-point number"
     } else if wanted.parse::<i64>().is_err() && (found.parse::<i64>().is_ok() || found.parse::<u64>().is_ok())
     {
-        ": beyond 64 bits it is no longer exact"
+        ": not exact beyond 64 bits"
     } else {
         ""
     }
@@ -150,7 +150,8 @@ fn fibonacci(n: u64, out: &mut Vec<u8>, [last, next]: &mut [Vec<u64>; 2]) {
     }
 }
 
-/// `left += right`, limbs of [`DIGITS`] decimal digits, the lowest first. `right` is never the shorter one.
+/// `left += right`, in limbs of [`DIGITS`] decimal digits, the lowest first. `right` must be at least as long as
+/// `left`.
 fn add(left: &mut Vec<u64>, right: &[u64]) {
     left.resize(right.len(), 0);
     let mut carry = 0;

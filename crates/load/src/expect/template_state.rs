@@ -1,42 +1,42 @@
-//! What judging keeps from one reply to the next, so that a running load allocates nothing for each.
+//! State that judging keeps from one reply to the next, so that it allocates nothing per reply under load.
 
 use super::Decoded;
 use super::capture::Taken;
 use super::json_rules::JsonWalk;
 
-/// Pairs of a wanted and a given body that are remembered.
+/// How many pairs of an expected and a received body are remembered.
 const PAIRS: usize = 16;
 /// Largest sum of both bodies of a pair, bytes.
 const LARGEST: usize = 256 * 1024;
 
-/// Memory that one expectation judges with, again and again. It changes no verdict.
+/// Reusable memory for judging replies by one expectation. It never changes a verdict.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
-    /// A template with its values filled in.
+    /// A rendered template.
     pub(super) wanted: Vec<u8>,
-    /// A body that was worked out.
+    /// A computed body.
     pub(super) text: Vec<u8>,
-    /// Numbers under way, in limbs.
+    /// Numbers being computed, in limbs.
     pub(super) limbs: [Vec<u64>; 2],
     pub(super) equal: EqualPairs,
-    /// How far a whole body was read by rules for JSON.
+    /// The parser state for JSON rules on a whole body.
     pub(super) walk: JsonWalk,
-    /// The document that rules for JSON last found right, where the verdict depends on its bytes alone.
+    /// The document that JSON rules last accepted, where the verdict depends on its bytes alone.
     pub(super) right: Vec<u8>,
-    /// A body that was decoded.
+    /// A decoded body.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: Decoded,
-    /// What later requests of the sequence use.
+    /// The values captured for later requests of the sequence.
     pub(super) taken: Taken,
 }
 
 impl Memory {
-    /// How much was decoded so far.
+    /// Body sizes of all decoded replies so far.
     pub const fn sizes(&self) -> Decoded {
         self.sizes
     }
 
-    /// Fills a template into `wanted`.
+    /// Renders a template into `wanted`.
     pub(super) fn render(
         &mut self,
         template: &crate::Template,
@@ -48,8 +48,8 @@ impl Memory {
     }
 }
 
-/// Bodies that were found equal though their bytes differ: JSON in another order, a message encoded in another way. A
-/// service writes the same body in the same way again, and comparing bytes is far cheaper than parsing them.
+/// Bodies that were found equal although their bytes differ: JSON in another order, a message in another encoding. A
+/// service tends to write the same body in the same way again, and comparing bytes is far cheaper than parsing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EqualPairs {
     pairs: Vec<Pair>,
@@ -58,7 +58,7 @@ pub(super) struct EqualPairs {
 
 #[derive(Debug, Clone, Default)]
 struct Pair {
-    /// Which rule of the expectation said so.
+    /// The rule that found them equal, by its number.
     rule: usize,
     wanted: Vec<u8>,
     got: Vec<u8>,
@@ -71,7 +71,7 @@ impl EqualPairs {
             .any(|pair| pair.rule == rule && pair.got == got && pair.wanted == wanted)
     }
 
-    /// Remembers a pair in the place of the oldest one.
+    /// Remembers a pair, replacing the oldest one.
     pub(super) fn remember(&mut self, rule: usize, wanted: &[u8], got: &[u8]) {
         if wanted.len() + got.len() > LARGEST {
             return;

@@ -84,7 +84,7 @@ fn a_json_schema_allows_shapes() {
         ("", "body: empty", "the schema allows"),
         (
             "{",
-            "body: no JSON (EOF while parsing an object at line 1 column 1)",
+            "body: not JSON (EOF while parsing an object at line 1 column 1)",
             "the schema allows",
         ),
     ] {
@@ -97,10 +97,10 @@ fn a_json_schema_allows_shapes() {
         ..Expectation::default()
     };
     let told = broken.compile().expect_err("no schema").to_string();
-    assert!(told.starts_with("no JSON Schema: /type: "), "{told}");
+    assert!(told.starts_with("not a JSON Schema: /type: "), "{told}");
 }
 
-/// A load sees the same bytes again and again: they are judged once, and others are not taken for them.
+/// A load sees the same bytes again and again: they are judged once, and others are not confused with them.
 #[test]
 fn a_body_that_a_schema_allowed_is_known_again() {
     let expectation = Expectation {
@@ -182,13 +182,13 @@ fn a_fault_of_text_has_a_name() {
     for (body, fault) in [
         (
             "graubünden, Hello\n".as_bytes(),
-            "body: a newline too many at the end",
+            "body: an extra newline at the end",
         ),
         (b"", "body: empty"),
         ("graubünden".as_bytes(), "body: ends after 11 of 18 bytes"),
         (
             "graubünden, Hello you".as_bytes(),
-            "body: goes on after its end with 4 bytes",
+            "body: continues for 4 bytes after the expected end",
         ),
         (b"graub\xfcnden, Hello", "body: Latin-1 instead of UTF-8"),
         (
@@ -251,14 +251,14 @@ fn a_fault_of_a_series_names_the_number() {
     let mismatch = judge(rule("93"), wrapped).expect_err("wrapped");
     assert_eq!(
         mismatch.what,
-        "body, number 94 of Fibonacci's numbers: beyond 64 bits it is no longer exact"
+        "body, number 94 of the Fibonacci numbers: not exact beyond 64 bits"
     );
     assert_eq!(
         judge(rule("5"), "0 1 1 2 3").expect_err("short").what,
-        "body: too few in number"
+        "body: too few numbers"
     );
     let newline = judge(rule("5"), "0 1 1 2 3 5\n").expect_err("newline");
-    assert_eq!(newline.what, "body: a newline too many at the end");
+    assert_eq!(newline.what, "body: an extra newline at the end");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_line_of_html_is_read_as_a_browser_reads_it() {
     assert!(judge(rule(), "HEADER: X = a&lt;b&gt;&amp;&quot;c&#39;").is_err());
 }
 
-/// A schema with `message M { string a = 1; int32 b = 2; }`, encoded by hand as a `FileDescriptorSet`.
+/// A schema with `message M { string a = 1; int32 b = 2; }`, hand-encoded as a `FileDescriptorSet`.
 pub(super) fn schema() -> Bytes {
     let field = |name: &str, number: u8, kind: u8| {
         let mut field = vec![0x0a, 1];
@@ -324,7 +324,7 @@ fn messages_are_compared_decoded() {
         judge(rule(), b"\x0a\x09x")
             .expect_err("cut")
             .what
-            .contains("no message")
+            .contains("not a `M` message")
     );
     let unknown = BodyRule::Protobuf {
         schema: schema(),
@@ -440,7 +440,7 @@ fn a_body_with_values_is_told_by_its_begin_and_its_end() {
     }
 }
 
-/// Judged with the memory of other replies, a reply has the verdict that it has alone.
+/// A reply gets the same verdict with the memory of other replies as with fresh memory.
 #[test]
 fn memory_changes_no_verdict() {
     let rules = [
@@ -484,7 +484,7 @@ fn memory_changes_no_verdict() {
         .compile()
         .expect("valid");
         let mut memory = Memory::default();
-        // More pairs than are remembered, each of them twice and in another order.
+        // More pairs than are remembered, each of them twice and in a different order.
         for step in 0..1_000_usize {
             let number = (step * 7 % 23).to_string();
             let reply = Reply {
@@ -537,7 +537,7 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
     );
     for (item, told) in [
         ("{= i", "not closed"),
-        ("{= shape[i]}", "no words are called `shape`"),
+        ("{= shape[i]}", "no word list `shape`"),
         ("{= j}", "`j`"),
     ] {
         let expectation = Expectation {
@@ -552,7 +552,7 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
 #[test]
 fn what_was_uploaded_is_told_by_its_length_and_digest() {
     use crate::{Body, Generated};
-    // The end is `2` for each value of its place.
+    // The placeholder in the end is always filled with `2`.
     let generated = |bytes| Generated {
         bytes,
         chunk: None,

@@ -1,4 +1,4 @@
-//! Bytes compared and shown as text.
+//! Compares and displays bytes as text.
 
 use super::Mismatch;
 
@@ -7,13 +7,13 @@ const EXCERPT: usize = 400;
 /// Bytes shown before the first difference.
 const BEFORE: usize = 60;
 
-/// The first 400 bytes as text, with what is no text escaped.
+/// The first 400 bytes as text, with invalid UTF-8 escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(EXCERPT)];
     let whole = shown.len() == bytes.len();
     let text = match std::str::from_utf8(shown) {
         Ok(text) => text.escape_debug().to_string(),
-        // Only the cut went through a character.
+        // Only the cut split a character.
         Err(error) if !whole && error.error_len().is_none() => {
             String::from_utf8_lossy(&shown[..error.valid_up_to()])
                 .escape_debug()
@@ -21,7 +21,7 @@ pub fn excerpt(bytes: &[u8]) -> String {
         }
         Err(_) => shown.escape_ascii().to_string(),
     };
-    // Quotes stay readable: the excerpt is never put back into a program.
+    // Quotes stay readable: the excerpt is never used as source code.
     let text = text.replace("\\\"", "\"").replace("\\'", "'");
     if whole {
         text
@@ -38,7 +38,7 @@ pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     }
 }
 
-/// Names the difference of two unequal byte strings, and shows both around it.
+/// The mismatch of two unequal byte strings, showing both around the first difference.
 pub(super) fn difference(expected: &[u8], got: &[u8]) -> Mismatch {
     let place = expected
         .iter()
@@ -61,16 +61,16 @@ fn fault(expected: &[u8], got: &[u8], place: usize) -> String {
     }
     if got.trim_ascii() == expected.trim_ascii() {
         return match got.strip_prefix(expected) {
-            Some(b"\n" | b"\r\n") => "a newline too many at the end".into(),
-            Some(_) => "white space too many at the end".into(),
-            None => "white space at its ends differs".into(),
+            Some(b"\n" | b"\r\n") => "an extra newline at the end".into(),
+            Some(_) => "extra white space at the end".into(),
+            None => "white space at the start or end differs".into(),
         };
     }
     if place == got.len() {
         return format!("ends after {place} of {} bytes", expected.len());
     }
     if place == expected.len() {
-        return format!("goes on after its end with {} bytes", got.len() - place);
+        return format!("continues for {} bytes after the expected end", got.len() - place);
     }
     if let (Ok(text), Err(_)) = (std::str::from_utf8(expected), std::str::from_utf8(got)) {
         let latin1: String = got.iter().map(|&byte| char::from(byte)).collect();

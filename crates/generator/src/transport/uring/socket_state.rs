@@ -1,4 +1,4 @@
-//! The socket of a connection, and how requests to the kernel are named after it.
+//! The socket of a connection, and the encoding of request IDs.
 
 use super::outbox::NOWHERE;
 use std::os::fd::OwnedFd;
@@ -6,19 +6,19 @@ use std::os::fd::OwnedFd;
 /// The socket of a connection.
 pub(super) struct Wire {
     pub(super) socket: Option<OwnedFd>,
-    /// Counts the uses of this number, so that a completion of an earlier use is known.
+    /// Counts the uses of this number, to recognize completions of an earlier use.
     pub(super) generation: u32,
-    /// Where it is to be connected to with the next wait.
+    /// The address to connect to with the next wait.
     pub(super) connects: Option<(*const libc::sockaddr, libc::socklen_t)>,
-    /// Where its bytes stand in the outbox.
+    /// Its parcel in the outbox.
     pub(super) parcel: u32,
-    /// When the last of its bytes left.
+    /// When its last bytes were sent.
     pub(super) left: u64,
-    /// What a full socket left over: the kernel is sending it. Boxed by `Vec`, so that it stays where it is.
+    /// The rest that a full socket did not accept: the kernel is sending it. The `Vec` keeps its address stable.
     pub(super) rest: Vec<u8>,
-    /// What is to be sent after that.
+    /// Bytes to send after that.
     pub(super) unsent: Vec<u8>,
-    /// Rests of earlier uses that the kernel may still read, with the generation.
+    /// Remainders of earlier uses that the kernel may still read, with their generation.
     pub(super) retired: Vec<(u32, Vec<u8>)>,
 }
 
@@ -29,22 +29,22 @@ pub(super) struct Completion {
     pub(super) flags: u32,
 }
 
-/// What a request to the kernel was about.
+/// The kind of a request to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Connect = 0,
     Receive = 1,
-    /// A parcel of the outbox: it completes only where the socket did not take all of it.
+    /// A parcel of the outbox: it posts a completion only if the socket did not accept all of it.
     Send = 2,
-    /// What a socket left over.
+    /// The rest of a parcel.
     Rest = 3,
-    /// What other threads wake this one with. Each write to it completes, so that it need not be read.
+    /// Wake-up by other threads. Each write to the file posts a completion, so it need not be read.
     Bell = 4,
 }
 
 pub(super) const GENERATIONS: u32 = 1 << 24;
 
-/// The name of a request: what it is about, the use of the connection, and the connection.
+/// The ID of a request: its kind, the generation of the connection, and the connection.
 pub(super) const fn name(kind: Kind, generation: u32, number: u32) -> u64 {
     (kind as u64) << 56 | (generation as u64) << 32 | number as u64
 }

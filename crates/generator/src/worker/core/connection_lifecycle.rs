@@ -1,4 +1,4 @@
-//! The life of a connection: waiting for its turn, connecting, shaking hands, speaking, closed, and again.
+//! The life cycle of a connection: waiting for its turn, connecting, handshake, open, closed, and again.
 
 use super::connection::{Speaking, State};
 use super::ending::Reason;
@@ -16,13 +16,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.ledger.slots.len() as u32 + number
     }
 
-    /// Puts a connection in the queue of those that connect.
+    /// Queues a connection for connecting.
     pub(super) fn want_connection(&mut self, number: u32) {
         self.connections[number as usize].state = State::Queued;
         self.to_connect.push_back(number);
     }
 
-    /// Connects those whose turn it is.
+    /// Connects queued connections, as many as may be connecting at once.
     pub(in crate::worker) fn connect_some(&mut self) {
         while self.connecting < self.settings.connecting_at_once
             && let Some(number) = self.to_connect.pop_front()
@@ -62,7 +62,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The layer's handshake is over: the protocol may speak.
+    /// The layer's handshake is complete: the protocol may start.
     pub(super) fn established(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
         if !L::IDENTITY {
@@ -97,7 +97,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Requests may go.
+    /// The connection is ready for requests.
     pub(super) fn opened(&mut self, number: u32, now: u64) {
         self.timers.clear(self.timer(number));
         let connection = &mut self.connections[number as usize];
@@ -119,7 +119,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.make_use_of(number, now);
     }
 
-    /// Notes that the server allows fewer requests under way than were asked for.
+    /// Records it if the server allows fewer requests in flight than configured.
     pub(super) fn note_stream_limit(&mut self, number: u32) {
         let speaking = self.connections[number as usize].speaking.as_ref();
         if let Some(limit) = speaking.and_then(|speaking| speaking.protocol.stream_limit()) {
@@ -128,7 +128,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The kernel made no connection: the service would not, or this machine has nothing left to make it with.
+    /// The kernel could not connect: the service refused, or this machine ran out of resources.
     pub(in crate::worker) fn could_not_connect(&mut self, number: u32, error: &io::Error, now: u64) {
         let outcome = if is_own_shortage(error) {
             self.totals.own_shortages += 1;
@@ -140,7 +140,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::NotMade(outcome, error), now);
     }
 
-    /// The service, or what stands before it, would not speak.
+    /// The service, or a proxy in front of it, rejected the connection.
     pub(super) fn refused(
         &mut self,
         number: u32,
@@ -151,7 +151,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::NotMade(Outcome::Refused, &error), now);
     }
 
-    /// Tells the peer of an open connection that it is needed no more, as far as that goes.
+    /// Tries to notify the peer that an open connection is no longer needed.
     pub(super) fn say_goodbye(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
         if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {
@@ -166,7 +166,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         match self.connections[number as usize].state {
             state @ (State::Shaking | State::Greeting) => {
                 let during = match state {
-                    // A server without TLS may break the connection before what it says of that is read.
+                    // A server without TLS may close the connection before its error message is read.
                     State::Shaking => {
                         "in the TLS handshake: does the service speak TLS on this port?".to_owned()
                     }
@@ -185,8 +185,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::Lost, now);
     }
 
-    /// Does what is due by now: connections that have rested connect, places that have paused send, and what has taken
-    /// longer than the timeout ends.
+    /// Handles due timers: connections that have rested connect, slots that have paused send, and requests and
+    /// connects past their timeout end.
     pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
         self.expire(now);
         while let Some((timer, due)) = self.timers.pop(now) {

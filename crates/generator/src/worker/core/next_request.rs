@@ -1,4 +1,4 @@
-//! What becomes of the places whose requests have ended: each sends its next request, pauses, or is free.
+//! Reuse of slots whose requests have ended: each sends its next request, pauses, or becomes free.
 
 use super::Core;
 use super::connection::State;
@@ -7,7 +7,7 @@ use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Decides what becomes of the places whose requests have ended: each sends its next request, pauses, or is free.
+    /// Decides about the slots whose requests have ended: each sends its next request, pauses, or becomes free.
     pub(super) fn settle(&mut self, now: u64) {
         while let Some(place) = self.ledger.ended.pop_front() {
             let number = self.ledger.slots.connection_of(place);
@@ -43,7 +43,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Sends the next step of a sequence from its place, or from another connection's where that is gone.
+    /// Sends the next step of a sequence from its slot, or via another connection if its own is gone.
     fn go_on(&mut self, place: u32, due: Due, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         if self.places(number) > 0 {
@@ -55,7 +55,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The pause of a place is over, which was noticed so much later.
+    /// Ends the pause of a slot; `late` is how much later than due this was noticed.
     pub(super) fn awake(&mut self, place: u32, late: u64, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         self.ledger.slots.wake(place);
@@ -83,7 +83,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Ends the pauses of a connection that is gone for good.
+    /// Ends the pauses of a connection that is closed for good.
     pub(super) fn wake(&mut self, number: u32) {
         for place in self.ledger.slots.of(number) {
             if self.ledger.slots.wake(place) {
@@ -95,7 +95,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The request in a place that is to be sent again.
+    /// The request in a slot that is to be sent again.
     fn resent(&mut self, place: u32) -> Due {
         let slot = self.ledger.slots.get(place);
         Due {
@@ -114,7 +114,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The next step of the sequence in a place whose request has its outcome, where there is one.
+    /// The next step of the sequence in a slot whose request has its outcome, if there is one.
     fn next_step(&mut self, place: u32, now: u64) -> Option<Due> {
         if !self.source.is_sequence() || !self.ledger.slots.get(place).went_well {
             return None;
@@ -128,7 +128,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.follow(place, now)
     }
 
-    /// The step that follows the one in a place, if the sequence still may go on.
+    /// The step after the one in a slot, if the sequence may continue.
     fn follow(&mut self, place: u32, now: u64) -> Option<Due> {
         let slot = self.ledger.slots.get(place);
         let operation = self.source.step(slot.step + 1)?;

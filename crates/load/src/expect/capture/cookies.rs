@@ -1,12 +1,12 @@
-//! Cookies: those that a reply sets, and those that a user keeps.
+//! Cookies: those that a reply sets, and those that a user stores.
 
 use crate::Reply;
 
-/// Stands between two cookies of a request.
+/// The separator between two cookies of a request.
 pub(super) const BETWEEN: &[u8] = b"; ";
 
-/// Adds cookies, `a=1; b=2`, to those that are kept; one of the same name is replaced. What would not
-/// fit into `most` bytes is left out.
+/// Adds cookies, `a=1; b=2`, to the stored ones; one of the same name is replaced. Cookies that would exceed `most`
+/// bytes are dropped.
 pub(super) fn remember(kept: &mut Vec<u8>, new: &[u8], most: usize) {
     let mut rest = new;
     while !rest.is_empty() {
@@ -33,7 +33,7 @@ fn first(text: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Removes the cookie that begins with this name and `=`.
+/// Removes the cookie that starts with this name and `=`.
 fn forget(kept: &mut Vec<u8>, name: &[u8]) {
     let mut at = 0;
     while at < kept.len() {
@@ -50,7 +50,8 @@ fn forget(kept: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Names and values of the cookies that a reply sets (RFC 6265, section 5.2). One that a space would cut is left out.
+/// Names and values of the cookies that a reply sets (RFC 6265, section 5.2). A cookie that contains a space is
+/// skipped.
 pub(super) fn cookies<'a>(reply: &Reply<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let set = |key: &[u8]| key.eq_ignore_ascii_case(b"set-cookie");
     let headers = reply.headers.iter().filter(move |(key, _)| set(key));

@@ -1,4 +1,4 @@
-//! What a JSON pointer names.
+//! Resolves a JSON pointer in a body.
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
 
-/// Appends what a pointer names. Nothing but the way to it is looked at, and nothing is allocated for names and texts
+/// Appends the value at a pointer. Only the path to it is parsed, and nothing is allocated for names and strings
 /// without escapes.
 pub(super) fn take(body: &[u8], path: &[String], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let found = At { path, out }.deserialize(&mut deserializer);
-    match found.map_err(|_| "no JSON")? {
+    match found.map_err(|_| "not JSON")? {
         Found::Value => Ok(()),
         Found::Null => Err("null"),
         Found::Nothing => Err("no such member"),
@@ -38,7 +38,7 @@ enum Found {
 }
 
 impl At<'_> {
-    /// The value itself, where the path ends.
+    /// Handles a scalar, which is the value if the path ends here.
     fn end(self, value: impl fmt::Display) -> Found {
         if !self.path.is_empty() {
             return Found::Nothing;
@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for At<'_> {
         };
         let mut found = Found::Nothing;
         while let Some(Name(key)) = map.next_key()? {
-            // A name that comes again does not count.
+            // Of duplicate names, only the first counts.
             if key == wanted.as_str() && matches!(found, Found::Nothing) {
                 found = map.next_value_seed(At {
                     path,

@@ -1,4 +1,4 @@
-//! Values that are taken from a reply, for later requests of the same sequence.
+//! Captures: values of a reply that later requests of the same sequence use.
 
 mod cookies;
 mod json;
@@ -11,36 +11,36 @@ use regex::bytes::{CaptureLocations, Regex};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest value that is taken, bytes.
+/// The longest captured value, bytes.
 pub const LONGEST_TAKEN: usize = 4096;
 
-/// A value that is taken from a reply. A reply without it is wrong.
+/// A value that is captured from a reply. A reply without it is a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Take {
-    /// What templates call it.
+    /// The name that templates use.
     pub name: String,
-    /// Which value of the sequence it becomes: that of the parameters whose source is `Taken` with this number.
+    /// The slot of the sequence that stores the value: parameters whose source is `Taken` with this number use it.
     pub slot: usize,
-    /// Where it stands.
+    /// Where the value is in the reply.
     pub from: Origin,
 }
 
-/// Where in a reply a value stands.
+/// Where in a reply a value is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// The body is JSON, and the value is what this pointer (RFC 6901) names: a text without its quotes, or anything else as
-    /// JSON.
+    /// The body is JSON, and the value is the target of this pointer (RFC 6901): a string without its quotes, or any
+    /// other value as JSON.
     Json(String),
-    /// The value of the first header of this name.
+    /// The value of the first header with this name.
     Header(String),
-    /// The value of the cookie of this name that the reply sets.
+    /// The value of the cookie with this name that the reply sets.
     Cookie(String),
-    /// The first group of a regular expression that is found in the body, or all that it finds if it has no group.
+    /// The first group of a regular expression that matches in the body, or the whole match if it has no group.
     Regex(String),
-    /// All cookies that the reply sets, as a request carries them, behind those of the replies before it. A reply that sets
-    /// none is right.
+    /// All cookies that the reply sets, formatted as in a request and appended to those of earlier replies. A reply
+    /// that sets no cookie is accepted.
     Cookies,
 }
 
@@ -59,27 +59,27 @@ impl fmt::Display for Origin {
 impl std::str::FromStr for Origin {
     type Err = String;
 
-    /// Reads `json:/id`, `header:location`, `cookie:session`, `regex:csrf=(\w+)`.
+    /// Parses `json:/id`, `header:location`, `cookie:session`, `regex:csrf=(\w+)`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |reason: &str| {
             format!("`{text}`: {reason}; write json:/id, header:NAME, cookie:NAME or regex:PATTERN")
         };
         let (kind, rest) = text
             .split_once(':')
-            .ok_or_else(|| wrong("it does not say where the value stands"))?;
+            .ok_or_else(|| wrong("it does not say where the value is"))?;
         match kind {
             "json" if rest.is_empty() || rest.starts_with('/') => Ok(Self::Json(rest.to_owned())),
             "json" => Err(wrong("a JSON pointer begins with `/`")),
-            "header" | "cookie" | "regex" if rest.is_empty() => Err(wrong("nothing stands behind the colon")),
+            "header" | "cookie" | "regex" if rest.is_empty() => Err(wrong("nothing follows the colon")),
             "header" => Ok(Self::Header(rest.to_owned())),
             "cookie" => Ok(Self::Cookie(rest.to_owned())),
             "regex" => Ok(Self::Regex(rest.to_owned())),
-            _ => Err(wrong("values are taken from json, header, cookie or regex")),
+            _ => Err(wrong("values are captured from json, header, cookie or regex")),
         }
     }
 }
 
-/// A [`Take`] made ready.
+/// A compiled [`Take`].
 #[derive(Debug, Clone)]
 pub(super) struct CompiledTake {
     slot: usize,
@@ -90,7 +90,7 @@ pub(super) struct CompiledTake {
 
 #[derive(Debug, Clone)]
 enum Place {
-    /// The unescaped parts of a pointer.
+    /// The unescaped tokens of a pointer.
     Json(Vec<String>),
     Header(String),
     Cookie(String),
@@ -124,7 +124,7 @@ impl CompiledTake {
         matches!(self.place, Place::Json(_) | Place::Regex(_))
     }
 
-    /// Appends the value to what was taken.
+    /// Appends the value to the captured ones.
     pub(super) fn take(&self, reply: &Reply<'_>, body: &[u8], taken: &mut Taken) -> Result<(), Mismatch> {
         let begin = taken.text.len();
         let found = match &self.place {
@@ -151,7 +151,7 @@ impl CompiledTake {
         let value = &taken.text[begin..];
         let reason = match found {
             Err(reason) => reason,
-            Ok(()) if value.len() > LONGEST_TAKEN => "a value of over 4096 bytes",
+            Ok(()) if value.len() > LONGEST_TAKEN => "a value longer than 4096 bytes",
             Ok(()) if value.iter().any(u8::is_ascii_control) => "a value with a control character",
             Ok(()) => {
                 taken.values.push(Piece {
@@ -163,7 +163,7 @@ impl CompiledTake {
                 return Ok(());
             }
         };
-        let what = format!("taken {}", self.label);
+        let what = format!("captured {}", self.label);
         Err(Mismatch::new(
             what,
             "a value",
@@ -172,7 +172,7 @@ impl CompiledTake {
     }
 }
 
-/// What was taken from one reply; its memory is used again.
+/// The values captured from one reply; its memory is reused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Taken {
     text: Vec<u8>,
@@ -185,7 +185,7 @@ struct Piece {
     slot: usize,
     begin: usize,
     end: usize,
-    /// Whether it comes behind what is there already.
+    /// Whether it is appended to the current value of the slot.
     adds: bool,
 }
 
@@ -195,7 +195,7 @@ impl Taken {
         self.values.clear();
     }
 
-    /// Puts the values where the sequence keeps them.
+    /// Stores the values in the slots of the sequence.
     pub(super) fn give(&self, bag: &mut Bag) {
         for value in &self.values {
             bag.set(value.slot, &self.text[value.begin..value.end], value.adds);
@@ -203,17 +203,17 @@ impl Taken {
     }
 }
 
-/// The values that one sequence has taken so far.
+/// The values that one sequence has captured so far.
 #[derive(Debug, Clone, Default)]
 pub struct Bag(Vec<Vec<u8>>);
 
 impl Bag {
-    /// The value of a slot; nothing where none was taken yet.
+    /// The value of a slot; empty where none was captured yet.
     pub fn get(&self, slot: usize) -> &[u8] {
         self.0.get(slot).map_or(&[], Vec::as_slice)
     }
 
-    /// Forgets the values, and keeps their memory.
+    /// Clears the values, and keeps their memory.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(Vec::clear);
     }
@@ -238,7 +238,7 @@ fn header<'a>(reply: &Reply<'a>, name: &str) -> Option<&'a [u8]> {
     found.map(|(_, value)| *value)
 }
 
-/// Of a `Location` with its host what comes behind that: the request goes where the others go.
+/// The path of a `Location` with a host: the request goes to the same target as all others.
 fn without_origin<'a>(name: &str, value: &'a [u8]) -> &'a [u8] {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let rest = schemes.iter().find_map(|scheme| value.strip_prefix(*scheme));
@@ -256,7 +256,7 @@ fn captured(regex: &Regex, body: &[u8], taken: &mut Taken) -> Result<(), &'stati
         Some(groups) if groups.len() == regex.captures_len() => groups,
         other => other.insert(regex.capture_locations()),
     };
-    let none = "nothing that the expression matches";
+    let none = "no match of the expression";
     regex.captures_read(groups, body).ok_or(none)?;
     let group = usize::from(groups.len() > 1);
     let (begin, end) = groups.get(group).ok_or(none)?;

@@ -46,14 +46,14 @@ fn a_pointer_names_a_value_of_any_kind() {
     ] {
         let wrong = taken(pointer, &[], body).expect_err(pointer);
         assert!(
-            wrong.starts_with(&format!("taken v ({pointer}): {reason}")),
+            wrong.starts_with(&format!("captured v ({pointer}): {reason}")),
             "{wrong}"
         );
     }
     assert!(
         taken("json:/a", &[], "{\"a\":")
             .expect_err("cut")
-            .contains("no JSON")
+            .contains("not JSON")
     );
 }
 
@@ -132,7 +132,7 @@ fn what_is_no_origin_is_told() {
     for (text, part) in [
         ("id", "does not say where"),
         ("json:id", "begins with `/`"),
-        ("header:", "behind the colon"),
+        ("header:", "follows the colon"),
         ("xpath:/a", "json, header, cookie or regex"),
     ] {
         let wrong = text.parse::<Origin>().expect_err(text);
@@ -140,7 +140,7 @@ fn what_is_no_origin_is_told() {
     }
     assert!(
         taken("regex:(", &[], "")
-            .expect_err("no expression")
-            .contains("no regular expression")
+            .expect_err("not a regular expression")
+            .contains("not a regular expression")
     );
 }

@@ -1,4 +1,4 @@
-//! Answers of language models: streams of chat completions, the protocol that most servers of models speak.
+//! Answers of language models: streams of chat completions, the protocol that most model servers speak.
 
 use crate::expect::{Mismatch, excerpt};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -8,52 +8,52 @@ use std::fmt;
 /// The data of the event that ends such a stream.
 const DONE: &[u8] = b"[DONE]";
 
-/// That a stream is the answer of a language model, and when it is a good one.
+/// Marks a stream as the answer of a language model, and holds the limits of a good one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    /// Its first token must come within less than this, ns, from when its request was due.
+    /// The first token must arrive within this time after the request was due, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_below_ns: Option<u64>,
     /// The mean time per token after the first must be less than this, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpot_below_ns: Option<u64>,
-    /// Its last token must come within less than this, ns, from when its request was due.
+    /// The last token must arrive within this time after the request was due, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e2el_below_ns: Option<u64>,
 }
 
 impl Chat {
-    /// Whether there are good streams and others.
+    /// Whether any limit is set.
     pub const fn has_objective(&self) -> bool {
         self.ttft_below_ns.is_some() || self.tpot_below_ns.is_some() || self.e2el_below_ns.is_some()
     }
 }
 
-/// Tokens as the server counts them.
+/// Token counts as reported by the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub struct Usage {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     #[serde(default)]
     pub prompt_tokens: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     #[serde(default)]
     pub completion_tokens: u64,
 }
 
-/// What an answer has told so far.
+/// The state of an answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Told {
-    /// `[DONE]` came.
+    /// `[DONE]` was received.
     pub is_done: bool,
-    /// An error came.
+    /// An error was received.
     pub is_error: bool,
-    /// How many tokens there were, where the server says it.
+    /// The number of tokens, where the server reports it.
     pub usage: Option<Usage>,
 }
 
 impl Told {
-    /// Takes an event; gives whether it brings text.
+    /// Takes an event; returns whether it contains text.
     pub(super) fn take(&mut self, name: &[u8], data: &[u8]) -> Result<bool, Mismatch> {
         if name == b"error" {
             return Err(self.error(data));
@@ -79,7 +79,7 @@ impl Told {
     }
 }
 
-/// An event of an answer. Nothing is allocated for it but for text with escapes.
+/// An event of an answer. Parsing it allocates only for text with escapes.
 #[derive(Deserialize)]
 struct Chunk {
     #[serde(default)]
@@ -96,7 +96,7 @@ struct Choice {
     delta: Option<Delta>,
 }
 
-/// What comes new. What a model thinks before it answers are tokens, too; servers have two names for them.
+/// The new part of an answer. Reasoning before the answer counts as tokens, too; servers use two names for it.
 #[derive(Deserialize)]
 struct Delta {
     #[serde(default)]
@@ -114,7 +114,7 @@ impl Choice {
     }
 }
 
-/// Whether any choice has text. `null` is a list without choices.
+/// Whether any choice has text. `null` counts as an empty list.
 #[derive(Default)]
 struct Choices(bool);
 
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Choices {
     }
 }
 
-/// Whether a value holds something: `null`, `""`, `[]` and `{}` do not.
+/// Whether a value is non-empty: `null`, `""`, `[]` and `{}` are empty.
 #[derive(Default)]
 struct Filled(bool);
 
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for Filled {
 mod tests {
     use super::*;
 
-    /// What an event tells: whether it brings text, and all that was told by then.
+    /// Feeds one event: returns whether it contains text, and the state after it.
     fn taken(data: &str) -> (Result<bool, String>, Told) {
         let mut told = Told::default();
         let text = told.take(b"message", data.as_bytes());

@@ -1,57 +1,58 @@
-//! Streams whose every message is known.
+//! Streams whose messages are all known.
 
 use crate::{Bytes, Template};
 use serde::{Deserialize, Serialize};
 
-/// A stream whose every message is known, and that ends by itself. Templates may have formulas over `i`, the number of the
-/// message from 1: `{= i}`, `{= i * 2 + 1}`.
+/// A stream whose messages are all known and that ends by itself. Templates may contain formulas over `i`, the number
+/// of the message, from 1: `{= i}`, `{= i * 2 + 1}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Whole {
-    /// How many messages come, as decimal text. That of `last` is not among them.
+    /// The number of messages as decimal text, not counting `last`.
     pub count: Template,
-    /// What each of them must be.
+    /// The expected form of each of them.
     pub each: Shape,
-    /// What the one message must be that comes after them; absent: none comes.
+    /// The expected form of one final message after them; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Shape>,
-    /// How long the service waits before each of them but the first at least, µs, as decimal text. What comes late may have been
-    /// held up on its way: only what comes sooner after its request than it can have been sent is wrong.
+    /// The shortest pause of the service before each message except the first, µs, as decimal text. A late message
+    /// may have been delayed on its way, so only one that arrives earlier than it can have been sent is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_us: Option<Template>,
-    /// Whether they must come one by one: from the first to the last at least half the time must pass that lies between them.
+    /// Whether messages must be flushed one by one: at least half of the sum of the pauses must pass between the
+    /// first and the last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushed: bool,
 }
 
-/// What a message must be; what is absent is free.
+/// The expected form of a message; absent fields may have any value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Its id.
+    /// The event's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Template>,
-    /// The name of the event.
+    /// The event's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Template>,
-    /// Its data.
+    /// The event's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Data>,
 }
 
-/// What the data of a message must be.
+/// The expected data of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// Equal as JSON.
     Json(Template),
-    /// These bytes.
+    /// Exactly these bytes.
     Text(Template),
-    /// Equal as messages of Protocol Buffers, however they are encoded.
+    /// Equal as Protocol Buffers messages, whatever their encoding.
     Messages(Encoded),
 }
 
-/// Messages of Protocol Buffers, one for each message of the stream.
+/// Protocol Buffers messages, one for each message of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Encoded {
@@ -59,6 +60,6 @@ pub struct Encoded {
     pub schema: Bytes,
     /// Full name of the message type.
     pub message: String,
-    /// The messages in their order, encoded.
+    /// The encoded messages in order.
     pub equals: Vec<Bytes>,
 }

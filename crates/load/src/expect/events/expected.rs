@@ -1,4 +1,4 @@
-//! A stream whose every message is known, judged message by message.
+//! A stream whose messages are all known, judged message by message.
 
 use super::exact_stream::{Data, Shape, Whole};
 use super::message::Message;
@@ -9,10 +9,10 @@ use prost_reflect::MessageDescriptor;
 use std::io::Write as _;
 use std::time::Duration;
 
-/// How much sooner a message may come than it is due, ns: many timers count in milliseconds.
+/// How much earlier than due a message may arrive, ns: many timers count in milliseconds.
 const EARLY: u64 = 1_000_000;
 
-/// A [`Whole`] with its formulas read.
+/// A [`Whole`] with its formulas parsed.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledWhole {
     count: Template,
@@ -20,9 +20,9 @@ pub(super) struct CompiledWhole {
     flushed: bool,
     each: CompiledShape,
     last: Option<CompiledShape>,
-    /// What people call one of them.
+    /// The word for one of them in messages: `event` or `message`.
     noun: &'static str,
-    /// What stands between formulas: its places are filled once for each stream.
+    /// The templates between formulas. Their placeholders are filled once per stream.
     fixed: Vec<Template>,
 }
 
@@ -42,7 +42,7 @@ enum CompiledData {
 
 #[derive(Debug, Clone)]
 enum Piece {
-    /// One of `fixed`.
+    /// Index into `fixed`.
     Fixed(usize),
     Number(Formula),
 }
@@ -67,7 +67,7 @@ impl CompiledWhole {
         })
     }
 
-    /// Whether the data of messages is looked at.
+    /// Whether any rule reads the data of messages.
     pub(super) fn reads_data(&self) -> bool {
         let reads = |shape: &CompiledShape| shape.data.is_some();
         reads(&self.each) || self.last.as_ref().is_some_and(reads)
@@ -92,7 +92,7 @@ impl CompiledShape {
     }
 }
 
-/// Splits a template at its formulas; what stands between them joins `fixed`.
+/// Splits a template at its formulas; the text between them goes to `fixed`.
 fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<Piece>, ExpectationError> {
     let mut pieces = Vec::new();
     let mut open = Vec::new();
@@ -134,14 +134,14 @@ fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<Piece>, E
     Ok(pieces)
 }
 
-/// How far such a stream has come. Its memory is used again for the next one.
+/// Progress of such a stream. Its memory is reused for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    /// Messages before the last one; `None` where the contract does not know.
+    /// Messages before the last one; `None` where the rendered count is not a number.
     count: Option<u64>,
     gap_ns: u64,
     came: u64,
-    /// When the first and the latest one of `each` came after the request, ns.
+    /// Arrival times of the first and the latest one of `each` after the request, ns.
     first: u64,
     latest: u64,
     fixed: Vec<Vec<u8>>,
@@ -149,7 +149,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// Begins with a stream. `value(i, out)` appends the value that parameter `i` had in its request.
+    /// Starts a new stream. `value(i, out)` appends the value that parameter `i` had in its request.
     pub(super) fn begin(&mut self, whole: &CompiledWhole, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
         self.fixed.resize_with(whole.fixed.len(), Vec::new);
         for (text, template) in self.fixed.iter_mut().zip(&whole.fixed) {
@@ -168,7 +168,7 @@ impl Expected {
         std::str::from_utf8(&self.wanted).ok()?.parse().ok()
     }
 
-    /// Judges the next message, which came so long after the request, ns.
+    /// Judges the next message, which arrived `after` ns after the request.
     pub(super) fn judge(
         &mut self,
         whole: &CompiledWhole,
@@ -191,7 +191,7 @@ impl Expected {
         }
     }
 
-    /// The stream is complete.
+    /// Judges the end of the stream.
     pub(super) fn end(&self, whole: &CompiledWhole) -> Result<(), Mismatch> {
         let count = self.known()?;
         if self.came < count + u64::from(whole.last.is_some()) {
@@ -216,7 +216,7 @@ impl Expected {
 
     fn known(&self) -> Result<u64, Mismatch> {
         self.count
-            .ok_or_else(|| Mismatch::new("events", "a number of them that is known", "a stream"))
+            .ok_or_else(|| Mismatch::new("events", "a known number of events", "a stream"))
     }
 
     fn time(&mut self, noun: &str, number: u64, after: u64) -> Result<(), Mismatch> {
@@ -305,8 +305,8 @@ fn in_all(whole: &CompiledWhole, count: u64) -> String {
     }
 }
 
-/// Whether JSON is equal to other JSON that has no spaces, but for single spaces behind `:` and `,`, which many writers put
-/// there. `false` where that is hard to tell.
+/// Whether `got` equals the JSON `wanted`, which has no spaces, when single spaces after `:` and `,` are ignored:
+/// many writers put them there. `false` where a full comparison is needed to decide.
 fn equal_but_for_spaces(wanted: &[u8], got: &[u8]) -> bool {
     let mut wanted = wanted.iter();
     let (mut before, mut in_text) = (0, false);

@@ -1,23 +1,23 @@
-//! What the ids of events tell: which are missing, doubled or late.
+//! Detects missing, duplicate and late events by their ids.
 //!
-//! Only ids that count from 0 or 1 do: they are decimal numbers, and the first one of the stream is 0 or 1. Others (times, keys of
-//! a database, a feed that was joined in its middle) may leave numbers out, and tell nothing.
+//! Only ids that count from 0 or 1 are checked: decimal numbers, the first of which is 0 or 1. Other ids (times,
+//! database keys, a feed joined in the middle) may skip numbers, so nothing follows from a gap.
 
-/// Ids below the highest one that are remembered.
+/// How many ids below the highest one are remembered.
 const REMEMBERED: u64 = 64;
 
-/// What one id tells.
+/// The result for one id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: there is none, or they do not count.
+    /// Nothing to check: there is no id, or the ids do not count.
     Nothing,
-    /// That it is the next one.
+    /// It is the next one.
     Next,
-    /// So many ids were left out before it.
+    /// This number of ids before it was skipped.
     Skipped(u64),
-    /// It was there before.
+    /// A duplicate.
     Again,
-    /// It was left out before and comes now.
+    /// It was skipped before and arrives now.
     Late,
 }
 
@@ -29,17 +29,16 @@ pub(super) struct Ids {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// None came.
+    /// No id so far.
     #[default]
     New,
-    /// They count: the highest one, and a bit for each of those below it that came, the nearest lowest.
+    /// Counting: the highest id, and a bit for each lower one that has arrived, the nearest in the lowest bit.
     Counting { highest: u64, below: u64 },
-    /// They do not count.
+    /// The ids do not count.
     Opaque,
 }
 
 impl Ids {
-    /// Takes the next id.
     pub(super) fn take(&mut self, id: &[u8]) -> Step {
         let (State::Counting { .. } | State::New) = self.state else {
             return Step::Nothing;
@@ -52,7 +51,7 @@ impl Ids {
             State::New if number <= 1 => {
                 self.state = State::Counting {
                     highest: number,
-                    // What would stand before the first one is not missing.
+                    // Ids before the first one are not missing.
                     below: u64::MAX,
                 };
                 Step::Next
@@ -91,7 +90,7 @@ fn next(highest: u64, below: u64, number: u64) -> (State, Step) {
     let behind = highest - number;
     let mut below = below;
     let step = match behind.checked_sub(1) {
-        // Of one that lies further back nobody knows whether it came.
+        // An id further back has been forgotten, so it may be a duplicate or late.
         None | Some(REMEMBERED..) => Step::Again,
         Some(bit) if below >> bit & 1 == 1 => Step::Again,
         Some(bit) => {
@@ -143,7 +142,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes within the memory: left out − late = those that never came, and the doubled ones are all others.
+        /// For ids within the remembered window: skipped − late = ids that never arrived, and all others are
+        /// duplicates.
         #[test]
         fn sums_are_those_of_a_set(mut numbers in proptest::collection::vec(1..60_u64, 1..200)) {
             numbers.insert(0, 1);

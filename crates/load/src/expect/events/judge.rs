@@ -1,4 +1,4 @@
-//! A stream judged while it comes.
+//! Judges a stream while it arrives.
 
 use super::Events;
 use super::chat::{Chat, Told};
@@ -10,7 +10,7 @@ use super::rule::CompiledRule;
 use crate::expect::{ExpectationError, Mismatch, excerpt};
 use std::ops::ControlFlow;
 
-/// Rules that a stream may have: a bit each.
+/// Most rules that a stream may have: one bit each.
 const MOST_RULES: usize = 64;
 
 /// [`Events`] with its rules compiled.
@@ -55,38 +55,38 @@ impl Events {
 }
 
 impl CompiledEvents {
-    /// How long after its request a stream has ended well, ns.
+    /// The time after the request at which the stream has ended successfully, ns.
     pub const fn for_ns(&self) -> Option<u64> {
         self.for_ns
     }
 
-    /// Whether a stream that never ends by itself has an end.
+    /// Whether the rules end a stream that never ends by itself.
     pub const fn is_bounded(&self) -> bool {
         self.for_ns.is_some() || self.until < u32::MAX || self.chat.is_some()
     }
 
-    /// When the answer of a language model is a good one, where the stream is that.
+    /// The limits of a good answer, where the stream is the answer of a language model.
     pub const fn chat(&self) -> Option<&Chat> {
         self.chat.as_ref()
     }
 }
 
-/// One reply that is a stream, as far as it came.
+/// One reply that is a stream, as far as it has arrived.
 #[derive(Debug)]
 pub struct EventStream {
     reader: Reader,
     count: u32,
-    /// A bit for each rule that held once.
+    /// A bit for each rule that some message has met.
     held: u64,
     ids: Ids,
-    /// Where every message is known.
+    /// The expected messages, where all of them are known.
     expected: Expected,
-    /// What the answer of a language model has told.
+    /// The state of the answer of a language model.
     told: Told,
 }
 
 impl EventStream {
-    /// A stream that begins. `value(i, out)` appends the value that parameter `i` had in its request.
+    /// Starts a stream. `value(i, out)` appends the value that parameter `i` had in its request.
     pub fn new(events: &CompiledEvents, format: Format, mut value: impl FnMut(usize, &mut Vec<u8>)) -> Self {
         let mut expected = Expected::default();
         if let Some(whole) = &events.whole {
@@ -102,7 +102,7 @@ impl EventStream {
         }
     }
 
-    /// Begins with another reply, and keeps the memory.
+    /// Starts with another reply, and keeps the memory.
     pub fn begin(
         &mut self,
         events: &CompiledEvents,
@@ -117,7 +117,8 @@ impl EventStream {
         self.told = Told::default();
     }
 
-    /// Its reader, and what is noted of the messages that come `after` their request, ns.
+    /// Splits off the reader, so that the counters can be updated while it runs. `after` is the time since the
+    /// request, ns.
     const fn parts<'a>(
         &'a mut self,
         events: &'a CompiledEvents,
@@ -134,7 +135,7 @@ impl EventStream {
         (&mut self.reader, counted)
     }
 
-    /// What the answer of a language model has told so far.
+    /// The state of the answer of a language model.
     pub const fn told(&self) -> &Told {
         &self.told
     }
@@ -144,8 +145,9 @@ impl EventStream {
         self.count
     }
 
-    /// Takes the next piece, which came `after` its request, ns. `each` gets what the id of each message tells. Gives whether the
-    /// stream has ended well by its number of messages: what stands behind is not read.
+    /// Takes the next piece, which arrived `after` ns after the request. `each` receives the [`Step`] of each
+    /// message's id. Returns whether the stream has ended successfully by its number of messages; what follows is not
+    /// read.
     pub fn read(
         &mut self,
         events: &CompiledEvents,
@@ -167,8 +169,8 @@ impl EventStream {
         Ok(counted.is_all())
     }
 
-    /// The message whose pieces were read is complete, so long after its request, ns: gRPC tells where each of them ends. Gives
-    /// whether the stream has ended well by its number of messages.
+    /// Completes the message whose pieces were read, `after` ns after the request: gRPC marks the end of each
+    /// message. Returns whether the stream has ended successfully by its number of messages.
     pub fn complete(
         &mut self,
         events: &CompiledEvents,
@@ -181,8 +183,8 @@ impl EventStream {
         judged.map(|()| counted.is_all())
     }
 
-    /// Takes the next piece of the answer of a language model. `each` is called for each event that brings text. What stands
-    /// behind `[DONE]` is not looked at.
+    /// Takes the next piece of the answer of a language model. `each` is called for each event that contains text.
+    /// Anything after `[DONE]` is ignored.
     pub fn read_chat(
         &mut self,
         events: &CompiledEvents,
@@ -215,7 +217,7 @@ impl EventStream {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// The reply of a language model is complete.
+    /// Judges the end of a language model's reply.
     pub fn end_chat(&self) -> Result<(), Mismatch> {
         if self.told.is_done {
             return Ok(());
@@ -227,7 +229,7 @@ impl EventStream {
         ))
     }
 
-    /// The reply is complete, so long after its request, ns.
+    /// Judges the end of the reply, `after` ns after the request.
     pub fn end(
         &mut self,
         events: &CompiledEvents,
@@ -255,7 +257,7 @@ impl EventStream {
         self.judge(events)
     }
 
-    /// Whether a stream that ends by its bound held what it must.
+    /// Whether a stream that was ended by its end condition has met all rules.
     pub fn judge(&self, events: &CompiledEvents) -> Result<(), Mismatch> {
         let missing = (0..)
             .zip(&events.rules)
@@ -271,10 +273,10 @@ impl EventStream {
     }
 }
 
-/// What is noted of the messages of a stream, while some are read.
+/// The counters of a stream, borrowed while its reader runs.
 struct Counted<'a> {
     events: &'a CompiledEvents,
-    /// How long after the request they came, ns.
+    /// Time after the request, ns.
     after: u64,
     count: &'a mut u32,
     held: &'a mut u64,
@@ -283,7 +285,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Counts a message, tells what its id tells, and judges it.
+    /// Counts a message, reports its [`Step`] to `each`, and judges it.
     fn take(&mut self, message: &Message<'_>, each: impl FnOnce(Step)) -> Result<(), Mismatch> {
         *self.count = self.count.saturating_add(1);
         for (bit, rule) in (0..).zip(&self.events.rules) {
@@ -298,17 +300,17 @@ impl Counted<'_> {
         }
     }
 
-    /// Whether as many came as end the stream.
+    /// Whether enough messages have arrived to end the stream.
     const fn is_all(&self) -> bool {
         *self.count >= self.events.until
     }
 }
 
 fn mismatch(fault: EventFault, count: u32, longest: u64) -> Mismatch {
-    let behind = format!("after {count} whole ones");
+    let behind = format!("after {count} complete ones");
     match fault {
         EventFault::TooLong => Mismatch::new(
-            "events: one is too long",
+            "events: an event is too long",
             format!("events of at most {longest} bytes (--longest-event)"),
             format!("a longer one, {behind}"),
         ),
@@ -318,14 +320,14 @@ fn mismatch(fault: EventFault, count: u32, longest: u64) -> Mismatch {
             format!("something else, {behind}"),
         ),
         EventFault::CutOff => Mismatch::new(
-            "events: the stream ends in the middle of one",
+            "events: the stream ends in the middle of an event",
             "whole events",
-            format!("a part of one, {behind}"),
+            format!("part of an event, {behind}"),
         ),
     }
 }
 
-/// What is wrong with a reply that is no stream.
+/// The mismatch for a reply that is not a stream.
 pub(in super::super) fn no_stream(content_type: Option<&[u8]>, body: &[u8]) -> Mismatch {
     let got = content_type.map_or_else(|| "no content-type".to_owned(), excerpt);
     Mismatch::new(

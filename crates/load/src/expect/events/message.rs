@@ -1,28 +1,28 @@
-//! What a reader gives.
+//! The messages that a reader yields.
 
-/// The name of an event that has none.
+/// The standard's default for the name of an event.
 pub(super) const UNNAMED: &[u8] = b"message";
 
-/// Memory that a reader keeps from one message to the next, bytes: one long message must not cost its memory for good.
+/// Memory that a reader keeps between messages, bytes: one long message must not hold its memory forever.
 pub(super) const KEPT: usize = 16 * 1024;
 
-/// One message.
+/// One message of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The name of the event, `message` where the server gives none; of JSON Lines always that.
+    /// The name of the event; `message` where the server sends none, and always for JSON Lines.
     pub name: &'a [u8],
-    /// Its data; empty where the reader keeps none.
+    /// The data; empty where the reader does not keep it.
     pub data: &'a [u8],
-    /// The id that came with this event.
+    /// The id sent with this event.
     pub id: Option<&'a [u8]>,
 }
 
-/// Why a stream is wrong.
+/// Why a stream is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventFault {
     /// A message is longer than allowed.
     TooLong,
-    /// A line is no JSON.
+    /// A line is not JSON.
     NoJson,
     /// The stream ends in the middle of a message.
     CutOff,

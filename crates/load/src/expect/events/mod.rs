@@ -1,8 +1,8 @@
-//! Replies that are streams of messages: server-sent events, JSON Lines, messages of gRPC. Read in pieces of any size, in
-//! bounded memory, and judged as they come.
+//! Replies that are streams of messages: server-sent events, JSON Lines, gRPC messages. They are read in pieces of
+//! any size, in bounded memory, and judged as they arrive.
 //!
-//! [`Events`] is what a job says of such a reply; [`CompiledEvents`] is the same made ready; an [`EventStream`] is one reply
-//! under way. None of them knows whether HTTP/1.1 or HTTP/2 carried the pieces.
+//! [`Events`] is the part of a job that describes such a reply; [`CompiledEvents`] is its compiled form; an
+//! [`EventStream`] is one reply in flight. None of them knows whether HTTP/1.1 or HTTP/2 carried the pieces.
 
 mod chat;
 mod exact_stream;
@@ -26,29 +26,31 @@ pub use rule::EventRule;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest event unless told otherwise, bytes.
+/// The default limit for the length of an event, bytes.
 pub const LONGEST_EVENT: u64 = 1 << 20;
 
-/// What a reply must be that is a stream of messages.
+/// Rules for a reply that is a stream of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
-    /// The stream has ended well when so many messages came, and is given up then. One that ends by itself before is wrong.
+    /// The stream has ended successfully after this number of messages, and is cancelled then. One that ends earlier
+    /// by itself is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u32>,
-    /// The stream has ended well so long after its request was sent, ns, and is given up then.
+    /// The stream has ended successfully this long after its request was sent, ns, and is cancelled then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_ns: Option<u64>,
-    /// What at least one message of each stream must be; at most 64.
+    /// Rules that each must be met by at least one message of the stream; at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub some: Vec<EventRule>,
-    /// Where every message is known: how many come, and what each must be. Such a stream has no bound.
+    /// The expected messages, where all of them are known. Such a stream has no end condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
-    /// The longest message, bytes: a longer one is wrong, and ends its stream.
+    /// The longest message, bytes: a longer one is an error and ends its stream.
     #[serde(default = "longest")]
     pub longest: u64,
-    /// Where it is the answer of a language model: only events that bring text are its messages, and `[DONE]` must end it.
+    /// Set where the stream is the answer of a language model: only events with text count as messages, and `[DONE]`
+    /// must end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<Chat>,
 }
@@ -71,7 +73,7 @@ impl Default for Events {
 }
 
 impl Events {
-    /// Whether a stream that never ends by itself has an end.
+    /// Whether the rules end a stream that never ends by itself.
     pub const fn is_bounded(&self) -> bool {
         self.until.is_some() || self.for_ns.is_some() || self.chat.is_some()
     }

@@ -1,4 +1,4 @@
-//! What a message must be.
+//! Rules for single messages.
 
 use super::message::Message;
 use crate::expect::{ExpectationError, regular_expression};
@@ -6,21 +6,21 @@ use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a message must be.
+/// A condition on a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventRule {
-    /// An event of this name.
+    /// The event has this name.
     Name(String),
-    /// This text stands in its data.
+    /// The data contains this text.
     Contains(String),
-    /// A regular expression is found in its data.
+    /// A regular expression matches somewhere in the data.
     Matches(String),
-    /// Its data is JSON that has what this pointer (RFC 6901) names, and, where a value is given, this value.
+    /// The data is JSON, this pointer (RFC 6901) resolves in it, and, if given, its target equals this value.
     Json {
-        /// The pointer.
+        /// The pointer, as in `/choices/0`.
         pointer: String,
-        /// The value.
+        /// The expected value; absent: any value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         equals: Option<serde_json::Value>,
     },
@@ -43,13 +43,16 @@ impl fmt::Display for EventRule {
 impl std::str::FromStr for EventRule {
     type Err = String;
 
-    /// Reads `event:NAME`, `json:/POINTER`, `json:/POINTER=VALUE`, `regex:PATTERN`, or any other text, which stands in the data.
+    /// Parses `event:NAME`, `json:/POINTER`, `json:/POINTER=VALUE`, `regex:PATTERN`, or any other text, which the
+    /// data must contain.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |reason: &str| {
-            format!("`{text}`: {reason}; write event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text")
+            format!(
+                "`{text}`: {reason}; write event:NAME, json:/POINTER[=VALUE], regex:PATTERN or plain text"
+            )
         };
         match text.split_once(':') {
-            Some(("event" | "regex", "")) => Err(wrong("nothing stands behind the colon")),
+            Some(("event" | "regex", "")) => Err(wrong("nothing follows the colon")),
             Some(("event", name)) => Ok(Self::Name(name.to_owned())),
             Some(("regex", pattern)) => match regular_expression(pattern) {
                 Ok(_) => Ok(Self::Matches(pattern.to_owned())),
@@ -63,7 +66,7 @@ impl std::str::FromStr for EventRule {
                 if !pointer.is_empty() && !pointer.starts_with('/') {
                     return Err(wrong("a JSON pointer begins with `/`"));
                 }
-                // What is no JSON is a text without its quotes.
+                // A value that is not JSON is a string without its quotes.
                 let value = value.map(|value| {
                     serde_json::from_str(value)
                         .unwrap_or_else(|_| serde_json::Value::String(value.to_owned()))
@@ -79,7 +82,7 @@ impl std::str::FromStr for EventRule {
     }
 }
 
-/// An [`EventRule`] made ready.
+/// An [`EventRule`] with its regular expression compiled.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledRule {
     rule: EventRule,
@@ -97,7 +100,7 @@ impl CompiledRule {
         })
     }
 
-    /// Whether it looks at the data of messages.
+    /// Whether it reads the data of messages.
     pub(super) const fn reads_data(&self) -> bool {
         !matches!(self.rule, EventRule::Name(_))
     }

@@ -1,4 +1,4 @@
-//! Streams as the WHATWG's text says, split at every byte, and everything that is no stream.
+//! Streams as the WHATWG standard defines them, split at every byte, and everything that is not a stream.
 
 use super::reader::sse::Sse;
 use super::*;
@@ -7,7 +7,7 @@ use crate::{Bytes, Part, Template};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
-/// A message with its own memory.
+/// A message that owns its memory.
 type Owned = (String, String, Option<String>);
 
 fn owned(message: &Message<'_>) -> Owned {
@@ -15,7 +15,7 @@ fn owned(message: &Message<'_>) -> Owned {
     (text(message.name), text(message.data), message.id.map(text))
 }
 
-/// The messages of a whole stream that comes in these pieces, and how it ends.
+/// The messages of a stream that arrives in these pieces, and how it ends.
 fn read<'a>(
     format: Format,
     longest: u64,
@@ -46,7 +46,7 @@ fn event(name: &str, data: &str, id: Option<&str>) -> Owned {
 #[test]
 fn events_are_read_as_the_text_says() {
     for (text, expected) in [
-        // The examples of the text itself.
+        // The examples of the standard.
         (
             "data: YHOO\ndata: +2\ndata: 10\n\n",
             vec![event("message", "YHOO\n+2\n10", None)],
@@ -75,7 +75,7 @@ fn events_are_read_as_the_text_says() {
                 event("message", "x", None),
             ],
         ),
-        // All three ends of a line, and both of CR LF are one.
+        // All three line endings; CR LF counts as one.
         ("data: a\r\rdata: b\r\n\r\ndata: c\n\n", {
             vec![
                 event("message", "a", None),
@@ -83,24 +83,24 @@ fn events_are_read_as_the_text_says() {
                 event("message", "c", None),
             ]
         }),
-        // One BOM before everything, and no second one.
+        // One BOM at the very start, but no second one.
         ("\u{feff}data: a\n\n", vec![event("message", "a", None)]),
         ("\u{feff}\u{feff}data: a\n\n", vec![]),
         (
             "data: a\n\n\u{feff}data: b\n\n",
             vec![event("message", "a", None)],
         ),
-        // An event without data never comes, and its name is forgotten; its id is not.
+        // An event without data is dropped, and its name is reset; its id is kept.
         (
             "event: x\nid: 7\n\ndata: a\n\n",
             vec![event("message", "a", Some("7"))],
         ),
-        // An id with NUL in it is none.
+        // An id that contains NUL is ignored.
         (
             "id: 1\nid: 2\0\ndata: a\n\n",
             vec![event("message", "a", Some("1"))],
         ),
-        // Names are compared as they are.
+        // Field names are case-sensitive.
         ("Data: a\ndatas: b\n data: c\n: d\nretry: 100\n\n", vec![]),
         ("data: a: b\n\n", vec![event("message", "a: b", None)]),
         ("", vec![]),
@@ -165,7 +165,7 @@ fn lines_of_json_are_messages() {
     assert_eq!(lines("1\n{\"a\":"), (all(&["1"]), Err(EventFault::CutOff)));
 }
 
-/// However long an event is, the reader holds no more than the longest that it allows.
+/// The reader never holds more than the longest allowed event, however long the event is.
 #[test]
 fn memory_is_bounded() {
     for (format, begin) in [
@@ -193,7 +193,7 @@ fn memory_is_bounded() {
         assert_eq!((fault, count), (EventFault::TooLong, 1), "{begin:?}");
         assert!(reader.held() <= 400_000, "{begin:?}: {}", reader.held());
     }
-    // What is not kept is no reason to fail: comments and fields without a meaning may be of any length.
+    // Only what is kept counts: comments and unknown fields may have any length.
     let mut reader = Reader::new(Format::ServerSentEvents, 10, true);
     let long = format!(":{0}\nother: {0}\n{0}\ndata: a\n\n", "x".repeat(1_000));
     let mut count = 0;
@@ -278,14 +278,14 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
         let result = judged(&rules(&[missing]), &ticks);
         assert!(result.is_err(), "{missing}: {result:?}");
     }
-    // The end has not come when the bound is reached.
+    // The stream has not ended yet when its end condition is reached.
     let bounded = Events {
         until: Some(3),
         ..rules(&["event:end"])
     };
     assert!(judged(&bounded, &ticks).is_err());
     for (text, reason) in [
-        ("event:", "nothing stands"),
+        ("event:", "nothing follows"),
         ("json:n", "begins with"),
         ("", "empty"),
     ] {
@@ -294,7 +294,7 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
     }
 }
 
-/// Three ticks, 10 ms apart, and the end.
+/// Three ticks, 10 ms apart, and a final event.
 fn ticks() -> Events {
     let text = |text: &str| Some(Template::literal(text));
     Events {
@@ -320,10 +320,10 @@ fn ticks() -> Events {
     }
 }
 
-/// Pieces of a stream, each so many ms after its request.
+/// Pieces of a stream, each with its time after the request, ms.
 type Pieces = Vec<(String, u64)>;
 
-/// What is said of a stream that comes in these pieces.
+/// The verdict on a stream that arrives in these pieces.
 fn said(events: &Events, pieces: &[(String, u64)]) -> String {
     let events = events.compile().expect("formulas");
     let three = |_, out: &mut Vec<u8>| out.push(b'3');
@@ -376,11 +376,11 @@ fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
     assert_eq!(text(3, "end", "tick"), "event 4: name: end / tick");
     assert_eq!(text(2, "\"of\": 3", "\"of\": 4"), "event 3: data at of: 3 / 4");
     assert!(
-        text(2, "3}", "3").starts_with("event 3: data: no JSON"),
+        text(2, "3}", "3").starts_with("event 3: data: not JSON"),
         "{}",
         text(2, "3}", "3")
     );
-    // 1 ms too soon is what a clock of milliseconds makes of it; what is late was held up.
+    // A clock with 1 ms resolution may show a tick 1 ms early; a late tick was delayed on its way.
     assert_eq!(changed(&|pieces| pieces[2].1 = 19), "right");
     assert_eq!(changed(&|pieces| pieces[0].1 = 9), "right");
     assert_eq!(
@@ -404,7 +404,7 @@ fn formulas_that_are_none_are_told() {
     }
 }
 
-/// The texts of an answer that comes in pieces of so many bytes, and how it ends.
+/// The texts of an answer that arrives in pieces of `size` bytes, and how it ends.
 fn answered(text: &str, size: usize) -> (u32, Result<(), String>, Told) {
     let events = Events {
         chat: Some(Chat::default()),
@@ -428,7 +428,7 @@ fn an_answer_of_a_language_model_is_counted_by_its_texts_and_ends_when_it_says_s
         + &delta(r#"{"content":"lo\n"}"#)
         + &delta("{}");
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5}}\n\n";
-    let behind = "data: [DONE]\n\ndata: whatever stands behind it\n\n";
+    let behind = "data: [DONE]\n\ndata: ignored\n\n";
     let error = "event: error\ndata: {\"message\":\"no room\"}\n\n";
     for size in [1, 7, 10_000] {
         let (count, end, told) = answered(&[&texts, usage, behind].concat(), size);
@@ -449,7 +449,7 @@ fn an_answer_of_a_language_model_is_counted_by_its_texts_and_ends_when_it_says_s
     }
 }
 
-/// Lines that a server might send, and some that none should.
+/// Lines that a server may send, and some that it must not.
 fn any_line() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "(data|event|id|retry|dat|datas|)(:|: |:  |)[a-c0-9 :\\x00é]{0,6}",
@@ -471,7 +471,7 @@ fn any_stream() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// However a stream is cut into pieces, the same messages come and it ends the same way.
+    /// The messages and the end of a stream do not depend on how it is cut into pieces.
     #[test]
     fn pieces_make_no_difference(
         text in any_stream(),
@@ -484,7 +484,7 @@ proptest! {
         let whole = read(format, longest, [bytes]);
         // Split at every byte, …
         prop_assert_eq!(&read(format, longest, bytes.chunks(1)), &whole);
-        // … at each one place, …
+        // … at each single position, …
         for place in 0..=bytes.len() {
             let (front, back) = bytes.split_at(place);
             prop_assert_eq!(&read(format, longest, [front, back]), &whole);
@@ -497,7 +497,7 @@ proptest! {
         prop_assert_eq!(&read(format, longest, pieces), &whole);
     }
 
-    /// A reader that is used again has forgotten the reply before.
+    /// A reused reader keeps nothing of the previous reply.
     #[test]
     fn nothing_is_left_of_the_reply_before(first in any_stream(), second in any_stream()) {
         let (expected, end) = sse(&second);
@@ -515,7 +515,7 @@ proptest! {
     }
 }
 
-/// A stream of gRPC with the numbers 1 to 3, 10 ms apart, one by one.
+/// A gRPC stream of the numbers 1 to 3, flushed one by one, 10 ms apart.
 fn numbers() -> Events {
     let encoded = Encoded {
         schema: crate::expect::tests::schema(),
@@ -538,7 +538,7 @@ fn numbers() -> Events {
     }
 }
 
-/// What is said of a stream of gRPC with these messages, each so many ms after the call.
+/// The verdict on a gRPC stream of these messages, each with its time after the call, ms.
 fn said_of_messages(events: &Events, messages: &[(&[u8], u64)]) -> String {
     let events = events.compile().expect("a schema");
     let mut stream = EventStream::new(&events, Format::Messages, |_, _| {});
@@ -568,7 +568,7 @@ fn messages_of_grpc_are_judged_one_by_one() {
     let said = |messages: &[(&[u8], u64)]| said_of_messages(&numbers(), messages);
     let [one, two, three] = [&[16, 1][..], &[16, 2], &[16, 3]];
     assert_eq!(said(&[(one, 0), (two, 10), (three, 20)]), "right");
-    // The same numbers in other bytes.
+    // The same numbers, encoded differently.
     let long: &[u8] = &[16, 0x82, 0];
     assert_eq!(said(&[(one, 0), (long, 10), (three, 20)]), "right");
     assert_eq!(said(&[(one, 0), (three, 20)]), "message 2 at b: 2 / 3");
@@ -588,8 +588,8 @@ fn messages_of_grpc_are_judged_one_by_one() {
         said(&[(one, 20), (two, 20), (three, 20)]),
         "messages: not flushed one by one: the last 10ms or more after the first / 0ns"
     );
-    assert!(said(&[(&[17], 0)]).starts_with("message 1: no message `M`"));
-    assert!(said(&[(&[0; 21], 0)]).starts_with("events: one is too long"));
+    assert!(said(&[(&[17], 0)]).starts_with("message 1: not a `M` message"));
+    assert!(said(&[(&[0; 21], 0)]).starts_with("events: an event is too long"));
 }
 
 #[test]

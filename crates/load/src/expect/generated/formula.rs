@@ -1,4 +1,4 @@
-//! Whole numbers that are worked out from the number of an item: `i * 37 % 9900 + 100`.
+//! Integers computed from the number of an item: `i * 37 % 9900 + 100`.
 
 /// A formula over `i`, the number of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,13 +13,13 @@ pub(in crate::expect) enum Operator {
     Plus,
     Minus,
     Times,
-    /// The whole part of the quotient, as it is.
+    /// Truncated toward zero.
     DividedBy,
     Remainder,
 }
 
 impl Operator {
-    /// The operator of a sign, and how closely it binds.
+    /// The operator of a sign, and its precedence.
     const fn of(sign: char) -> Option<(Self, u8)> {
         Some(match sign {
             '+' => (Self::Plus, 1),
@@ -33,18 +33,18 @@ impl Operator {
 }
 
 impl Formula {
-    /// Reads a formula. The error says what is wrong.
+    /// Parses a formula. The error says what is wrong.
     pub(in crate::expect) fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text.trim_start();
         let formula = sum(&mut rest, 0)?;
         if rest.is_empty() {
             Ok(formula)
         } else {
-            Err(format!("`{rest}` is too much"))
+            Err(format!("unexpected `{rest}`"))
         }
     }
 
-    /// The number for item `i`. What is divided by 0 is 0, and what leaves 64 bits comes in again.
+    /// The number for item `i`. Division by 0 results in 0, and overflow wraps at 64 bits.
     pub(in crate::expect) fn value(&self, i: i64) -> i64 {
         match self {
             Self::Item => i,
@@ -79,7 +79,7 @@ pub fn work_out(text: &str, i: i64) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// Reads operands as long as what joins them binds more closely than `least`.
+/// Parses operands while their operators bind more tightly than `least`.
 fn sum(rest: &mut &str, least: u8) -> Result<Formula, String> {
     let mut left = operand(rest)?;
     while let Some((operator, binds)) = rest.chars().next().and_then(Operator::of)
@@ -111,7 +111,7 @@ fn operand(rest: &mut &str) -> Result<Formula, String> {
         }
         (inner, 1)
     } else {
-        return Err(format!("`{rest}` where `i`, a whole number or a bracket belongs"));
+        return Err(format!("`{rest}` where `i`, an integer or a bracket is expected"));
     };
     *rest = rest[length..].trim_start();
     Ok(operand)
@@ -153,7 +153,7 @@ mod tests {
             ("i +", "where `i`"),
             ("j", "`j` where `i`"),
             ("(i", "not closed"),
-            ("i i", "`i` is too much"),
+            ("i i", "unexpected `i`"),
             ("99999999999999999999", "too large"),
         ] {
             let error = Formula::parse(text).expect_err(text);

@@ -1,4 +1,4 @@
-//! JSON with a list whose items are worked out from their numbers.
+//! JSON with a list whose items are computed from their numbers.
 
 use super::formula::Formula;
 use crate::Template;
@@ -7,24 +7,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-/// Items of a list, at most: a reply that asks for more is a mistake of the contract.
+/// Most items of a list: a reply that asks for more is a mistake in the contract.
 const MOST_ITEMS: i64 = 1_000_000;
 
-/// JSON with a list whose items are worked out from their numbers, `from`, `from + 1`, ….
+/// JSON with a list whose items are computed from their numbers, `from`, `from + 1`, ….
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// The number of the first item, as decimal text.
+    /// Decimal text: the number of the first item.
     pub from: Template,
-    /// How many items, as decimal text.
+    /// Decimal text: the number of items.
     pub count: Template,
-    /// What stands before the items, with `[`.
+    /// The text before the items, including `[`.
     pub front: String,
-    /// An item as JSON text, with formulas: `{= i % 7 + 1}` is a number, `{= colour[i % 16]}` a word of a list.
+    /// An item as JSON text, with formulas: `{= i % 7 + 1}` is a number, `{= colour[i % 16]}` an entry of a word
+    /// list.
     pub item: String,
-    /// What stands behind the items, with `]`.
+    /// The text after the items, including `]`.
     pub back: String,
-    /// The lists of words; they stand in the item as they are.
+    /// The word lists; their entries are inserted verbatim.
     pub words: BTreeMap<String, Vec<String>>,
 }
 
@@ -55,7 +56,7 @@ impl CompiledList {
         })
     }
 
-    /// Writes the list into what is wanted.
+    /// Renders the list into [`Memory::wanted`].
     pub(in crate::expect) fn render(
         &self,
         memory: &mut Memory,
@@ -114,7 +115,7 @@ fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<Piece
                     let list = words.get(name.trim()).filter(|list| !list.is_empty());
                     let known: Vec<&str> = words.keys().map(String::as_str).collect();
                     let list = list.ok_or_else(|| {
-                        let reason = format!("no words are called `{name}`: known are {}", known.join(", "));
+                        let reason = format!("no word list `{name}`: known are {}", known.join(", "));
                         wrong(formula, reason)
                     })?;
                     let at = Formula::parse(at).map_err(|reason| wrong(formula, reason))?;

@@ -1,4 +1,4 @@
-//! Bodies that are worked out for each reply.
+//! Bodies that are computed for each reply.
 
 mod formula;
 mod list;

@@ -1,4 +1,4 @@
-//! What a service must say of a body that it was sent: its length and its digest.
+//! The expected reply to an upload: the length and digest of the body that was sent.
 
 use crate::expect::Memory;
 use crate::{Body, Template};
@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone)]
 pub(in crate::expect) struct Upload {
     body: Body,
-    /// The digest of all that does not change from request to request, once it was asked for: of a long body it takes time.
+    /// The digest of the part that is the same for every request, computed on first use: it takes time for a long
+    /// body.
     begun: Arc<OnceLock<Sha256>>,
 }
 
@@ -21,10 +22,10 @@ impl Upload {
         }
     }
 
-    /// Writes `{"bytes":n,"sha256":"…"}` into what is wanted.
+    /// Renders `{"bytes":n,"sha256":"…"}` into [`Memory::wanted`].
     pub(in crate::expect) fn render(&self, memory: &mut Memory, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
         let (mut digest, before, end) = match &self.body {
-            // Messages of gRPC are no upload.
+            // gRPC messages are not an upload.
             Body::None | Body::Messages(_) => (Sha256::new(), 0, &Template::default()),
             Body::Bytes(template) => (Sha256::new(), 0, template),
             Body::Generated(generated) => {

@@ -1,4 +1,4 @@
-//! Pages of HTML: lines that read as a text, and tables.
+//! HTML pages: lines compared by their visible text, and tables.
 
 mod table;
 
@@ -7,13 +7,13 @@ pub use table::HtmlTable;
 
 use super::{Mismatch, excerpt};
 
-/// Looks for a line of HTML that reads as `expected`.
+/// Looks for a line of HTML whose visible text is `expected`.
 pub(super) fn line(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     let wanted = String::from_utf8_lossy(expected);
     let mut bare = None;
     for line in body.split(|&byte| byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // The line may share its line with the tag that opens it.
+        // The text may start on the same line as the tag that opens it.
         let line = line.strip_prefix(b"<pre>").unwrap_or(line);
         if line == expected && !line.iter().any(|byte| matches!(byte, b'<' | b'>' | b'&')) {
             return Ok(());
@@ -33,7 +33,8 @@ pub(super) fn line(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     })
 }
 
-/// Whether a piece of HTML without tags reads as this text. It does not where something stands bare that must be escaped.
+/// Whether a piece of HTML without tags shows this text. It does not if it contains an unescaped character that must
+/// be escaped.
 fn reads_as(html: &str, wanted: &str) -> bool {
     let (mut html, mut wanted) = (html, wanted);
     loop {
@@ -57,7 +58,8 @@ fn reads_as(html: &str, wanted: &str) -> bool {
     }
 }
 
-/// The character of a reference without its `&` and `;`: the five that escaping needs by name, any by number.
+/// The character of a reference without its `&` and `;`: the five named references that escaping needs, and all
+/// numeric ones.
 fn character(name: &str) -> Option<char> {
     match name {
         "lt" => Some('<'),

@@ -1,4 +1,4 @@
-//! A page with one table: its title, its header row, its rows in order, each as the text that a reader sees.
+//! A page with one table: its title, its header row and its rows in order, compared by visible text.
 
 use crate::Template;
 use crate::expect::{Memory, Mismatch, excerpt};
@@ -6,21 +6,21 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A page of HTML with one table.
+/// An HTML page with one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HtmlTable {
-    /// The page's title; absent: any.
+    /// The page's title; absent: any title.
     #[serde(default)]
     pub title: Option<String>,
     /// The cells of the header row.
     pub header: Vec<String>,
-    /// The rows that are always there.
+    /// The rows that are the same for every request.
     pub rows: Vec<Vec<String>>,
     /// The rows that depend on the request.
     #[serde(default)]
     pub more: Vec<Vec<Template>>,
-    /// The column by which all rows stand in order, by code points; absent: as they are written.
+    /// The index of the column by which the rows are sorted, by code points; absent: in the order given.
     #[serde(default)]
     pub sort: Option<usize>,
 }
@@ -30,14 +30,14 @@ pub(in crate::expect) struct CompiledTable {
     table: HtmlTable,
 }
 
-/// What a page has, as far as it is looked at.
+/// The parts of a page that are compared.
 #[derive(Default)]
 struct Page {
     title: Vec<u8>,
     tables: usize,
-    /// The cells of a row, and whether each is a header's.
+    /// The rows; for each cell, whether it is a header cell, and its text.
     rows: Vec<Vec<(bool, Vec<u8>)>>,
-    /// An element that stands in a cell: text that was not escaped becomes one.
+    /// An element inside a cell, which shows that text was not escaped: its name and the text before it.
     inside: Option<(Vec<u8>, String)>,
 }
 
@@ -88,13 +88,13 @@ impl CompiledTable {
             None => Ok(()),
             Some((name, text)) => Err(Mismatch::new(
                 "body: not escaped for HTML",
-                "text alone in each cell",
-                format!("<{}> behind `{text}`", String::from_utf8_lossy(&name)),
+                "only text in each cell",
+                format!("<{}> after `{text}`", String::from_utf8_lossy(&name)),
             )),
         }
     }
 
-    /// All rows in their order.
+    /// All expected rows in order.
     fn wanted<'a>(
         &'a self,
         memory: &mut Memory,
@@ -153,7 +153,7 @@ impl Page {
     fn read(body: &[u8]) -> Self {
         let mut page = Self::default();
         let mut emitter = DefaultEmitter::default();
-        // As a browser reads them: what stands in a script or a title is text.
+        // Parse like a browser: the content of scripts and titles is text.
         emitter.naively_switch_states(true);
         let (mut in_title, mut in_cell) = (false, false);
         for token in Tokenizer::new_with_emitter(body, emitter) {
@@ -199,7 +199,7 @@ impl Page {
         page
     }
 
-    /// The cell that is being read.
+    /// The cell being read.
     fn cell(&mut self) -> Option<&mut Vec<u8>> {
         let (_, cell) = self.rows.last_mut()?.last_mut()?;
         Some(cell)

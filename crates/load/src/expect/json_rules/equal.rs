@@ -1,8 +1,8 @@
-//! Equality of JSON values by what they mean.
+//! Compares JSON values by meaning.
 
 use std::cmp::Ordering;
 
-/// Whether two numbers of JSON have the same value, however they are written and whatever their size.
+/// Whether two JSON numbers have the same value, whatever their notation and size.
 pub(super) fn numbers(left: &[u8], right: &[u8]) -> bool {
     left == right || Number::of(left) == Number::of(right)
 }
@@ -12,7 +12,7 @@ struct Number<'a> {
     is_negative: bool,
     exponent: i64,
     written: &'a [u8],
-    /// Zeros to leave out at the begin, and digits that count behind them.
+    /// Leading zeros to skip, and the number of digits that count after them.
     leading: usize,
     count: usize,
 }
@@ -57,7 +57,7 @@ fn digits(text: &[u8]) -> impl DoubleEndedIterator<Item = u8> + '_ {
     text.iter().copied().filter(u8::is_ascii_digit)
 }
 
-/// What stands behind `e`; one that is larger than any number needs is as large as can be told.
+/// The exponent after `e`, capped at a limit that is larger than any real number needs.
 fn power(text: &[u8]) -> i64 {
     const LARGEST: i64 = i64::MAX / 4;
     let is_negative = text.contains(&b'-');
@@ -94,7 +94,7 @@ impl PartialEq for Whole {
 }
 
 impl Whole {
-    /// Reads a value that is known to be JSON, and not too deep.
+    /// Parses a value that is known to be valid JSON and not nested too deep.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
         reader.value()
@@ -125,7 +125,7 @@ impl Reader<'_> {
                     self.skip(|byte| byte.is_ascii_whitespace() || byte == b':');
                     members.push((name, self.value()?));
                 }
-                // Their order is free; of two of one name the first one stays the first.
+                // The order of members is free; of two with the same name, the stable sort keeps the first one first.
                 members.sort_by(|left, right| left.0.cmp(&right.0));
                 Whole::Members(members)
             }
@@ -141,7 +141,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Goes behind a bracket or comma, and gives whether another value follows.
+    /// Skips a bracket or comma; returns whether another value follows.
     fn goes_on(&mut self, end: u8) -> Option<bool> {
         self.skip(|byte| byte.is_ascii_whitespace());
         if *self.text.get(self.at)? == end {

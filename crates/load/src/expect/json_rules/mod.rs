@@ -1,7 +1,7 @@
 //! Rules for single values of a JSON reply, each named by a pointer: `/result/isError!=true`.
 //!
-//! All rules of an expectation are one tree that a push parser walks over the body once: no document is built, and a right reply costs no
-//! allocation once the memory has grown.
+//! All rules of an expectation form one tree, which a push parser walks over the body once: no document is built, and
+//! a valid reply costs no allocation once the memory has grown.
 
 mod equal;
 #[cfg(test)]
@@ -18,51 +18,51 @@ use std::fmt;
 use tree::{NodeId, Tree};
 use walk::{DEEPEST, Fault, Found, Walker};
 
-/// Names and values.
 type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
 
 /// The longest body that is judged, bytes.
 const LONGEST: usize = 16 << 20;
 
-/// The longest document that is known again by its bytes. Services often repeat themselves, and comparing is far cheaper than reading.
+/// The longest valid document that is remembered, so that an equal one need not be parsed. Services often repeat
+/// themselves, and comparing is far cheaper than parsing.
 const LARGEST_KNOWN: usize = 4096;
 
 /// A rule for the value at a pointer (RFC 6901).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonRule {
-    /// The rule as it was written, for messages.
+    /// The rule as written, for messages.
     pub text: String,
-    /// The tokens of the pointer, without escapes; none: the whole reply.
+    /// The tokens of the pointer, unescaped; empty: the whole reply.
     pub pointer: Vec<String>,
-    /// What must hold.
+    /// The condition on the value.
     pub test: JsonTest,
 }
 
-/// What must hold of the value at a pointer.
+/// A condition on the value at a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JsonTest {
-    /// It is there and not null.
+    /// It exists and is not null.
     Present,
     /// It is absent or null.
     Absent,
-    /// It equals this: JSON if it is that, else a text.
+    /// It equals this, compared as JSON if the text is valid JSON, else as a string.
     Equals(Template),
-    /// It does not equal this; what is absent does not.
+    /// It does not equal this; true for an absent value.
     Differs(Template),
-    /// It is a text in which this regular expression is found.
+    /// It is a string in which this regular expression matches.
     Matches(String),
 }
 
-/// A text that is no rule.
+/// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JsonRuleError<E> {
     /// It does not begin with a pointer.
     Pointer,
-    /// `~` in a token is neither `~0` nor `~1`, or behind `!` there is more than a pointer.
+    /// `~` in a token is neither `~0` nor `~1`, or something follows the pointer after `!`.
     Form,
-    /// Its value is no template.
+    /// Its value is not a valid template.
     Value(E),
 }
 
@@ -81,7 +81,7 @@ impl<E: fmt::Display> fmt::Display for JsonRuleError<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for JsonRuleError<E> {}
 
 impl JsonRule {
-    /// Whether it is the same for each request.
+    /// Whether the rule is the same for each request.
     pub fn is_constant(&self) -> bool {
         match &self.test {
             JsonTest::Equals(value) | JsonTest::Differs(value) => value.is_constant(),
@@ -89,7 +89,7 @@ impl JsonRule {
         }
     }
 
-    /// Reads a rule; `template` reads its value, which may have the places of the request.
+    /// Parses a rule. `template` parses its value, which may contain the placeholders of the request.
     pub fn read<E>(
         text: &str,
         template: impl FnOnce(&str) -> Result<Template, E>,
@@ -132,7 +132,7 @@ enum Operator {
     Matches,
 }
 
-/// The pointer, the first operator and what is behind it. `~0` and `~1` belong to the pointer.
+/// Splits off the pointer, the first operator and the text after it. `~0` and `~1` belong to the pointer.
 fn split(text: &str) -> (&str, Option<Operator>, &str) {
     let bytes = text.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {
@@ -149,7 +149,7 @@ fn split(text: &str) -> (&str, Option<Operator>, &str) {
     (text, None, "")
 }
 
-/// Rules made ready.
+/// A compiled set of rules.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledJsonRules {
     tree: Tree,
@@ -169,17 +169,17 @@ struct CompiledRule {
 enum CompiledTest {
     Present,
     Absent,
-    /// Whether it must be equal, and to what.
+    /// Whether the value must be equal (else different), and to what.
     Equal(bool, Wanted),
     Matches(Regex),
 }
 
-/// What a value must equal, or must not.
+/// The value that a rule compares with.
 #[derive(Debug, Clone)]
 enum Wanted {
     /// The same for each request.
     Constant { text: Vec<u8>, value: Whole },
-    /// It depends on the request, so whether it is JSON or a text is known only then.
+    /// It depends on the request, so only then is it known whether it is JSON or a string.
     Filled(Template),
 }
 
@@ -195,7 +195,7 @@ impl Wanted {
     }
 }
 
-/// A value as it is typed: JSON if it is that, else a text.
+/// Parses a value as typed: JSON if it is valid, else a string.
 fn read(text: &[u8]) -> Whole {
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
     let value = if is_json { Whole::read(text) } else { None };
@@ -203,7 +203,7 @@ fn read(text: &[u8]) -> Whole {
 }
 
 impl CompiledJsonRules {
-    /// `None`: there are no rules.
+    /// Returns `None` where there are no rules.
     pub(super) fn compile(rules: &[JsonRule]) -> Result<Option<Self>, ExpectationError> {
         let mut tree = Tree::new();
         let mut compiled = Vec::new();
@@ -236,7 +236,8 @@ impl CompiledJsonRules {
         }))
     }
 
-    /// Whether a reply with these headers can be judged while it arrives: events must be put together first.
+    /// Whether a reply with these headers can be judged while it arrives. Events cannot: their data has to be
+    /// assembled first.
     pub(super) fn can_walk(headers: Headers<'_>) -> bool {
         !matches!(kind(headers), Ok(Kind::Events))
     }
@@ -265,7 +266,7 @@ impl CompiledJsonRules {
         result
     }
 
-    /// Begins a reply.
+    /// Starts a reply.
     pub(super) fn begin(&self, walk: &mut JsonWalk) {
         walk.walker.begin(&self.tree);
         (walk.bytes, walk.wrong, walk.is_known) = (0, None, false);
@@ -286,7 +287,7 @@ impl CompiledJsonRules {
             walk.first.extend_from_slice(piece);
             walk.is_known = piece == memory.right;
         } else if std::mem::take(&mut walk.is_known) {
-            // It begins as a right one, and goes on.
+            // The body starts like the remembered one, but continues.
             let first = std::mem::take(&mut walk.first);
             self.read(walk, &first, memory, value);
             walk.first = first;
@@ -296,7 +297,7 @@ impl CompiledJsonRules {
         }
     }
 
-    /// Reads on in a document.
+    /// Parses the next piece of a document.
     fn read(
         &self,
         walk: &mut JsonWalk,
@@ -318,7 +319,7 @@ impl CompiledJsonRules {
         }
     }
 
-    /// Judges what came; `begin` is of the body, to be shown.
+    /// Judges the received body; `begin` is its start, for display.
     pub(super) fn end(
         &self,
         walk: &mut JsonWalk,
@@ -369,7 +370,7 @@ impl CompiledJsonRules {
         Ok(())
     }
 
-    /// Holds a value against the rules for its node; the first that it breaks is remembered.
+    /// Checks a value against the rules of its node; the first violation is remembered.
     fn find(
         &self,
         (node, found): (NodeId, Found<'_>),
@@ -385,21 +386,21 @@ impl CompiledJsonRules {
     }
 }
 
-/// How far the rules have read the JSON of a reply that arrives. Its memory serves the next reply.
+/// Progress of the rules in the JSON body of an arriving reply. Its memory is reused for the next reply.
 #[derive(Debug, Clone, Default)]
 pub struct JsonWalk {
     walker: Walker,
     /// Bytes of the body so far.
     bytes: usize,
     wrong: Option<Wrong>,
-    /// Its first piece, which is often all of it.
+    /// The first piece of the body, which is often the whole body.
     first: Vec<u8>,
-    /// Whether it has been the document that was last found right so far, and was not read.
+    /// Whether the body equals the document last accepted so far, and was therefore not parsed.
     is_known: bool,
 }
 
 impl JsonWalk {
-    /// Bytes that are held to be compared.
+    /// Bytes kept for comparison.
     pub fn held(&self) -> usize {
         self.walker.held() + self.first.len()
     }
@@ -434,12 +435,12 @@ impl CompiledRule {
         }
     }
 
-    /// What is wrong; of a value that depends on the request, what it was is in the memory.
+    /// The mismatch with this rule. If the expected value depends on the request, it is in `memory.wanted`.
     fn mismatch(&self, got: &str, memory: &Memory) -> Mismatch {
         let wanted = match &self.test {
             CompiledTest::Present => "a value that is not null".to_owned(),
             CompiledTest::Absent => "nothing or null".to_owned(),
-            CompiledTest::Matches(pattern) => format!("a text with a match of `{pattern}`"),
+            CompiledTest::Matches(pattern) => format!("a string that matches `{pattern}`"),
             CompiledTest::Equal(must, wanted) => {
                 let text = match wanted {
                     Wanted::Constant { text, .. } => text,
@@ -453,7 +454,7 @@ impl CompiledRule {
     }
 }
 
-/// Whether a value equals a wanted one; `whole` compares objects and arrays.
+/// Whether a value equals the expected one; `whole` compares objects and arrays.
 fn equals(wanted: &Whole, found: Found<'_>, whole: impl FnOnce() -> bool) -> bool {
     match (wanted, found) {
         (Whole::Text(text), Found::Text(got)) => text.as_bytes() == got,
@@ -464,7 +465,7 @@ fn equals(wanted: &Whole, found: Found<'_>, whole: impl FnOnce() -> bool) -> boo
     }
 }
 
-/// Whether an object or array is the wanted one. Bytes that were found equal before need not be read again.
+/// Whether an object or array equals the expected one. Bytes that were found equal before are not parsed again.
 fn known(index: usize, (text, found): (&[u8], Found<'_>), memory: &mut Memory, wanted: &Whole) -> bool {
     let Found::Whole(got) = found else { return false };
     if text == got || memory.equal.holds(PLACE + index, text, got) {
@@ -477,10 +478,10 @@ fn known(index: usize, (text, found): (&[u8], Found<'_>), memory: &mut Memory, w
     is_equal
 }
 
-/// Where the rules of JSON begin among those whose bytes are remembered.
+/// Offset of JSON rules among the rule numbers in [`Memory::equal`].
 const PLACE: usize = 1 << 32;
 
-/// Whether a value equals what was filled in for the request.
+/// Whether a value equals the one rendered for the request.
 fn equals_filled(index: usize, found: Found<'_>, memory: &mut Memory) -> bool {
     let wanted = std::mem::take(&mut memory.wanted);
     let is_equal = match found {
@@ -500,7 +501,7 @@ fn equals_filled(index: usize, found: Found<'_>, memory: &mut Memory) -> bool {
     is_equal
 }
 
-/// What a JSON text stands for.
+/// The content of a JSON string.
 fn read_text(text: &[u8]) -> Option<String> {
     text.starts_with(b"\"")
         .then(|| serde_json::from_slice(text).ok())?
@@ -522,11 +523,11 @@ fn shown(found: Found<'_>) -> String {
 
 fn no_json(fault: Fault, document: &[u8]) -> Mismatch {
     let what = match fault {
-        Fault::Syntax(at) => format!("body: no JSON (byte {at})"),
+        Fault::Syntax(at) => format!("body: not JSON (byte {at})"),
         Fault::Unfinished if document.is_empty() => "body: empty".to_owned(),
-        Fault::Unfinished => "body: no JSON (it ends too soon)".to_owned(),
-        Fault::Deep => format!("body: JSON of more than {DEEPEST} levels"),
-        Fault::Twice => "body: a member that a rule names is there twice".to_owned(),
+        Fault::Unfinished => "body: not JSON (it ends too early)".to_owned(),
+        Fault::Deep => format!("body: JSON nested deeper than {DEEPEST} levels"),
+        Fault::Twice => "body: a member named by a rule occurs twice".to_owned(),
     };
     Mismatch::new(what, "JSON", excerpt(document))
 }
@@ -536,7 +537,7 @@ pub(super) enum Kind {
     Events,
 }
 
-/// What the reply says that it is.
+/// The kind of body that `content-type` names.
 pub(super) fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
     let mut types = headers
         .iter()
@@ -564,7 +565,7 @@ pub(super) fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
     }
 }
 
-/// The data of the only event that has any.
+/// Extracts the data of the only event that has any.
 fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     message.clear();
@@ -588,19 +589,19 @@ fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
             message.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
         }
     }
-    // What no empty line ends is no event.
+    // Data without a final empty line is not an event.
     if count == 1 && !has_data {
         return Ok(());
     }
     let got = if has_data {
-        "an event without an end".to_owned()
+        "an event without a final empty line".to_owned()
     } else {
         format!("{count} events with data")
     };
     Err(Mismatch::new("events", "one event with data", got))
 }
 
-/// Lines that end with CR, LF or both.
+/// Iterates over lines that end with CR, LF or both.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {

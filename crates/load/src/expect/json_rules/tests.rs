@@ -3,7 +3,7 @@ use super::*;
 use crate::Part;
 use std::convert::Infallible;
 
-/// A rule whose values have no placeholders.
+/// Parses a rule whose value has no placeholders.
 fn read(text: &str) -> Result<JsonRule, String> {
     JsonRule::read(text, |text| Ok::<_, Infallible>(Template::literal(text)))
         .map_err(|error| error.to_string())
@@ -119,14 +119,14 @@ fn the_type_and_the_form_of_a_reply_count() {
         (
             "application/json",
             r#"{"a":1"#,
-            "body: no JSON (it ends too soon)",
+            "body: not JSON (it ends too early)",
         ),
-        ("application/json", r#"{"a":1}x"#, "body: no JSON (byte 7)"),
-        ("application/json", r#"{"a":01}"#, "body: no JSON (byte 6)"),
+        ("application/json", r#"{"a":1}x"#, "body: not JSON (byte 7)"),
+        ("application/json", r#"{"a":01}"#, "body: not JSON (byte 6)"),
         (
             "application/json",
             r#"{"a":1,"a":1}"#,
-            "body: a member that a rule names is there twice",
+            "body: a member named by a rule occurs twice",
         ),
         ("text/event-stream", "data: {\"a\":1}", "events"),
         ("text/event-stream", ": hello\n\n", "events"),
@@ -153,7 +153,7 @@ fn the_type_and_the_form_of_a_reply_count() {
             "text/event-stream; charset=utf-8",
             ": ping\n\nid: 4\ndata:{\"a\":1}\n\n",
         ),
-        // Others may be there twice: no rule is about them.
+        // Other members may occur twice: no rule is about them.
         ("application/json", r#"{"b":1,"b":2,"a":1}"#),
     ] {
         assert_eq!(
@@ -208,7 +208,7 @@ fn what_is_no_rule_is_told() {
     }
 }
 
-/// Walks a document in pieces of a length; gives what was found, or what is wrong.
+/// Parses a document in pieces of `length` bytes; returns the values found, or the fault.
 fn walked(tree: &Tree, document: &[u8], length: usize) -> Result<Vec<(NodeId, String)>, Fault> {
     let mut walker = Walker::default();
     let mut all = Vec::new();
@@ -221,7 +221,7 @@ fn walked(tree: &Tree, document: &[u8], length: usize) -> Result<Vec<(NodeId, St
     Ok(all)
 }
 
-/// Documents that are made by a seeded hand: right ones, and such with a byte changed, lost or doubled.
+/// Seeded random documents: valid ones, and ones with a byte changed, removed or doubled.
 fn documents() -> Vec<Vec<u8>> {
     let seeds = [
         r#"{"a":[1,-0.5e+3,"x\n\u00e9\ud83d\ude00 é😀",true,false,null,{}],"b":{"a":{"b":""}},"c":[[[]]]}"#,
@@ -275,7 +275,7 @@ fn a_document_is_json_where_serde_json_says_so_however_it_is_cut() {
     let (mut right, mut wrong) = (0, 0);
     for document in documents() {
         let ours = walked(&tree, &document, usize::MAX);
-        // A member twice is an error of ours alone, and so is none: a number that no float can hold.
+        // Only prony rejects duplicate members; only serde_json rejects a number that no float can hold.
         if ours == Err(Fault::Twice) {
             continue;
         }
@@ -337,7 +337,7 @@ fn numbers_are_equal_by_value() {
     }
 }
 
-/// A document that was right is known again by its bytes; what only begins like it is read.
+/// A document that was accepted is recognized by its bytes; one that only starts like it is parsed.
 #[test]
 fn a_right_document_is_known_again_and_no_other_is_taken_for_it() {
     let expectation = Expectation {

@@ -1,9 +1,9 @@
-//! The pointers of all rules as one tree of tokens, so that a document is walked once.
+//! Merges the pointers of all rules into one tree of tokens. With it, a document is walked once.
 
-/// A node by its number.
+/// The index of a node.
 pub(super) type NodeId = usize;
 
-/// The tree.
+/// The tree of all pointers.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
@@ -12,7 +12,7 @@ pub(super) struct Tree {
 #[derive(Debug, Clone, Default)]
 struct Node {
     children: Vec<Child>,
-    /// Whether a rule is about the value here.
+    /// Whether a rule applies to the value here.
     has_rules: bool,
     /// Whether a rule needs the whole of an object or array here.
     wants_whole: bool,
@@ -21,13 +21,13 @@ struct Node {
 #[derive(Debug, Clone)]
 struct Child {
     token: Vec<u8>,
-    /// The token as the number of an item.
+    /// The token as an array index, where it is one.
     index: Option<u64>,
     node: NodeId,
 }
 
 impl Tree {
-    /// The whole document.
+    /// The node of the whole document.
     pub(super) const ROOT: NodeId = 0;
 
     pub(super) fn new() -> Self {
@@ -36,7 +36,7 @@ impl Tree {
         }
     }
 
-    /// Adds a pointer with a rule, and gives its node.
+    /// Adds a pointer that has a rule, and returns its node.
     pub(super) fn add(&mut self, tokens: &[String], wants_whole: bool) -> NodeId {
         let mut node = Self::ROOT;
         for token in tokens {
@@ -53,7 +53,7 @@ impl Tree {
     fn grow(&mut self, parent: NodeId, token: &str) -> NodeId {
         let node = self.nodes.len();
         self.nodes.push(Node::default());
-        // RFC 6901: digits without leading zeros.
+        // RFC 6901: an array index is digits without leading zeros.
         let is_index =
             token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
         self.nodes[parent].children.push(Child {
@@ -74,7 +74,7 @@ impl Tree {
         children.find(|child| child.token == name).map(|child| child.node)
     }
 
-    /// The node of an item.
+    /// The node of an array item.
     pub(super) fn item(&self, node: NodeId, index: u64) -> Option<NodeId> {
         let mut children = self.nodes[node].children.iter();
         children

@@ -1,34 +1,34 @@
-//! A push parser for JSON: it takes pieces as they come, keeps no document, and reports the values at the nodes of a tree of pointer
-//! tokens.
+//! A push parser for JSON: it takes pieces as they arrive, builds no document, and reports the values at the nodes of
+//! a tree of pointer tokens.
 
 use super::tree::{NodeId, Tree};
 
-/// The deepest nesting that is read.
+/// The deepest nesting that is parsed.
 pub(super) const DEEPEST: usize = 128;
 
-/// What is wrong with a document.
+/// Why a document is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// It is not JSON from this byte on.
     Syntax(u64),
-    /// It ends too soon.
+    /// It ends too early.
     Unfinished,
     /// It nests more deeply than [`DEEPEST`].
     Deep,
-    /// A member on the way of a pointer is there twice.
+    /// A member on the path of a pointer occurs twice.
     Twice,
 }
 
 /// A value at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found<'a> {
-    /// A text, without its escapes.
+    /// A string, unescaped.
     Text(&'a [u8]),
-    /// A number as it is written.
+    /// A number as written.
     Number(&'a [u8]),
     /// `true`, `false` or `null`.
     Literal(&'a [u8]),
-    /// An object or array as it is written; empty where no rule needs it.
+    /// An object or array as written; empty where no rule needs it.
     Whole(&'a [u8]),
 }
 
@@ -37,29 +37,29 @@ enum State {
     /// Before a value.
     #[default]
     Value,
-    /// Behind `[`: a value or `]`.
+    /// After `[`: a value or `]`.
     FirstItem,
-    /// Behind `{`: a name or `}`.
+    /// After `{`: a name or `}`.
     FirstName,
-    /// Behind `,` in an object.
+    /// After `,` in an object.
     Name,
     Colon,
-    /// Behind a value in an array or object.
+    /// After a value in an array or object.
     Behind,
     Text(Role),
     Escape(Role),
-    /// Within the digits of `\u`, of which this many are left.
+    /// Within the digits of `\u`, with this number of them left.
     Hex(Role, u8),
     /// Between the halves of a surrogate pair: before `\`, then before `u`.
     Half(Role, bool),
-    /// Within `true`, `false` or `null`, of which this is left.
+    /// Within `true`, `false` or `null`, with these bytes left.
     Literal(&'static [u8]),
     Number(Digits),
-    /// Behind the document.
+    /// After the document.
     End,
 }
 
-/// What a text is.
+/// The role of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Name,
@@ -79,7 +79,7 @@ enum Digits {
 }
 
 impl Digits {
-    /// Where a number stands with one more byte; `None` where that is none of it.
+    /// The state after one more byte; `None` if the byte cannot be part of the number here.
     const fn with(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
@@ -103,13 +103,13 @@ impl Digits {
 struct Level {
     is_object: bool,
     node: Option<NodeId>,
-    /// The number of its next item.
+    /// The index of its next item.
     next: u64,
-    /// Where its bytes begin among those that are kept.
+    /// Where its bytes start in `Walker::whole`, if they are kept.
     begin: Option<usize>,
 }
 
-/// Bytes that a character of UTF-8 still needs, and the bounds of the next one.
+/// Bytes that a UTF-8 character still needs, and the range of the next one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Utf8 {
     needed: u8,
@@ -118,7 +118,7 @@ struct Utf8 {
 }
 
 impl Utf8 {
-    /// Takes a byte of 128 or more; `None` where it cannot stand there.
+    /// Takes a byte of 128 or more; `None` if it is invalid here.
     const fn with(self, byte: u8) -> Option<Self> {
         if self.needed > 0 {
             if byte < self.low || byte > self.high {
@@ -143,14 +143,14 @@ impl Utf8 {
     }
 }
 
-/// Where a document stands. Its memory serves the next one.
+/// The state of a document. Its memory is reused for the next one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walker {
     state: State,
     levels: Vec<Level>,
-    /// The node of the value that comes next or is under way.
+    /// The node of the next or current value.
     node: Option<NodeId>,
-    /// Whether the name, text, number or literal under way is kept.
+    /// Whether the current name, string, number or literal is kept.
     keeps: bool,
     kept: Vec<u8>,
     /// Bytes of the containers that are needed as a whole, and how many of these are open.
@@ -165,7 +165,7 @@ pub(super) struct Walker {
     seen: Vec<bool>,
 }
 
-/// Why a byte cannot stand where it does.
+/// Why a byte is not allowed here.
 enum Wrong {
     Syntax,
     Deep,
@@ -173,7 +173,6 @@ enum Wrong {
 }
 
 impl Walker {
-    /// Begins a document.
     pub(super) fn begin(&mut self, tree: &Tree) {
         self.state = State::Value;
         self.levels.clear();
@@ -187,17 +186,17 @@ impl Walker {
         self.seen.resize(tree.len(), false);
     }
 
-    /// Whether there was a value at a node.
+    /// Whether a value was found at a node.
     pub(super) fn has_seen(&self, node: NodeId) -> bool {
         self.seen[node]
     }
 
-    /// Bytes of containers that are kept.
+    /// Kept bytes of containers.
     pub(super) fn held(&self) -> usize {
         self.whole.len()
     }
 
-    /// Takes a piece; `found` gets each value at a node with rules when it is complete.
+    /// Takes a piece; `found` receives each value at a node with rules once it is complete.
     pub(super) fn push(
         &mut self,
         tree: &Tree,
@@ -218,7 +217,6 @@ impl Walker {
         Ok(())
     }
 
-    /// Ends the document.
     pub(super) fn end(
         &mut self,
         tree: &Tree,
@@ -236,7 +234,7 @@ impl Walker {
         }
     }
 
-    /// Takes one byte or several of the same kind, and gives how many; none where a number ended before them.
+    /// Takes one byte, or several of the same kind, and returns how many; 0 where a number ended before them.
     fn some(
         &mut self,
         tree: &Tree,
@@ -269,7 +267,7 @@ impl Walker {
                 None => Err(Wrong::Syntax),
             },
             _ => {
-                // A container copies its first byte itself, once it is known to be needed.
+                // A container copies its first byte itself once it is known to be needed.
                 let was_open = self.open > 0;
                 if was_open {
                     self.whole.push(bytes[0]);
@@ -357,7 +355,7 @@ impl Walker {
         level.next += 1;
     }
 
-    /// The first byte of a value.
+    /// Handles the first byte of a value.
     fn value(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), Wrong> {
         if let Some(node) = self.node
             && std::mem::replace(&mut self.seen[node], true)
@@ -434,7 +432,7 @@ impl Walker {
         Ok(())
     }
 
-    /// A value is complete.
+    /// Handles the end of a value.
     fn behind(&mut self) {
         self.state = if self.levels.is_empty() {
             State::End
@@ -557,7 +555,7 @@ impl Walker {
     }
 }
 
-/// Whether a byte of a text is what it stands for, on its own.
+/// Whether a byte in a string stands for itself.
 const fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7f)
 }

@@ -1,8 +1,8 @@
-//! The messages of gRPC: the protocol says where each of them ends.
+//! gRPC messages: the protocol marks where each of them ends.
 
 use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
 
-/// The message under way.
+/// The message being received.
 #[derive(Debug)]
 pub struct Framed {
     longest: u64,
@@ -42,7 +42,7 @@ impl Framed {
         Ok(())
     }
 
-    /// The message is complete.
+    /// Completes the message and passes it to `each`.
     pub(super) fn complete(&mut self, each: impl FnOnce(&Message<'_>)) {
         each(&Message {
             name: UNNAMED,

@@ -1,14 +1,14 @@
-//! JSON Lines: a JSON value a line, in pieces of any size.
+//! JSON Lines: one JSON value per line, in pieces of any size.
 
 use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
 use serde::de::IgnoredAny;
 use std::ops::ControlFlow;
 
-/// A reader of JSON Lines. Empty lines are left out; the last line may lack its end.
+/// A reader of JSON Lines. Empty lines are skipped; the last line may lack its newline.
 #[derive(Debug)]
 pub struct Lines {
     longest: u64,
-    /// The begin of a line whose end has not come.
+    /// The start of an incomplete line.
     begun: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl Lines {
         &mut self,
         mut each: impl FnMut(&Message<'_>) -> ControlFlow<()>,
     ) -> Result<(), EventFault> {
-        // A line without its end may be whole; whether it is, only its JSON tells.
+        // A last line without a newline may be complete: only parsing it shows whether it is.
         let last = std::mem::take(&mut self.begun);
         match message(&last, &mut each) {
             Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! One message after the other out of a reply, whatever its format.
+//! Splits a reply into messages, whatever its format.
 
 mod framed;
 mod lines;
@@ -10,18 +10,18 @@ use lines::Lines;
 use sse::Sse;
 use std::ops::ControlFlow;
 
-/// How messages stand in a reply.
+/// How messages are encoded in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `text/event-stream`.
     ServerSentEvents,
-    /// `application/x-ndjson`, `application/jsonl` and their other names: a JSON value a line.
+    /// `application/x-ndjson`, `application/jsonl` and their other names: one JSON value per line.
     JsonLines,
-    /// Messages of gRPC, whose ends the protocol tells.
+    /// gRPC messages, whose ends the protocol marks.
     Messages,
 }
 
-/// Names of JSON Lines.
+/// Media types of JSON Lines.
 const JSON_LINES: [&[u8]; 6] = [
     b"application/x-ndjson",
     b"application/ndjson",
@@ -32,7 +32,7 @@ const JSON_LINES: [&[u8]; 6] = [
 ];
 
 impl Format {
-    /// The format that a `content-type` names, where it is one of a stream.
+    /// The format that a `content-type` names; `None` where it is not a stream.
     pub fn of(content_type: &[u8]) -> Option<Self> {
         let essence = content_type
             .split(|&byte| byte == b';')
@@ -49,19 +49,20 @@ impl Format {
     }
 }
 
-/// Reads the messages of one reply. Its memory is bounded by the longest message that is allowed.
+/// Reads the messages of one reply. Its memory is bounded by the longest message allowed.
 #[derive(Debug)]
 pub enum Reader {
     /// Server-sent events.
     Sse(Sse),
     /// JSON Lines.
     Lines(Lines),
-    /// Messages of gRPC.
+    /// gRPC messages.
     Messages(Framed),
 }
 
 impl Reader {
-    /// A reader. `keeps`: whether the data of messages is looked at; else that of server-sent events and of gRPC is not kept.
+    /// Creates a reader. `keeps`: whether the data of messages is needed; if not, that of server-sent events and gRPC
+    /// is dropped.
     pub const fn new(format: Format, longest: u64, keeps: bool) -> Self {
         match format {
             Format::ServerSentEvents => Self::Sse(Sse::new(longest, keeps)),
@@ -70,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// Begins with another reply, and keeps the memory where the format is the same.
+    /// Starts with another reply, and keeps the memory where the format is the same.
     pub fn begin(&mut self, format: Format, longest: u64, keeps: bool) {
         match (self, format) {
             (Self::Sse(sse), Format::ServerSentEvents) => sse.begin(longest, keeps),
@@ -80,7 +81,8 @@ impl Reader {
         }
     }
 
-    /// Takes the next piece of the reply and gives each message that is complete to `each`, which says whether to go on.
+    /// Takes the next piece of the reply and passes each complete message to `each`, which decides whether to
+    /// continue.
     pub fn read(
         &mut self,
         piece: &[u8],
@@ -93,24 +95,24 @@ impl Reader {
         }
     }
 
-    /// The message whose pieces were read is complete, where the protocol tells it.
+    /// Marks the message whose pieces were read as complete, where the protocol delimits messages.
     pub fn complete(&mut self, each: impl FnOnce(&Message<'_>)) {
         if let Self::Messages(framed) = self {
             framed.complete(each);
         }
     }
 
-    /// The reply is complete.
+    /// Handles the end of the reply.
     pub fn end(&mut self, each: impl FnMut(&Message<'_>) -> ControlFlow<()>) -> Result<(), EventFault> {
         match self {
             Self::Sse(sse) => sse.end(),
             Self::Lines(lines) => lines.end(each),
-            // The protocol has seen whether it ends in the middle of one.
+            // The protocol layer has checked whether the reply ends in the middle of a message.
             Self::Messages(_) => Ok(()),
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Allocated memory, bytes.
     pub const fn held(&self) -> usize {
         match self {
             Self::Sse(sse) => sse.held(),

@@ -1,38 +1,39 @@
-//! Server-sent events, read as the WHATWG's text says
-//! ([parsing an event stream](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)).
+//! Server-sent events, parsed as the WHATWG standard defines ([parsing an event
+//! stream](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)).
 //!
-//! Bytes stay bytes: what is no UTF-8 is not replaced, since nobody is shown more than an excerpt.
+//! Bytes stay bytes: invalid UTF-8 is not replaced, since only excerpts are ever shown.
 
 use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
 use std::ops::ControlFlow;
 
-/// U+FEFF, which may stand before everything.
+/// U+FEFF, which is allowed at the start of the stream.
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// The longest field name that means something is `event`; of a longer one nothing is needed.
+/// The longest field name with a meaning is `event`: of a longer name, no more bytes are kept than it takes to see
+/// that.
 const NAME: usize = 6;
 
-/// Where in the stream the next byte lies.
+/// Where in the stream the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// At the begin of all, behind so many bytes of a BOM.
+    /// At the start of the stream, after this number of bytes of a BOM.
     Bom(u8),
-    /// In the name of a field, behind so many bytes of it, at most [`NAME`].
+    /// In the name of a field, after this number of its bytes, at most [`NAME`].
     Name(u8),
-    /// Behind the colon, where one space is no part of the value.
+    /// After the colon, where one space is not part of the value.
     Space(Field),
     /// In the value.
     Value(Field),
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Data,
     Event,
     Id,
     Retry,
-    /// A comment, or a field that means nothing.
+    /// A comment, or a field without a meaning.
     Ignored,
 }
 
@@ -41,7 +42,7 @@ enum Field {
 pub struct Sse {
     state: State,
     name: [u8; NAME],
-    /// Whether a CR came last: then LF belongs to it.
+    /// Whether the last byte was CR: then a following LF belongs to it.
     after_cr: bool,
     longest: u64,
     keeps: bool,
@@ -49,16 +50,16 @@ pub struct Sse {
     length: u64,
     /// Whether the event has a line of data.
     has_data: bool,
-    /// Whether a field came since the last empty line.
+    /// Whether a field was received since the last empty line.
     is_open: bool,
     data: Vec<u8>,
     event: Vec<u8>,
-    /// The id that came since the last event, where one did.
+    /// The id received since the last event, valid if `has_id`.
     id: Vec<u8>,
     has_id: bool,
-    /// The value of a line `id` as far as it came: it counts only if no NUL is in it.
+    /// The value of an `id` line so far: it is ignored if it contains NUL.
     coming_id: Vec<u8>,
-    /// The last time to wait before reconnecting that the server asked for, ms.
+    /// The server's last value for the reconnection time, ms.
     retry: Option<u64>,
     coming_retry: Option<u64>,
 }
@@ -93,7 +94,7 @@ impl Sse {
         self.forget();
     }
 
-    /// How long the server asks clients to wait before they connect again, ms.
+    /// The reconnection time that the server requested, ms.
     pub const fn retry_ms(&self) -> Option<u64> {
         self.retry
     }
@@ -122,7 +123,7 @@ impl Sse {
                             State::Bom(matched + 1)
                         };
                     } else {
-                        // What looked like a BOM is the begin of a name that means nothing.
+                        // It looked like a BOM, but is the start of a name without a meaning.
                         self.state = State::Name(if matched == 0 { 0 } else { NAME as u8 });
                     }
                 }
@@ -151,7 +152,8 @@ impl Sse {
         Ok(())
     }
 
-    /// The next byte of a line that has no colon so far. Gives whether the line is empty: then the event is complete.
+    /// Takes the next byte of a line without a colon so far. Returns whether the line is empty, which completes the
+    /// event.
     fn name_byte(&mut self, byte: u8, length: usize) -> Result<bool, EventFault> {
         match byte {
             b'\r' | b'\n' => {
@@ -160,7 +162,7 @@ impl Sse {
                     self.state = State::Name(0);
                     return Ok(true);
                 }
-                // A name without a colon has the empty value.
+                // A name without a colon has an empty value.
                 let field = self.field(length);
                 self.begin_value(field);
                 self.end_line(field)?;
@@ -181,7 +183,7 @@ impl Sse {
     }
 
     fn field(&self, length: usize) -> Field {
-        // One byte more than any name that is known stands for all that is longer.
+        // A name that fills the buffer is longer than any known one.
         match &self.name[..length] {
             b"data" => Field::Data,
             b"event" => Field::Event,
@@ -252,7 +254,7 @@ impl Sse {
         Ok(())
     }
 
-    /// An empty line: the event is complete, if it has data.
+    /// Handles an empty line: the event is complete if it has data.
     fn dispatch(&mut self, each: &mut impl FnMut(&Message<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         if self.has_data {
@@ -281,7 +283,7 @@ impl Sse {
         }
     }
 
-    /// The reply is complete: an event without its empty line never comes.
+    /// Handles the end of the reply: an event without its empty line is dropped.
     pub(in crate::expect::events) fn end(&self) -> Result<(), EventFault> {
         let in_a_line = match self.state {
             State::Name(length) => length > 0,
@@ -295,10 +297,10 @@ impl Sse {
     }
 }
 
-/// Stands for a value of `retry` that is no number.
+/// Marks a value of `retry` that is not a number.
 const NO_NUMBER: u64 = u64::MAX;
 
-/// A number with one more digit.
+/// Appends a digit to a number.
 fn digit(number: Option<u64>, byte: u8) -> u64 {
     if !byte.is_ascii_digit() || number == Some(NO_NUMBER) {
         return NO_NUMBER;
