@@ -107,7 +107,7 @@ fn a_cluster_that_refuses_is_quoted() {
     let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     for part in [
-        "no pods for this lab",
+        "cannot create the pods of the testbed",
         "User \"ann\" cannot do that",
         "`prony lab rbac`",
     ] {

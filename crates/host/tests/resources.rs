@@ -209,7 +209,7 @@ fn without_a_group_limits_are_warnings_or_errors() {
     let mut spec = narrow(&toy, &["wait"]);
     let error = toy.host.start(&spec).err().expect("refused").to_string();
     assert!(
-        error.contains("cannot be isolated as asked for") && error.contains("systemd-run"),
+        error.contains("cannot be isolated as required") && error.contains("systemd-run"),
         "{error}"
     );
     spec.isolation = Isolation::WherePossible;
