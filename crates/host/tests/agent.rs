@@ -156,7 +156,7 @@ fn a_folder_comes_as_it_is_and_its_program_runs() {
         Path::new("a/../../.."),
     ] {
         let error = remote.remove(foreign).expect_err("refused").to_string();
-        assert!(error.contains("is not removed"), "{error}");
+        assert!(error.contains("refused to remove"), "{error}");
     }
     let error = remote
         .put(&here.path().join("no"), Path::new("x"), &|_| {})
@@ -311,7 +311,7 @@ fn an_agent_that_is_silent_is_lost() {
     kill(agent, Signal::SIGSTOP).expect("stopped");
     let error = remote.free_port().expect_err("lost");
     assert!(
-        error.is_lost() && error.to_string().contains("nothing came from it for 1 s"),
+        error.is_lost() && error.to_string().contains("received nothing from it for 1 s"),
         "{error}"
     );
     assert!(remote.lost().is_some_and(|error| error.is_of_the_lab()));
@@ -383,7 +383,7 @@ fn another_prony_is_refused() {
     assert!(matches!(error, HostError::OtherProny { .. }), "{error:?}");
     let text = error.to_string();
     assert!(
-        text.contains("on app speaks protocol 99") && text.contains("same version"),
+        text.contains("on app uses protocol 99") && text.contains("same version"),
         "{text}"
     );
     let cache = folder();
@@ -421,12 +421,12 @@ fn what_is_no_agent_is_quoted() {
         .err();
     let text = error.expect("refused").to_string();
     assert!(
-        text.contains("cannot reach app: `/no/such/prony` does not start"),
+        text.contains("cannot reach app: cannot start `/no/such/prony`"),
         "{text}"
     );
     let protocol = prony_host::wire::PROTOCOL;
     let text = instead(&format!("echo '[[prony:agent:{protocol}]]'; echo nonsense; cat")).to_string();
-    assert!(text.contains("speaks in another way"), "{text}");
+    assert!(text.contains("violated the protocol"), "{text}");
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
     }
     let said = |id: u32| format!("{:?}", answers[&id]);
     assert!(
-        said(1).contains("is not known") && said(2).contains("no process 77"),
+        said(1).contains("unknown request") && said(2).contains("no process 77"),
         "{answers:?}"
     );
     assert!(answers[&3].is_ok());
@@ -487,6 +487,6 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
     let mut rest = Vec::new();
     channel.input.read_to_end(&mut rest).expect("it ends");
     let rest = String::from_utf8_lossy(&rest).into_owned();
-    assert!(rest.contains("speaks in another way"), "{rest}");
+    assert!(rest.contains("violated the protocol"), "{rest}");
     until("its folder is gone", || works(here.path()) == 0);
 }
