@@ -81,7 +81,7 @@ fn a_control_group_of_others_is_counted_and_stays() {
     own.stop().expect("stopped");
     let error = attach(&toy, Attached::Cgroup("/no/such/group".into())).err();
     let error = error.expect("refused").to_string();
-    assert!(error.contains("is no control group"), "{error}");
+    assert!(error.contains("is not a control group"), "{error}");
 }
 
 /// The group of a process that the toy's supervisor made, as `/proc/PID/cgroup` has it.

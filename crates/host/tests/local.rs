@@ -101,7 +101,7 @@ fn a_gigabyte_of_log_does_not_fill_the_disk() {
     process.stop().expect("stopped");
     let log = std::fs::read_to_string(toy.log()).expect("a log");
     assert!(log.starts_with("the first line\n"));
-    assert!(log.contains("bytes left out"));
+    assert!(log.contains("bytes omitted"));
     assert!(log.len() < 70_000, "{}", log.len());
 }
 
@@ -166,5 +166,5 @@ fn a_supervisor_that_cannot_go_on_is_told() {
         .start(&toy.spec(&["say", "one"]))
         .expect("it says that it started");
     let error = process.begin_window().expect_err("it fails then").to_string();
-    assert!(error.contains("could not go on (no memory is left)"), "{error}");
+    assert!(error.contains("failed (no memory is left)"), "{error}");
 }

@@ -121,7 +121,7 @@ fn without_a_log_nothing_is_started() {
     std::fs::create_dir_all(&spec.log).expect("made");
     let error = toy.host.start(&spec).err().expect("refused").to_string();
     assert!(
-        error.contains("its log") && error.contains("cannot be written") && error.contains("make room"),
+        error.contains("its log") && error.contains("cannot write") && error.contains("free disk space"),
         "{error}"
     );
     assert_eq!(toy.leftovers(), Vec::<i32>::new());
