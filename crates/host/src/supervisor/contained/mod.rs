@@ -61,7 +61,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let engine = &container.engine;
     if spec.network.is_some() && engine.kind == EngineKind::Docker {
         return Err(refused(
-            "docker's daemon starts containers, and cannot put them into a network namespace of prony: use podman, or leave `[network]` out",
+            "docker's daemon starts containers, and cannot put them into prony's network: use podman, or leave `[network]` out",
             true,
         ));
     }
