@@ -152,7 +152,7 @@ fn writing_more_than_its_share_of_the_disk_is_the_end() {
     );
 }
 
-/// A supervisor that says so when it cannot go on is believed: what it says is told, and nobody waits for more of it.
+/// If a supervisor reports that it failed, its reason is reported at once, without waiting for further replies.
 #[test]
 fn a_supervisor_that_cannot_go_on_is_told() {
     let lines = [
