@@ -1,4 +1,4 @@
-//! Commands in pods: a WebSocket whose messages begin with the number of a stream (`v5.channel.k8s.io`).
+//! Commands in pods: a WebSocket whose messages start with the number of a stream (`v5.channel.k8s.io`).
 
 use super::{Request, State};
 use base64::Engine as _;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-/// What RFC 6455 puts behind the key of a client.
+/// RFC 6455 appends this to the key of a client.
 const KEY: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const PROTOCOL: &str = "v5.channel.k8s.io";
 const STDIN: u8 = 0;
@@ -93,7 +93,7 @@ fn carry(mut child: Child, mut reader: BufReader<&TcpStream>, writer: &Mutex<&Tc
                     other => panic!("{other:?}"),
                 }
             }
-            // The client is gone: so is what the command reads.
+            // The client is gone: this closes the input of the command.
         });
         scope.spawn(move || {
             thread::scope(|both| {
@@ -120,7 +120,7 @@ fn pour(mut from: impl Read, channel: u8, writer: &Mutex<&TcpStream>) {
     }
 }
 
-/// One message, whole and not masked. A client that is gone hears nothing.
+/// Sends one unfragmented, unmasked message. Errors are ignored: the client may be gone.
 fn send(writer: &Mutex<&TcpStream>, channel: u8, bytes: &[u8]) {
     let length = bytes.len() + 1;
     let mut frame = vec![0x82];
@@ -141,7 +141,7 @@ fn send(writer: &Mutex<&TcpStream>, channel: u8, bytes: &[u8]) {
     let _ = (&mut &**stream).write_all(&frame);
 }
 
-/// The next binary message of the client; `None`: it is gone.
+/// The next binary message of the client; `None`: it has closed the connection.
 fn message(reader: &mut impl Read) -> Option<Vec<u8>> {
     loop {
         let mut head = [0; 2];
