@@ -172,8 +172,8 @@ fn each_way_not_to_get_there_has_its_advice() {
     };
     lab.config("stranger.conf", "stranger", "known_hosts");
     contains(&with("stranger.conf"), &["Permission denied", "ssh-add"]);
-    fs::write(lab.path("nobody"), "").expect("written");
-    lab.config("unknown.conf", "id", "nobody");
+    fs::write(lab.path("no_hosts"), "").expect("written");
+    lab.config("unknown.conf", "id", "no_hosts");
     contains(
         &with("unknown.conf"),
         &["Host key verification failed", "log in once by hand"],

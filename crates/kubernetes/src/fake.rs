@@ -56,7 +56,7 @@ pub(crate) fn ends<T>(result: Result<T, ClusterError>, parts: &[&str]) {
 
 impl Fake {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody panicked")
+        self.0.lock().expect("not poisoned")
     }
 
     pub(crate) fn jobs(&self) -> Vec<Value> {

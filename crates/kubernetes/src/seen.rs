@@ -294,7 +294,7 @@ impl SeenPod {
         (status.phase == "Failed" || status.phase == "Succeeded").then_some(told)
     }
 
-    /// Detects a lost node. Pods of prony have no probes, so a running pod is unready only if its node is.
+    /// Detects a lost node. prony's pods have no probes, so a running pod is unready only if its node is.
     fn deserted(&self) -> Option<String> {
         let runs = self.state().is_some_and(|state| state.running.is_some());
         let mut conditions = self.status.conditions.iter();

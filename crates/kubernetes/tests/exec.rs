@@ -170,10 +170,10 @@ fn a_configuration_that_cannot_be_used_is_told() {
         &["cannot connect to a cluster", "other"],
     );
     says(
-        &begin(&wanted(file.clone(), None)).err().expect("nobody"),
+        &begin(&wanted(file.clone(), None)).err().expect("refused"),
         &["the cluster does not answer"],
     );
-    // Credentials from a command of the user, as for cloud providers, which fails because a new login is needed.
+    // Credentials from an external command, as with cloud providers. It fails because a new login is needed.
     let given = kubeconfig("127.0.0.1:1").replace(
         "{token: secret}",
         "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, \"exit 7\"]}}",

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(throttled_ns(&v2), Some(9_000));
     }
 
-    /// The files of a pod with two CPUs and one GiB, as written by kubelet and counted by the kernel.
+    /// The files that kubelet and the kernel write for a pod with two CPUs and one GiB.
     #[test]
     fn a_pod_reads_the_same_of_either_version() {
         let files = |folder: &Path, files: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! CPU and memory limits of groups and their ancestors, whoever set them: a container, a CI job.
+//! CPU and memory limits of groups and their ancestors, set by a container engine, a CI job or any other program.
 
 use super::discover::Hierarchies;
 use std::fs;
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(cpus_of(&hierarchies), None);
         write(&mount.join("job"), "cpu.max", "200000 100000\n");
         write(&mount, "cpu.max", "400000 100000\n");
-        // Outside of the mount, so it does not count.
+        // Outside the mount: it does not count.
         write(folder.path(), "cpu.max", "1000 100000\n");
         assert_eq!(cpus_of(&hierarchies), Some(2.0));
         write(&own, "cpu.max", "25000 50000\n");

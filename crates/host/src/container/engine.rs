@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// Default soft limit of open files per process in a container if the machine allows it, as outside of containers.
+/// Default soft limit for open files per process in a container, if the machine allows it: the same as outside.
 const ENOUGH_FILES: u64 = 65_536;
 
 /// Finds a program on the PATH by its name, or by its path.

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(cpus, [&[0, 2], &[1, 3]]);
     }
 
-    /// Four clusters of two cores, as on some ARM boards: `core_id` starts over in each.
+    /// Four clusters with two cores each, as on some ARM boards: `core_id` starts over in each.
     #[test]
     fn cores_of_several_clusters_are_told_apart() {
         for file in ["core_cpus_list", "thread_siblings_list"] {

@@ -1,4 +1,4 @@
-//! Errors of the agent, as sent to the controller.
+//! Errors that an agent sends to the controller.
 
 use crate::HostError;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of bytes of a stream that its receiver buffers.
 pub(super) const WINDOW: usize = 1 << 20;
-/// Maximum number of bytes of a stream in one frame, so that beats get in between.
+/// Longest piece of a stream per frame, bytes. Small enough to let beats get in between.
 pub(super) const CHUNK: usize = 64 << 10;
 
 /// The state of a connection's streams.

@@ -1,4 +1,4 @@
-//! The two ends of a stream, as [`Read`] and [`Write`].
+//! The two ends of a stream: a [`Read`] and a [`Write`].
 
 use super::link::{Link, Piece};
 use std::io::{self, Read, Write};

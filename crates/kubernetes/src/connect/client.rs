@@ -174,7 +174,7 @@ impl Api for Connected {
     }
 }
 
-/// The streams of a command as files, as in all transports.
+/// Turns the streams of a command into files, which all transports use.
 fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
     let (input, from_pod) = Socket::pair()?;
     let (output, to_pod) = Socket::pair()?;

@@ -72,7 +72,7 @@ impl Cluster {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panicked")
+        self.state.lock().expect("not poisoned")
     }
 }
 
@@ -96,7 +96,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, home: &Path) {
             streams::serve(stream, reader, &request, state, home);
             return;
         }
-        let (code, body) = answer(&request, &mut state.lock().expect("nobody panicked"));
+        let (code, body) = answer(&request, &mut state.lock().expect("not poisoned"));
         let body = body.to_string();
         let head = format!(
             "HTTP/1.1 {code} .\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

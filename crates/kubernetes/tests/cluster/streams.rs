@@ -41,7 +41,7 @@ pub(super) fn serve(
     );
     (&mut &*stream).write_all(head.as_bytes()).expect("written");
     let writer = Mutex::new(stream);
-    let refusal = state.lock().expect("nobody panicked").no_command.clone();
+    let refusal = state.lock().expect("not poisoned").no_command.clone();
     if let Some(refusal) = refusal {
         send(
             &writer,
@@ -67,7 +67,7 @@ pub(super) fn serve(
         .stderr(Stdio::piped())
         .spawn()
         .expect("started");
-    state.lock().expect("nobody panicked").processes.push(child.id());
+    state.lock().expect("not poisoned").processes.push(child.id());
     carry(child, reader, &writer);
 }
 
@@ -107,7 +107,7 @@ fn carry(mut child: Child, mut reader: BufReader<&TcpStream>, writer: &Mutex<&Tc
                 json!({ "status": "Failure", "message": format!("command terminated: {ended}") })
             };
             send(writer, STATUS, status.to_string().as_bytes());
-            let stream = writer.lock().expect("nobody panicked");
+            let stream = writer.lock().expect("not poisoned");
             let _ = stream.shutdown(std::net::Shutdown::Both);
         });
     });
@@ -137,7 +137,7 @@ fn send(writer: &Mutex<&TcpStream>, channel: u8, bytes: &[u8]) {
     }
     frame.push(channel);
     frame.extend(bytes);
-    let stream = writer.lock().expect("nobody panicked");
+    let stream = writer.lock().expect("not poisoned");
     let _ = (&mut &**stream).write_all(&frame);
 }
 

@@ -143,7 +143,7 @@ fn difference(before: &Counters, after: &Counters) -> Resources {
 }
 
 /// Splits CPU time into user and system time. The kernel measures the sum exactly, but the parts only by sampling at each
-/// tick. So the sum is split in the proportion of the ticks, as the kernel itself does for a process.
+/// tick. So the sum is split in proportion to the ticks, as the kernel itself does for a process.
 fn shared(cpu_ns: Option<u64>, ticks: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let (cpu, (user, system)) = cpu_ns.zip(ticks)?;
     let user_share = u128::from(cpu) * u128::from(user) / u128::from(user + system).max(1);
