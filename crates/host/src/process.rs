@@ -104,7 +104,7 @@ pub struct Network {
     pub rate_bits_per_s: Option<u64>,
 }
 
-/// Where the output of a process goes.
+/// The destination of a process's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdio {
@@ -140,7 +140,7 @@ pub enum Why {
     DiskFull { limit_bytes: u64 },
 }
 
-/// What a process tree used in a window, and what the machine did meanwhile.
+/// The usage of a process tree in a window, and of the whole machine meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub resources: Resources,
@@ -155,7 +155,7 @@ pub struct Usage {
     pub yardstick_ns: Option<f64>,
 }
 
-/// What a whole machine did in a window.
+/// The usage of a whole machine in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsage {
     /// Length of the window, ns.

@@ -47,7 +47,7 @@ fn it_says_who_and_where_it_is() {
     remote.pin_self(&all).expect("pinned");
     let work = hello.work.clone();
     drop(remote);
-    assert!(!work.exists(), "its folder goes with it");
+    assert!(!work.exists(), "its folder is removed with it");
 }
 
 /// Both share one clock here, so the remote reading must be between two local ones.
@@ -365,7 +365,7 @@ fn a_process_outlives_its_host_value_and_not_its_connection() {
     let remote = connected(here.path());
     let process = remote.start(&toy.spec(&["wait"])).expect("started");
     drop(remote);
-    until("it says so", || process.log_tail(1) == ["ready"]);
+    until("it is ready", || process.log_tail(1) == ["ready"]);
     drop(process);
     assert_eq!(toy.leftovers(), Vec::<i32>::new());
     until("the agent is gone", || works(here.path()) == 0);

@@ -39,7 +39,7 @@ fn a_process_that_others_started_is_counted_and_runs_on() {
     is_about(usage.resources.cpu_ns, 400_000_000);
     assert_eq!(usage.resources.source, "proc");
     assert!(usage.machine.is_some_and(|machine| machine.busy_ns > 300_000_000));
-    theirs.rest().expect("heard");
+    theirs.rest().expect("accepted");
     theirs.stop().expect("stopped");
     drop(theirs);
     assert!(alive(own.pid()), "it was touched");

@@ -112,7 +112,7 @@ fn runs_on_its_cpus_alone() {
     let mut spec = toy.spec(&["cpus"]);
     spec.cpus = Cpus::from(vec![last]);
     let process = toy.host.start(&spec).expect("started");
-    until("it has said its CPUs", || {
+    until("it has printed its CPUs", || {
         process.log_tail(1) == [last.to_string()]
     });
 }

@@ -27,7 +27,7 @@ fn killing_the_caller_ends_everything() {
     // Kills at ten different times: while a supervisor starts, while a tree grows, while it is stopped.
     for moment in 0..10_u64 {
         let mut driver = driver(&mark);
-        until("a tree has begun", || !common::marked(&mark).is_empty());
+        until("a tree has started", || !common::marked(&mark).is_empty());
         std::thread::sleep(Duration::from_millis(moment * moment * 3));
         driver.kill().expect("killed");
         driver.wait().expect("waited for");

@@ -120,7 +120,7 @@ fn idle(cluster: &Cluster) -> Vec<String> {
     }
 }
 
-/// Pods of prony, of this run or of any other in the namespace, avoid or exclude each other on a node, since they would share it.
+/// Anti-affinity between all pods of prony in the namespace, also of other runs: two pods on one node disturb each other.
 fn apart(cluster: &Cluster) -> Value {
     let others = json!({
         "labelSelector": { "matchLabels": { MANAGED.0: MANAGED.1 } },

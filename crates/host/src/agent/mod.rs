@@ -78,7 +78,7 @@ fn own_streams() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Pins all threads of this process.
+/// Pins all threads of this process, also those that run already.
 fn pin(cpus: &Cpus) -> Result<(), HostError> {
     for entry in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let Some(thread) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {

@@ -75,7 +75,6 @@ impl Topology {
         }
     }
 
-    /// All CPUs.
     pub fn cpus(&self) -> crate::Cpus {
         self.cores
             .iter()

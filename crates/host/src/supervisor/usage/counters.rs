@@ -317,9 +317,9 @@ fn threads(pids: &[i32]) -> u64 {
 
 /// Some fields of `/proc/<pid>/stat`.
 struct Stat {
-    /// Minor, minor of waited-for children, major, major of waited-for children.
+    /// Minor, minor of reaped children, major, major of reaped children.
     faults: [u64; 4],
-    /// User, system, and the same of waited-for children.
+    /// User, system, and the same of reaped children.
     ticks: [u64; 4],
     threads: u64,
 }
