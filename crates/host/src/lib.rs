@@ -1,9 +1,9 @@
-//! Where processes run: which CPUs they get, what they may use, what they did use, and that none stays behind.
+//! Runs processes on a host: pins them to CPUs, limits and measures their resources, and cleans up after them.
 //!
-//! A process is never started directly but by a supervisor, which is this binary again in another role
-//! ([`supervise`]): it starts the process in a group of its own, keeps its log within bounds, reads its resources, and
-//! ends everything below it when it is told to or when its caller is gone, however that ended. This crate must never
-//! know what a service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] none at all.
+//! A process is never started directly but by a supervisor, which is this binary in another role ([`supervise`]). The
+//! supervisor starts the process in its own process group, caps the size of its log, samples its resources, and kills
+//! everything below it on request or when the caller is gone, however the caller ended. This crate must never know what a
+//! service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] is a stub for tests.
 
 mod agent;
 mod cgroup;

@@ -1,7 +1,7 @@
-//! A network of a process's own: a namespace with one end of a virtual cable in it, and a delay and a rate on both ends.
+//! A network for a process: a network namespace, connected by a veth pair, with delay and rate limits on both ends.
 //!
-//! The namespace lives as long as the supervisor holds it or a process is in it; the cable goes with it. So nothing of it
-//! stays behind, however the supervisor ends.
+//! The namespace exists while the supervisor holds it or a process is in it, and the veth pair is removed with it. So nothing
+//! remains, however the supervisor ends.
 
 use crate::Network;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -12,29 +12,29 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Both ends of the cable, and the namespace that holds the far one.
+/// A veth pair, and the namespace that contains its far end.
 #[derive(Debug)]
 pub(crate) struct Cable {
     namespace: OwnedFd,
-    /// Where the far end is reached.
+    /// The address of the far end.
     pub(crate) address: Ipv4Addr,
 }
 
-/// First address of the network that is set aside for benchmarks (RFC 2544), which no real network uses: 198.18.0.0/15.
+/// First address of 198.18.0.0/15, the network reserved for benchmarks (RFC 2544), which no real network uses.
 const FIRST: u32 = 0xC612_0000;
-/// Subnets of four addresses in it.
+/// Number of /30 subnets in it.
 const SUBNETS: u32 = 1 << 15;
-/// Longest time that a packet waits for its turn at the rate, ms.
+/// Longest time that a packet is queued for the rate limit, ms.
 const LONGEST_QUEUE_MS: u32 = 400;
-/// Smallest bucket of the rate, bytes: one segment of the largest size that the kernel hands down.
+/// Smallest token bucket of the rate limit, bytes: one segment of the largest size that the kernel passes down (GSO).
 const SMALLEST_BUCKET: u64 = 65_536;
 
 impl Cable {
-    /// Makes a namespace and lays a cable into it. `number` tells cables apart that lie side by side. The error is a
-    /// sentence with the reason and what to do.
+    /// Creates a namespace and a veth pair into it. `number` makes names and addresses unique among pairs that exist at the same
+    /// time. The error is a sentence with the reason and what to do.
     pub(crate) fn lay(network: &Network, number: u32) -> Result<Self, String> {
         let namespace = namespace().map_err(|error| {
-            format!("a network of its own cannot be made: {error}; run as root, or leave `[network]` out")
+            format!("cannot create a network namespace: {error}; run as root, or leave `[network]` out")
         })?;
         let subnet = FIRST + 4 * (number % SUBNETS);
         let (near, far) = (Ipv4Addr::from(subnet + 1), Ipv4Addr::from(subnet + 2));
@@ -44,7 +44,7 @@ impl Cable {
         };
         let (near_end, far_end) = (format!("prony{number}"), format!("prony{number}p"));
         let inside = format!("/proc/{}/fd/{}", std::process::id(), cable.namespace.as_raw_fd());
-        // In one step: an end that is already in the namespace takes the other one with it, whatever fails from here on.
+        // In one step: from here on the far end is in the namespace, so the pair is removed with it if a later step fails.
         ip(
             None,
             &[
@@ -64,7 +64,7 @@ impl Cable {
         Ok(cable)
     }
 
-    /// What [`enter`] takes.
+    /// A handle of the namespace for [`enter`].
     pub(crate) fn door(&self) -> io::Result<OwnedFd> {
         self.namespace.try_clone()
     }
@@ -75,7 +75,7 @@ pub(crate) fn enter(door: &OwnedFd) -> nix::Result<()> {
     setns(door.as_fd(), CloneFlags::CLONE_NEWNET)
 }
 
-/// Makes a namespace without staying in it.
+/// Creates a namespace. The calling thread stays in its own.
 fn namespace() -> io::Result<OwnedFd> {
     let own = File::open("/proc/self/ns/net")?;
     unshare(CloneFlags::CLONE_NEWNET)?;
@@ -84,7 +84,7 @@ fn namespace() -> io::Result<OwnedFd> {
     made.map(OwnedFd::from)
 }
 
-/// Delay and rate of what leaves at one end.
+/// Sets delay and rate for outgoing packets of one end.
 fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), String> {
     let delay = !network.delay.is_zero();
     if delay {
@@ -94,11 +94,11 @@ fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), 
             "100000",
         ];
         run(inside, "tc", &arguments).map_err(|reason| {
-            format!("a delay cannot be set: {reason}; it needs a kernel with netem (CONFIG_NET_SCH_NETEM), or no `delay`")
+            format!("cannot set the delay: {reason}; use a kernel with netem (CONFIG_NET_SCH_NETEM), or remove `delay`")
         })?;
     }
     if let Some(rate) = network.rate_bits_per_s {
-        // What passes in a tick of the kernel's clock, so that the bucket itself does not slow it down.
+        // Holds what the rate passes in one tick of the kernel's clock, so that the bucket is not a bottleneck itself.
         let bucket = (rate / 8 / 100).max(SMALLEST_BUCKET).to_string();
         let (rate, queue) = (format!("{rate}bit"), format!("{LONGEST_QUEUE_MS}ms"));
         let mut arguments = vec!["qdisc", "add", "dev", device];
@@ -109,7 +109,9 @@ fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), 
         });
         arguments.extend(["tbf", "rate", &rate, "burst", &bucket, "latency", &queue]);
         run(inside, "tc", &arguments).map_err(|reason| {
-            format!("a rate cannot be set: {reason}; it needs a kernel with tbf (CONFIG_NET_SCH_TBF), or no `rate`")
+            format!(
+                "cannot set the rate: {reason}; use a kernel with tbf (CONFIG_NET_SCH_TBF), or remove `rate`"
+            )
         })?;
     }
     Ok(())
@@ -117,11 +119,11 @@ fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), 
 
 fn ip(inside: Option<&Cable>, arguments: &[&str]) -> Result<(), String> {
     run(inside, "ip", arguments).map_err(|reason| {
-        format!("the network of its own cannot be set up: {reason}; run as root, or leave `[network]` out")
+        format!("cannot set up the network namespace: {reason}; run as root, or leave `[network]` out")
     })
 }
 
-/// Runs a tool of iproute2, in the namespace or outside it.
+/// Runs a tool of iproute2, inside the namespace or outside.
 fn run(inside: Option<&Cable>, tool: &str, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new(tool);
     command.args(arguments);
@@ -147,6 +149,6 @@ fn run(inside: Option<&Cable>, tool: &str, arguments: &[&str]) -> Result<(), Str
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty())
-        .unwrap_or("it failed without a word");
+        .unwrap_or("it failed without a message");
     Err(format!("`{tool} {}`: {line}", arguments.join(" ")))
 }

@@ -1,4 +1,4 @@
-//! What runs left behind in a namespace, and removing it.
+//! Finds and removes leftovers of earlier runs in a namespace.
 
 use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, pods};
 use crate::connect::connect;
@@ -8,30 +8,30 @@ use crate::status::{List, Named};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Time before a question that failed is asked again.
+/// Pause before a failed request is repeated.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Where a pod says whose it is.
+/// The label of a pod with the name of its job.
 const OF_JOB: &str = "batch.kubernetes.io/job-name";
 
-/// Something of prony that is in a namespace.
+/// An object of prony in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
-    /// `job` or `pod`. Pods of a job that is there go with it, and are not told.
+    /// `job` or `pod`. Pods of an existing job are removed with it, and are not listed.
     pub kind: &'static str,
-    /// What the cluster calls it.
+    /// The name in the cluster.
     pub name: String,
-    /// What made it: `prony run hello`; `None`: nobody wrote that down.
+    /// The command that created it: `prony run hello`; `None` if unknown.
     pub what: Option<String>,
-    /// When, as the cluster says it.
+    /// The creation time, in the cluster's format.
     pub since: Option<String>,
 }
 
-/// What is there, by the label of prony. It may be of a run that goes on.
+/// Finds all objects with prony's label. They may belong to a run in progress.
 pub fn left(cluster: &Cluster) -> Result<Vec<Left>, ClusterError> {
     left_at(&*connect(cluster)?, &cluster.namespace)
 }
 
-/// Removes what was found. What is gone already is no fault.
+/// Removes objects found by [`left`]. Objects that no longer exist are ignored.
 pub fn remove(cluster: &Cluster, found: &[Left]) -> Result<(), ClusterError> {
     remove_at(&*connect(cluster)?, &cluster.namespace, found)
 }
@@ -90,7 +90,7 @@ mod tests {
     fn what_a_crash_left_is_found_and_removed() {
         let fake = Arc::new(Fake::default());
         let run = begin(&fake).expect("pods");
-        // As a controller that loses its power.
+        // Like a controller that loses power.
         std::mem::forget(run);
         let found = left_at(&*fake, "bench").expect("listed");
         let kinds: Vec<&str> = found.iter().map(|one| one.kind).collect();

@@ -1,48 +1,47 @@
-//! What a lab asks of a cluster.
+//! The pods that a testbed requests from a cluster.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A namespace of a cluster, and what all pods there have in common.
+/// A namespace of a cluster, and the settings that all pods share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
-    /// The file that says how clusters are reached; `None`: `$KUBECONFIG`, else `~/.kube/config`, else that of the pod that
-    /// prony runs in.
+    /// The kubeconfig; `None`: `$KUBECONFIG`, else `~/.kube/config`, else the service account of the pod in which prony runs.
     pub kubeconfig: Option<PathBuf>,
     /// The context of that file; `None`: the current one.
     pub context: Option<String>,
-    /// Everything is made in it, and nothing outside of it is touched.
+    /// The namespace. Everything is created in it, and nothing outside of it is touched.
     pub namespace: String,
     /// The image of all pods.
     pub image: String,
-    /// When a node fetches it.
+    /// When a node pulls the image.
     pub pull: Pull,
-    /// Where a prony is in the image, which needs no shell then; `None`: it has a shell, and prony is brought there.
+    /// The path of prony in the image, which then needs no shell; `None`: the image has a shell, and prony is copied there.
     pub prony: Option<String>,
-    /// Time for all pods to run.
+    /// Timeout until all pods run.
     pub within: Duration,
-    /// After this the cluster ends the pods by itself.
+    /// After this time the cluster ends the pods by itself.
     pub deadline: Duration,
-    /// Whether two pods may be on one node.
+    /// Whether two pods may share a node.
     pub share_nodes: bool,
 }
 
-/// When a node fetches an image.
+/// When a node pulls an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum Pull {
-    /// When it has none of that name.
+    /// If the node does not have it.
     #[default]
     IfNotPresent,
     /// For every pod.
     Always,
-    /// Not at all: it must be there.
+    /// Never: it must already be on the node.
     Never,
 }
 
 impl Pull {
-    /// As the cluster knows it.
+    /// The name in the Kubernetes API.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::IfNotPresent => "IfNotPresent",
@@ -52,23 +51,23 @@ impl Pull {
     }
 }
 
-/// Equal pods: the host of the service, the workers, or the host of companions.
+/// Equal pods: the host of the service, the workers, or the host of backing services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What the lab calls it; lower-case letters, digits and dashes.
+    /// The name in the lab file: lower-case letters, digits and dashes.
     pub name: String,
-    /// How many there are, from 1.
+    /// The number of pods, at least 1.
     pub replicas: u32,
-    /// Whole CPUs of each.
+    /// Whole CPUs per pod.
     pub cpus: u32,
-    /// Memory of each, bytes.
+    /// Memory per pod, bytes.
     pub memory_bytes: u64,
     /// Labels that its nodes must have.
     pub node: BTreeMap<String, String>,
 }
 
 impl Group {
-    /// What its pods are called in the lab: its own name where there is one, else that and a number from 0.
+    /// The names of its pods as hosts: the name of the group for a single pod, otherwise with a number from 0 appended.
     pub fn members(&self) -> Vec<String> {
         if self.replicas == 1 {
             return vec![self.name.clone()];
@@ -79,24 +78,23 @@ impl Group {
     }
 }
 
-/// A pod that runs.
+/// A running pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pod {
-    /// What the lab calls it.
+    /// The name of the host that it is.
     pub host: String,
-    /// What the cluster calls it.
+    /// The name in the cluster.
     pub name: String,
-    /// Where others reach it.
+    /// The address at which it is reachable.
     pub address: String,
-    /// Its node.
     pub node: String,
-    /// The image that runs, with its digest where the cluster tells it.
+    /// The running image, with its digest if the cluster reports it.
     pub image: Option<String>,
-    /// Whole CPUs that were asked for.
+    /// Whole CPUs that were requested.
     pub cpus: u32,
 }
 
-/// Whether an object of a cluster may be called so: lower-case letters, digits and dashes, and no more than so many.
+/// Whether a name is a valid label: lower-case letters, digits and dashes, at most `longest` characters.
 pub fn is_label(name: &str, longest: usize) -> bool {
     let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     !name.is_empty()

@@ -1,13 +1,13 @@
-//! What a cluster says of the pods that were asked for, and what follows from it. Pure.
+//! Interprets the state of the requested pods as reported by a cluster. Pure functions.
 
 use crate::manifest::{GROUP, job_name};
 use crate::spec::{Group, Pod};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Where it is told which of a job's pods one is.
+/// The annotation or label of a pod with its index in the job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Reasons of a container that does not start, and will not.
+/// Waiting reasons of a container that will never start.
 const NEVER: &[&str] = &[
     "ErrImageNeverPull",
     "InvalidImageName",
@@ -17,33 +17,33 @@ const NEVER: &[&str] = &[
     "CreateContainerError",
     "RunContainerError",
 ];
-/// What is said where an image lacks what a pod does while nobody asks it for anything.
+/// Part of the error when the image lacks the command of an idle pod.
 const NO_SLEEP: &str = "\"sleep\": executable file not found";
 /// What to do about an image without a shell.
-pub(crate) const NO_SHELL: &str = "; the image has no shell: take one that has (`debian:12`), or one with prony in it, and name that \
+pub(crate) const NO_SHELL: &str = "; the image has no shell: use one with a shell (`debian:12`), or one that contains prony, and set its path \
      with `prony = …` under [kubernetes]";
-/// How a container ends whose processes took more memory than it has; with control groups of version 2 all of them at once.
+/// The reason if a container exceeded its memory limit. With control groups of version 2 all its processes end at once.
 const NO_MEMORY: &str = "OOMKilled";
-/// What to do about it.
+/// What to do about [`NO_MEMORY`].
 const MORE_MEMORY: &str =
-    "; what ran there took more memory than the pod has: give it more (`memory` in the lab file)";
-/// Of so many pods that are waited for it is told why; of others how many they are.
+    "; its processes needed more memory than the pod has: increase `memory` in the lab file";
+/// Number of waiting pods for which the reason is reported; of the others only the number is.
 const NAMED: usize = 4;
-/// A refusal that passes: the namespace was made a moment ago.
+/// A temporary refusal: the namespace was just created.
 const PASSES: &str = "error looking up service account";
 
-/// How far the pods of a run are.
+/// The state of the pods of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// All run.
+    /// All pods run.
     Ready(Vec<Pod>),
-    /// Not all run yet: what is waited for.
+    /// Some pods do not run yet: the reasons.
     Waiting(String),
-    /// They will not run: why, and what to do.
+    /// The pods will never run: why, and what to do.
     Never(String),
 }
 
-/// A list of objects, of which those parts are read that matter here.
+/// A list of objects. Only the relevant fields are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub(crate) struct List<T> {
@@ -51,7 +51,7 @@ pub(crate) struct List<T> {
     pub(crate) items: Vec<T>,
 }
 
-/// What every object says of itself.
+/// Metadata of an object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Meta {
@@ -63,14 +63,14 @@ pub(crate) struct Meta {
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
-/// An object of which nothing else matters.
+/// An object of which only the metadata is relevant.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Named {
     pub(crate) metadata: Meta,
 }
 
-/// A job, as the cluster took it.
+/// A job as accepted by the cluster.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeenJob {
@@ -81,11 +81,10 @@ pub(crate) struct SeenJob {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct JobSpec {
-    /// How often each of its pods may fail; `None`: the cluster does not know that, and makes new pods.
+    /// How often each of its pods may fail; `None`: the cluster does not know this field, and would replace failed pods.
     pub(crate) backoff_limit_per_index: Option<u32>,
 }
 
-/// A pod.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeenPod {
@@ -145,7 +144,7 @@ struct Said {
     exit_code: Option<i32>,
 }
 
-/// Something that the cluster tells of an object.
+/// An event about an object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Event {
@@ -160,7 +159,7 @@ struct Involved {
     name: String,
 }
 
-/// What follows from the pods of a run and the events of its namespace.
+/// Derives the state of a run from its pods and from the events of its namespace.
 pub(crate) fn standing(groups: &[Group], run: &str, pods: &[SeenPod], events: &[Event]) -> Standing {
     let placed: BTreeMap<(&str, usize), &SeenPod> =
         pods.iter().filter_map(|pod| Some((pod.place()?, pod))).collect();
@@ -190,7 +189,7 @@ pub(crate) fn standing(groups: &[Group], run: &str, pods: &[SeenPod], events: &[
     Standing::Waiting(waiting.join("; "))
 }
 
-/// What became of a pod that ran; `None`: it does so still, as far as the cluster knows.
+/// Why a pod does not run any more; `None`: as far as the cluster knows it still runs.
 pub(crate) fn fate(pods: &[SeenPod], name: &str) -> Option<String> {
     let Some(pod) = pods.iter().find(|pod| pod.metadata.name == name) else {
         return Some("the pod is gone: it was removed from the cluster".to_owned());
@@ -208,7 +207,7 @@ pub(crate) fn fate(pods: &[SeenPod], name: &str) -> Option<String> {
     ended.or(removed).or_else(|| pod.deserted())
 }
 
-/// A pod that the cluster has not made: a job says why in an event.
+/// The state of a pod that the cluster has not created: an event of its job may give the reason.
 fn not_made(host: &str, job: &str, events: &[Event]) -> Standing {
     let mut refusals = events
         .iter()
@@ -216,19 +215,19 @@ fn not_made(host: &str, job: &str, events: &[Event]) -> Standing {
     match refusals.next_back() {
         Some(event) if event.message.contains("forbidden") && !event.message.contains(PASSES) => {
             let remedy = if event.message.contains("exceeded quota") {
-                "ask for less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
+                "request less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
             } else {
-                "have the namespace's rules allow it, or change the lab file"
+                "change the policy of the namespace, or the lab file"
             };
             Standing::Never(format!("{host} is not allowed: {}: {remedy}", event.message))
         }
-        Some(event) => Standing::Waiting(format!("{host} is not made yet: {}", event.message)),
-        None => Standing::Waiting(format!("{host} is not made yet")),
+        Some(event) => Standing::Waiting(format!("{host} is not created yet: {}", event.message)),
+        None => Standing::Waiting(format!("{host} is not created yet")),
     }
 }
 
 impl SeenPod {
-    /// The group that it is of, and its number there.
+    /// The name of its group, and its index in the group.
     fn place(&self) -> Option<(&str, usize)> {
         let meta = &self.metadata;
         let told = meta.annotations.get(INDEX).or_else(|| meta.labels.get(INDEX));
@@ -240,7 +239,7 @@ impl SeenPod {
         let never = |text: String| Standing::Never(format!("{host} ({}) {text}", self.metadata.name));
         let waits = |text: &str| Standing::Waiting(format!("{host} {text}"));
         if self.metadata.deletion_timestamp.is_some() {
-            return never("is being removed by somebody else: begin again".to_owned());
+            return never("is being removed by another user: start again".to_owned());
         }
         if let Some(how) = self.ended() {
             let advice = if how.contains(NO_SLEEP) { NO_SHELL } else { "" };
@@ -248,7 +247,7 @@ impl SeenPod {
         }
         let state = self.state();
         if let Some(unscheduled) = status.conditions.iter().find(|one| one.is_unschedulable()) {
-            let said = unscheduled.message.as_deref().unwrap_or("without a word");
+            let said = unscheduled.message.as_deref().unwrap_or("no message");
             return waits(&format!("has no node; the scheduler says: {said}"));
         }
         if let Some(stuck) = state.and_then(|state| state.waiting.as_ref()) {
@@ -260,7 +259,7 @@ impl SeenPod {
                     remedy(reason)
                 ));
             }
-            return waits(&format!("starts: {}", stuck.text()));
+            return waits(&format!("is starting: {}", stuck.text()));
         }
         let runs = state.is_some_and(|state| state.running.is_some());
         match (&status.pod_ip, &self.spec.node_name) {
@@ -275,7 +274,7 @@ impl SeenPod {
                     .filter(|id| !id.is_empty()),
                 cpus: group.cpus,
             }]),
-            _ => waits("starts"),
+            _ => waits("is starting"),
         }
     }
 
@@ -284,7 +283,7 @@ impl SeenPod {
         container.map(|container| &container.state)
     }
 
-    /// How it ended, where it has.
+    /// How it ended, if it has.
     fn ended(&self) -> Option<String> {
         let status = &self.status;
         if let Some(ended) = self.state().and_then(|state| state.terminated.as_ref()) {
@@ -295,16 +294,16 @@ impl SeenPod {
         (status.phase == "Failed" || status.phase == "Succeeded").then_some(told)
     }
 
-    /// A pod that runs is ready, unless nobody hears of its node: pods of prony have no probes.
+    /// Detects a lost node. prony's pods have no probes, so a running pod is unready only if its node is.
     fn deserted(&self) -> Option<String> {
         let runs = self.state().is_some_and(|state| state.running.is_some());
         let mut conditions = self.status.conditions.iter();
         let unready = conditions.any(|one| one.r#type == "Ready" && one.status != "True");
         let node = self.spec.node_name.as_deref().unwrap_or_default();
-        (runs && unready).then(|| format!("the cluster does not hear of its node {node} any more"))
+        (runs && unready).then(|| format!("the cluster has lost contact with its node {node}"))
     }
 
-    /// Why it does not start. That an image is not tried again for a while says nothing: what failed stands in an event.
+    /// Why it does not start. `ImagePullBackOff` itself gives no reason; the event of the failed pull does.
     fn why(&self, stuck: &Said, events: &[Event]) -> String {
         let own = events
             .iter()
@@ -344,11 +343,11 @@ fn remedy(reason: &str) -> &'static str {
         "ErrImageNeverPull" => {
             "load the image into every node, or let them fetch it: `pull = \"IfNotPresent\"`"
         }
-        "InvalidImageName" => "mend `image` in the lab file",
+        "InvalidImageName" => "correct `image` in the lab file",
         "ImagePullBackOff" | "ImageInspectError" => {
-            "is the name right, do the nodes reach the registry, and may they read there?"
+            "is the name correct, and can the nodes reach the registry and pull from it?"
         }
-        _ => "mend what it says, or take another image",
+        _ => "fix the reported problem, or use another image",
     }
 }
 
@@ -425,7 +424,7 @@ mod tests {
         };
         waits(
             of(Vec::new(), json!([])),
-            "app is not made yet; load-0 is not made yet",
+            "app is not created yet; load-0 is not created yet",
         );
         let unscheduled = json!({ "phase": "Pending", "conditions": [{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
@@ -440,12 +439,12 @@ mod tests {
         }] });
         waits(
             with(pulling, json!([])),
-            "app starts: ErrImagePull: connection refused",
+            "app is starting: ErrImagePull: connection refused",
         );
-        // It runs, and has no address yet.
+        // It runs, but has no address yet.
         let mut no_address = running("");
         no_address["podIP"] = Value::Null;
-        waits(with(no_address, json!([])), "app starts");
+        waits(with(no_address, json!([])), "app is starting");
         let account = json!([{ "reason": "FailedCreate", "involvedObject": { "name": "prony-abc-app" },
             "message": "pods \"a\" is forbidden: error looking up service account bench/default" }]);
         waits(of(Vec::new(), account), "error looking up service account");
@@ -517,15 +516,15 @@ mod tests {
         assert_eq!(
             told(killed).as_deref(),
             Some(
-                "the pod has ended: OOMKilled: exit code 137; what ran there took more memory than the pod has: give it more \
-                 (`memory` in the lab file)"
+                "the pod has ended: OOMKilled: exit code 137; its processes needed more memory than the pod has: \
+                 increase `memory` in the lab file"
             )
         );
         let mut deserted = running("10.0.0.1");
         deserted["conditions"] = json!([{ "type": "Ready", "status": "False" }]);
         assert_eq!(
             told(deserted).as_deref(),
-            Some("the cluster does not hear of its node node-app-0 any more")
+            Some("the cluster has lost contact with its node node-app-0")
         );
         assert!(fate(&[], "x").is_some_and(|told| told.contains("the pod is gone")));
     }

@@ -1,4 +1,4 @@
-//! The way to an agent in a pod: the streams of a command that the cluster runs there.
+//! The transport to an agent in a pod: the streams of a command that the cluster executes there.
 
 use crate::run::Run;
 use crate::spec::Pod;
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for the agent, or the script that becomes it, to announce itself.
+/// Time for the agent or the bootstrap script to announce itself.
 const START: Duration = Duration::from_secs(30);
 
-/// The way to an agent in a pod. The pods of its run stay as long as it does.
+/// The transport to an agent in a pod. It keeps the pods of its run alive.
 pub struct PodWay {
     run: Arc<Run>,
     pod: Pod,
@@ -20,7 +20,7 @@ pub struct PodWay {
 }
 
 impl PodWay {
-    /// To this pod of a run. `binary`: the prony for it, a file of this machine; `None`: the one that runs.
+    /// A transport to this pod of a run. `binary`: the prony binary for it, a file of this machine; `None`: the running one.
     pub const fn new(run: Arc<Run>, pod: Pod, binary: Option<PathBuf>) -> Self {
         Self { run, pod, binary }
     }
@@ -37,7 +37,7 @@ impl PodWay {
             let mut channel = self.exec(&[prony.clone(), "agent".to_owned()])?;
             return match channel.await_marker(until) {
                 Ok(Marker::Agent { .. }) => Ok(channel),
-                Ok(Marker::Script(_)) => Err(format!("`{prony}` is no agent")),
+                Ok(Marker::Script(_)) => Err(format!("`{prony}` is not an agent")),
                 Err(silence) => Err(why(&mut channel, silence, true)),
             };
         }
@@ -53,39 +53,39 @@ impl Transport for PodWay {
     fn open(&self, host: &str, tell: &dyn Fn(Progress)) -> Result<Channel, HostError> {
         self.agent(tell).map_err(|reason| HostError::Unreachable {
             host: format!("{host} (pod {} on {})", self.pod.name, self.pod.node),
-            // Where the pod is gone that is why, whatever was said on the way there.
+            // If the pod has ended, that is the reason, whatever the error was.
             reason: self.run.fate(&self.pod.name).unwrap_or(reason),
         })
     }
 }
 
-/// Why nobody announced himself.
+/// Explains why no agent announced itself.
 fn why(channel: &mut Channel, silence: (Silence, Option<String>), is_there: bool) -> String {
     let (silence, junk) = silence;
     if silence != Silence::Ended {
         channel.conduit.end();
     }
     let said = channel.conduit.said().or(junk);
-    let said = said.map_or_else(|| "without a word".to_owned(), |said| said.replace('\n', " / "));
+    let said = said.map_or_else(|| "no output".to_owned(), |said| said.replace('\n', " / "));
     let ended = match silence {
         Silence::Ended => "no agent started there",
         Silence::Late => "no agent started there in time",
-        Silence::Babble => "what started there is no agent",
+        Silence::Babble => "the program that started there is not an agent",
     };
     format!("{ended}: {said}{}", remedy(&said, is_there))
 }
 
-/// What to do about what was said. `is_there`: a prony was there and did not start.
+/// What to do about the message. `is_there`: a prony binary was there but did not start.
 fn remedy(said: &str, is_there: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     if says(&["GLIBC_", "cannot open shared object"]) || (is_there && says(&["not found"])) {
-        "; prony's binary needs a library that the image does not have: use a static one (docs/LABS.md says how it is built)"
+        "; prony's binary needs a library that is missing in the image: use a static binary (docs/LABS.md says how to build it)"
     } else if says(&["executable file not found", "no such file or directory"]) {
         NO_SHELL
     } else if says(&["Exec format error"]) {
-        "; the node has other CPUs: give a prony for these with `program = …`"
+        "; the node has another architecture: set a prony binary for it with `program = …`"
     } else if says(&["No space left on device"]) {
-        "; its node has no room: make some"
+        "; the disk of its node is full: free some space there"
     } else {
         ""
     }
@@ -104,7 +104,7 @@ mod tests {
         let way = PodWay::new(Arc::clone(&run), run.pods()[1].clone(), None);
         let why = || match way.open("load-0", &|_| {}) {
             Err(error) => error.to_string(),
-            Ok(_) => panic!("nobody is there"),
+            Ok(_) => panic!("there is no agent"),
         };
         assert!(why().contains("it has no real pods"), "{}", why());
         fake.remove_jobs();
@@ -125,7 +125,7 @@ mod tests {
             ),
             ("version `GLIBC_2.38' not found", true, "static"),
             ("exec: /prony/cache/agent/ab: not found", true, "static"),
-            ("Exec format error", true, "other CPUs"),
+            ("Exec format error", true, "another architecture"),
             ("something new", false, ""),
         ] {
             let told = remedy(said, is_there);

@@ -1,4 +1,4 @@
-//! What this process was given of the CPUs of its machine: what somebody asked for on its behalf is one thing, this is another.
+//! The CPUs that this process may actually use, which may differ from what its launcher requested.
 
 use super::discover::Hierarchies;
 use super::quota::cpus_of;
@@ -10,19 +10,16 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// What a process was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Granted {
-    /// CPUs that it may run on.
     pub allowed: Cpus,
-    /// How many of them its time may fill; `None`: all.
+    /// The CPU quota, in CPUs; `None`: no quota.
     pub quota: Option<f64>,
-    /// For how long that kept its control group from its CPUs so far, ns; `None`: nobody counts.
+    /// Time for which its control group was throttled by the quota so far, ns; `None`: not counted.
     pub throttled_ns: Option<u64>,
 }
 
 impl Granted {
-    /// What this process was given.
     pub fn to_this_process() -> Self {
         let hierarchies = Hierarchies::of_this_process();
         Self {
@@ -86,7 +83,7 @@ mod tests {
         assert_eq!(throttled_ns(&v2), Some(9_000));
     }
 
-    /// What a kubelet writes for a pod of two CPUs and a GiB, and what the kernel counts there.
+    /// The files that kubelet and the kernel write for a pod with two CPUs and one GiB.
     #[test]
     fn a_pod_reads_the_same_of_either_version() {
         let files = |folder: &Path, files: &[(&str, &str)]| {

@@ -1,5 +1,5 @@
-//! Control groups: limits and exact accounting of a whole process tree, by version 2 of the kernel's interface and, where
-//! controllers are mounted that way, by version 1. Both may be there at once.
+//! Control groups: limits and exact accounting of a whole process tree. Supports version 2 of the kernel's interface and
+//! version 1, for controllers that are mounted that way. Both may exist at once.
 
 mod cpu_grant;
 mod discover;
@@ -21,11 +21,11 @@ pub(crate) use sweep::{clear, sweep};
 use std::path::Path;
 use std::{fs, io};
 
-/// How a user who may not limit anything gets to do so.
+/// What a user without permission to limit anything can do.
 pub(crate) const REMEDY: &str = "run as root, or in a scope of your own (`systemd-run --user --scope -p Delegate=yes prony …`); in a \
      container, first `mkdir /sys/fs/cgroup/shell && echo $$ >/sys/fs/cgroup/shell/cgroup.procs`";
 
-/// Whether this process may make a group with limits. No process is moved to find it out.
+/// Whether this process may create a group with limits. The check moves no process.
 pub(crate) fn may_limit() -> bool {
     let hierarchies = Hierarchies::of_this_process();
     let prony = std::process::id() as i32;

@@ -1,4 +1,4 @@
-//! One command of an engine, to its end or until it takes too long.
+//! Runs one command of an engine to its end, or until the timeout.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::unistd::Pid;
@@ -11,39 +11,37 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// What a command of an engine said.
+/// The result of a command of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Whether it did what it was to do.
+    /// Whether it succeeded.
     pub(crate) ok: bool,
-    /// Its output.
     pub(crate) out: String,
-    /// Its errors.
     pub(crate) err: String,
 }
 
 impl Answer {
-    /// Why it failed, in the engine's words.
+    /// Why it failed, as reported by the engine.
     pub(crate) fn words(&self) -> String {
         last_words(&self.err)
     }
 }
 
-/// The last line that says something, without the word that every error begins with.
+/// The last line that is not empty, without the prefix of all errors.
 pub(crate) fn last_words(text: &str) -> String {
     let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let line = last.unwrap_or("it failed without a word");
+    let line = last.unwrap_or("it failed without a message");
     line.strip_prefix("Error: ").unwrap_or(line).to_owned()
 }
 
-/// Runs a command of an engine. The error is a sentence: it cannot be started, or did not end in time.
+/// Runs a command of an engine. The error is a sentence: the command cannot be started, or it timed out.
 pub(crate) fn ask(
     program: &Path,
     arguments: &[impl AsRef<OsStr>],
     within: Duration,
 ) -> Result<Answer, String> {
     let name = program.display();
-    let failed = |error: io::Error| format!("`{name}` cannot be run: {error}");
+    let failed = |error: io::Error| format!("cannot run `{name}`: {error}");
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -53,7 +51,7 @@ pub(crate) fn ask(
     // SAFETY: one system call between fork and exec.
     unsafe {
         command.pre_exec(|| {
-            // A supervisor blocks the signals that it reads from a descriptor.
+            // A supervisor blocks the signals that it reads from a signalfd.
             sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
             Ok(())
         });
@@ -66,7 +64,7 @@ pub(crate) fn ask(
     });
     let output = receiver.recv_timeout(within);
     if output.is_err() {
-        // Not waited for yet, so the number is still its own.
+        // The child has not been waited for yet, so its process id cannot be reused.
         let _ = kill(pid, Signal::SIGKILL);
     }
     let _ = waits.join();
@@ -101,6 +99,6 @@ mod tests {
     #[test]
     fn the_engine_s_words_are_its_last_line() {
         assert_eq!(last_words("WARN x\nError: no such image\n\n"), "no such image");
-        assert_eq!(last_words("\n"), "it failed without a word");
+        assert_eq!(last_words("\n"), "it failed without a message");
     }
 }

@@ -1,5 +1,5 @@
-//! Container engines: which one is here, which images it has, and what it runs that nobody looks after any more. The command
-//! lines of podman and docker are alike; where they differ, [`Engine`] knows it.
+//! Container engines: finds the installed engine, inspects images, and removes abandoned containers. The command lines of
+//! podman and docker are alike; [`Engine`] handles the differences.
 
 mod engine;
 mod engine_command;
@@ -15,11 +15,10 @@ pub(crate) use leftovers::{LABEL, remove, sweep_once};
 
 use serde::{Deserialize, Serialize};
 
-/// The container that a process is to run in.
+/// The container in which a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
-    /// What runs it.
     pub engine: Engine,
-    /// What it is made of. It must be on the machine: nothing is pulled.
+    /// The image. It must be on the machine: nothing is pulled.
     pub image: Image,
 }

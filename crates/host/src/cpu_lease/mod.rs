@@ -1,7 +1,7 @@
-//! The CPUs of this machine, claimed for one run at a time.
+//! Claims CPUs of this machine for one run at a time.
 //!
-//! A file for each CPU in a folder that all users of the machine share is locked as long as the run goes on. The kernel gives
-//! the lock back however the process ends, so nobody has to clean up. Runs on other CPUs are not in the way.
+//! Each CPU has a lock file in a folder that all users of the machine share. A run holds the locks of its CPUs until it ends.
+//! The kernel releases a lock however the process ends, so stale locks cannot exist. Runs on other CPUs are not affected.
 
 use crate::{Cpus, HostError};
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -9,46 +9,46 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Names another folder for the locks.
+/// Environment variable that overrides the folder of the lock files.
 const VARIABLE: &str = "PRONY_LOCKS";
 
-/// The locks of a machine's CPUs.
+/// The lock files of a machine's CPUs.
 #[derive(Debug, Clone)]
 pub struct Locks {
     folder: PathBuf,
 }
 
-/// CPUs that are claimed until this is dropped.
+/// Claimed CPUs. Dropping the value releases them.
 #[derive(Debug, Default)]
 pub struct Held(Vec<File>);
 
 /// Why a CPU is not locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotLocked {
-    /// Another run has it: who.
+    /// Another run has it; the text names that run.
     Taken(String),
-    /// This file of its lock cannot be opened, so nothing keeps other runs from it.
+    /// This lock file cannot be opened, so other runs are not kept from using the CPU.
     Unopened(PathBuf),
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         for file in &self.0 {
-            // To close the file is not enough: a process that is being started has a copy of it until it runs its program.
+            // Closing the file is not enough: a child between fork and exec holds a copy of the descriptor.
             let _ = file.unlock();
         }
     }
 }
 
 impl Held {
-    /// Both together.
+    /// Adds the CPUs of `more`.
     pub fn extend(&mut self, mut more: Self) {
         self.0.append(&mut more.0);
     }
 }
 
 impl Locks {
-    /// Those of this machine, in the folder that all its users share. The error: no folder for them can be written.
+    /// The locks of this machine, in a folder that all users share. The error: that folder cannot be created.
     pub fn of_this_machine() -> io::Result<Self> {
         if let Some(named) = std::env::var_os(VARIABLE) {
             let folder = PathBuf::from(named);
@@ -61,14 +61,13 @@ impl Locks {
             .map(Self::in_folder)
     }
 
-    /// Those in a folder.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// Locks one CPU for `what`, if nobody has it. A file system without locks is not worth failing for.
+    /// Locks one CPU for `what` if it is free. On a file system without locks the CPU counts as locked.
     pub fn lock(&self, cpu: usize, what: &str) -> Result<Held, NotLocked> {
         let path = self.path(cpu);
         let Ok(mut file) = open(&path) else {
@@ -77,12 +76,12 @@ impl Locks {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(NotLocked::Taken(holder(&mut file)));
         }
-        // A file of another user cannot be written; the lock holds all the same.
+        // The file of another user may be read-only. The lock holds without the note.
         let _ = note(&mut file, &format!("{} {what}", std::process::id()));
         Ok(Held(vec![file]))
     }
 
-    /// Locks all of these for `what`, or none: then [`HostError::Taken`] says who has one.
+    /// Locks all of these CPUs for `what`, or none: then [`HostError::Taken`] names the run that has one.
     pub fn claim(&self, cpus: &Cpus, what: &str) -> Result<Held, HostError> {
         let mut held = Held::default();
         for &cpu in cpus.as_slice() {
@@ -101,10 +100,10 @@ impl Locks {
         Ok(held)
     }
 
-    /// Who has one of these CPUs, if anybody does.
+    /// The run that has one of these CPUs, if any.
     pub fn holder(&self, cpus: &Cpus) -> Option<String> {
         cpus.as_slice().iter().find_map(|&cpu| {
-            // A shared lock: two who only look do not see each other.
+            // A shared lock, so that concurrent queries do not see each other.
             let mut file = File::open(self.path(cpu)).ok()?;
             let taken = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
             taken.then(|| holder(&mut file))
@@ -118,7 +117,7 @@ impl Locks {
 
 fn make(folder: &Path) -> io::Result<PathBuf> {
     match fs::create_dir(folder) {
-        // As for the temporary folder: everybody may add files, and take away none of another's.
+        // Sticky, like /tmp: everyone may add files, but only remove their own.
         Ok(()) => fs::set_permissions(folder, Permissions::from_mode(0o1777))?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),

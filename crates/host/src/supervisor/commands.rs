@@ -1,14 +1,14 @@
-//! What the supervisor is told.
+//! Receives the orders of the caller.
 
 use super::protocol::{First, Order};
 use nix::errno::Errno;
 use nix::unistd::read;
 use std::io;
 
-/// The orders on the standard input. Read without a buffer of the standard library's, which poll would not see.
+/// The orders on standard input. It is read without the standard library's buffer, whose contents poll(2) would not see.
 pub(super) struct Orders {
     bytes: Vec<u8>,
-    /// Whether more may come.
+    /// Whether the input is still open.
     pub(super) open: bool,
 }
 
@@ -22,7 +22,7 @@ impl Default for Orders {
 }
 
 impl Orders {
-    /// The first line; `None` when the caller ended before it said anything.
+    /// The first line; `None` if the caller ended before it sent anything.
     pub(super) fn first(&mut self) -> io::Result<Option<First>> {
         loop {
             if let Some(line) = self.line() {
@@ -35,7 +35,7 @@ impl Orders {
         }
     }
 
-    /// Reads what there is.
+    /// Reads the available bytes.
     pub(super) fn read(&mut self) {
         let mut buffer = [0; 16_384];
         match read(io::stdin(), &mut buffer) {
@@ -53,7 +53,7 @@ impl Orders {
         Some(line)
     }
 
-    /// The next order. A line that is none comes from no prony of this version; the safe thing is to stop.
+    /// The next order. An invalid line comes from another version of prony; the safe reaction is to stop.
     pub(super) fn next(&mut self) -> Option<Order> {
         self.line()
             .map(|line| serde_json::from_slice(&line).unwrap_or(Order::Stop))

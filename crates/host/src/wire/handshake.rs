@@ -1,38 +1,35 @@
-//! What comes before the first frame: perhaps the words of a login script, and then one line that prony knows.
+//! The start of a connection: possibly output of a login script, then one marker line that prony knows.
 
-/// Begins the line after which frames come; the number of the protocol and `CLOSE` follow.
+/// Start of the line after which frames follow; the protocol version and `CLOSE` complete it.
 pub const AGENT: &str = "[[prony:agent:";
-/// Begins a line of the script that looks for the binary.
+/// Start of a line that the bootstrap script prints.
 const SCRIPT: &str = "[[prony:host:";
-/// Ends both.
+/// End of both lines.
 const CLOSE: &str = "]]\n";
-/// Most bytes before the line.
+/// Maximum number of bytes before the marker.
 const MOST_JUNK: usize = 64 << 10;
-/// Longest line.
+/// Longest marker, bytes.
 const MOST_LINE: usize = 1_024;
 
 /// The line that ends the greeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marker {
-    /// An agent speaks, in this version of the protocol; its frames follow.
-    Agent {
-        /// The number of its protocol.
-        protocol: u32,
-    },
-    /// A script of prony speaks: its words, which were divided by colons.
+    /// The line of an agent with this protocol version; its frames follow.
+    Agent { protocol: u32 },
+    /// The line of the bootstrap script: its words, separated by colons.
     Script(Vec<String>),
 }
 
-/// Takes bytes until a marker is complete.
+/// Collects bytes until a marker is complete.
 #[derive(Debug, Default)]
 pub struct Greeting {
     bytes: Vec<u8>,
 }
 
 impl Greeting {
-    /// Takes what came. With the marker come the bytes behind it. `Err`: so much came that no marker will; say
+    /// Appends received bytes. Returns the marker and the bytes after it. `Err`: too many bytes arrived without a marker; call
     /// [`Greeting::junk`].
-    #[expect(clippy::result_unit_err, reason = "all that there is to know is the junk")]
+    #[expect(clippy::result_unit_err, reason = "the junk is the only information")]
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<(Marker, Vec<u8>)>, ()> {
         self.bytes.extend_from_slice(bytes);
         let mut from = 0;
@@ -58,7 +55,7 @@ impl Greeting {
         Ok(None)
     }
 
-    /// The last lines of what came and was no marker, for an error.
+    /// The last lines received before the marker, for an error message.
     pub fn junk(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
         let lines: Vec<&str> = text

@@ -1,4 +1,4 @@
-//! The way to the API of a cluster.
+//! Connects to the API of a cluster.
 
 #[cfg(feature = "kubernetes")]
 mod client;
@@ -6,7 +6,7 @@ mod client;
 #[cfg(feature = "kubernetes")]
 pub(crate) use client::connect;
 
-/// Without the library that speaks to clusters there is none.
+/// Without the Kubernetes client there is no connection.
 #[cfg(not(feature = "kubernetes"))]
 pub(crate) fn connect(
     _: &crate::spec::Cluster,

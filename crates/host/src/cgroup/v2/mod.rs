@@ -1,4 +1,4 @@
-//! Making a group of version 2, where a group may hold either processes or groups with controllers, but not both
+//! Creates groups of version 2, in which a group may have either processes or subgroups with controllers, but not both
 //! ("no internal processes", the kernel's `cgroup-v2.rst`).
 
 use super::discover::Unified;
@@ -7,22 +7,22 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Controllers that limits need.
+/// Controllers required for limits.
 const NEEDED: [&str; 2] = ["cpu", "memory"];
-/// Controllers that are used where they are to be had.
+/// Optional controllers.
 const WANTED: [&str; 2] = ["cpuset", "pids"];
-/// Where processes move that stand in the way in a group that was given to us.
+/// The subgroup that receives our own processes when they prevent a delegated group from passing on controllers.
 const LEAF: &str = "prony-self";
-/// Tries to move what is forked meanwhile, too.
+/// Number of attempts to move all processes, including those forked meanwhile.
 const TRIES: u32 = 10;
 
-/// The kernel's files, or what stands in for them in a test.
+/// The kernel's files, or a fake in tests.
 pub(super) trait Tree {
-    /// A file of a group; empty where it cannot be read.
+    /// Reads a file of a group; empty if it cannot be read.
     fn read(&self, group: &Path, file: &str) -> String;
     /// Writes to a file of a group.
     fn write(&self, group: &Path, file: &str, value: &str) -> io::Result<()>;
-    /// Makes a group.
+    /// Creates a group.
     fn make(&self, group: &Path) -> io::Result<()>;
     /// Removes an empty group.
     fn remove(&self, group: &Path);
@@ -30,7 +30,7 @@ pub(super) trait Tree {
     fn parent(&self, pid: i32) -> Option<i32>;
 }
 
-/// The kernel's.
+/// The kernel's files.
 pub(super) struct Kernel;
 
 impl Tree for Kernel {
@@ -55,18 +55,17 @@ impl Tree for Kernel {
     }
 }
 
-/// Where groups are made, for whom.
+/// Where to create groups, and for which process.
 pub(super) struct Place<'a> {
-    /// The kernel's files.
     pub(super) tree: &'a dyn Tree,
-    /// The hierarchy and the group that we are in.
+    /// The hierarchy, and the group that this process is in.
     pub(super) unified: &'a Unified,
-    /// The process that prony is: what does not descend from it is never moved.
+    /// The process id of prony. Only its descendants are ever moved.
     pub(super) prony: i32,
 }
 
 impl<'a> Place<'a> {
-    /// In the kernel's hierarchy.
+    /// A place in the kernel's hierarchy.
     pub(super) const fn of(unified: &'a Unified, prony: i32) -> Self {
         Self {
             tree: &Kernel,
@@ -75,8 +74,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Makes `name` below the own group or, where that cannot hand down controllers, below the nearest group above it that
-    /// can. The second value says whether it has the controllers for limits.
+    /// Creates `name` below the own group or, if that cannot pass on controllers, below its nearest ancestor that can. The
+    /// second value tells whether the new group has the controllers for limits.
     pub(super) fn make(&self, name: &str) -> Option<(PathBuf, bool)> {
         for base in self.bases() {
             if self.hands_down(base) || self.makes_room(base) {
@@ -86,18 +85,18 @@ impl<'a> Place<'a> {
                 }
             }
         }
-        // Without controllers it still counts CPU time and kills all at once.
+        // Without controllers the group still counts CPU time and can kill all its processes at once.
         let folder = self.home().join(name);
         self.tree.make(&folder).is_ok().then_some((folder, false))
     }
 
-    /// Whether [`Place::make`] would get controllers. Nothing is moved and nothing is made to find it out.
+    /// Whether [`Place::make`] would get controllers. The check moves no process and creates no group.
     pub(super) fn may_limit(&self) -> bool {
         self.bases()
             .any(|base| self.hands_down(base) || (base == self.home() && self.may_make_room(base)))
     }
 
-    /// The own group. One in which an earlier start has put us, so that the group above has room, counts as that one.
+    /// The own group. If an earlier start has moved this process into [`LEAF`], the group above it.
     fn home(&self) -> &Path {
         let own = &self.unified.own;
         match own.parent() {
@@ -106,7 +105,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The own group and those above it, the nearest first.
+    /// The own group and its ancestors, the nearest first.
     fn bases(&self) -> impl Iterator<Item = &Path> {
         let all = self.home().ancestors();
         all.take_while(|folder| folder.starts_with(&self.unified.mount))
@@ -119,21 +118,21 @@ impl<'a> Place<'a> {
             .all(|name| list.split_whitespace().any(|word| word == *name))
     }
 
-    /// Whether groups below `base` have the controllers, after asking for them.
+    /// Whether subgroups of `base` have the controllers, after trying to enable them.
     fn hands_down(&self, base: &Path) -> bool {
         if !self.has(base, "cgroup.controllers", &NEEDED) {
             return false;
         }
         if !self.has(base, "cgroup.subtree_control", &NEEDED) {
-            // All that are needed in one write, which the kernel grants or refuses as a whole. `cpu` alone it would grant to a
-            // group that holds processes, too: as a threaded one, in which nothing can be limited any more.
+            // All required controllers in one write, which the kernel accepts or rejects as a whole. It would accept `cpu` alone even
+            // for a group with processes, and turn the group into a threaded one, in which limits are impossible.
             let all = NEEDED.map(|name| format!("+{name}")).join(" ");
             if self.tree.write(base, "cgroup.subtree_control", &all).is_err() {
                 return false;
             }
         }
         for controller in WANTED {
-            // Each alone: a controller that is not there would refuse the others with it.
+            // Each in its own write: a controller that does not exist would fail the others.
             if !self.has(base, "cgroup.subtree_control", &[controller]) {
                 let one = format!("+{controller}");
                 let _ = self.tree.write(base, "cgroup.subtree_control", &one);
@@ -142,8 +141,8 @@ impl<'a> Place<'a> {
         self.has(base, "cgroup.subtree_control", &NEEDED)
     }
 
-    /// Whether room would help: the group has the controllers and holds nothing but prony's own processes. A shell or a session
-    /// that happens to share the group is never moved.
+    /// Whether moving our processes would help: the group has the controllers, and contains only prony's own processes. A shell
+    /// or a session that happens to share the group is never moved.
     fn may_make_room(&self, own: &Path) -> bool {
         let processes = self.processes(own);
         let is_domain = self.tree.read(own, "cgroup.type").trim() == "domain";
@@ -151,8 +150,8 @@ impl<'a> Place<'a> {
         is_domain && self.has(own, "cgroup.controllers", &NEEDED) && !processes.is_empty() && is_ours
     }
 
-    /// Moves the processes of the own group into a group below it and asks for the controllers again. Where that does not help
-    /// they move back.
+    /// Moves the processes of the own group into a subgroup and tries to enable the controllers again. If that fails, they move
+    /// back.
     fn makes_room(&self, base: &Path) -> bool {
         if base != self.home() || !self.may_make_room(base) {
             return false;
@@ -170,7 +169,7 @@ impl<'a> Place<'a> {
         false
     }
 
-    /// Moves all, those too that are forked meanwhile.
+    /// Moves all processes, including those forked meanwhile.
     fn moves(&self, from: &Path, to: &Path) {
         for _ in 0..TRIES {
             let processes = self.processes(from);

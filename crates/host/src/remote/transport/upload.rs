@@ -1,4 +1,4 @@
-//! Bringing prony's binary to a host over a channel on which a shell listens, and becoming an agent there.
+//! Copies prony's binary to a host over a channel to a shell, and starts it there as an agent.
 
 use super::{Channel, Silence, elf, ready};
 use crate::remote::Progress;
@@ -10,32 +10,32 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Runs on the host, in whatever shell: looks for the binary by its hash and becomes it; else takes it from its input. In one
-/// line without a quote, a backslash or an exclamation mark, since each shell has its own idea of these.
+/// Runs on the host in any shell: executes the binary with the given hash, or receives it from its input first. One line
+/// without quotes, backslashes or exclamation marks, since shells treat these differently.
 const SCRIPT: &str = include_str!("bootstrap.sh");
-/// Time for the agent to announce itself when its binary is there.
+/// Time for the agent to announce itself once its binary is there.
 const START: Duration = Duration::from_secs(30);
 /// Longest time without progress while the binary is sent.
 const STALL: Duration = Duration::from_secs(20);
 
-/// A prony for a host: a file of this machine, and its hash.
+/// A prony binary for a host: a file of this machine, and its hash.
 #[derive(Debug, Clone)]
 pub struct Binary {
     path: PathBuf,
     hash: String,
-    /// Whether the user named it, and it is not the one that runs.
+    /// Whether the user specified it; otherwise it is the running binary.
     named: bool,
 }
 
-/// Says why no agent announced itself: of a channel, what came instead, and whether the binary was there by then.
+/// Explains why no agent announced itself. Arguments: the channel, the output received instead, whether the binary was there.
 pub type WhySilent<'a> = &'a dyn Fn(&mut Channel, (Silence, Option<String>), bool) -> String;
 
 impl Binary {
-    /// The one that is named, else the one that runs. The error says why it cannot be read.
+    /// The specified binary, or the running one. The error says why it cannot be read.
     pub fn of(named: Option<&Path>) -> Result<Self, String> {
         let path = named.unwrap_or(Path::new("/proc/self/exe")).to_owned();
         let hash = hash::of_binary(&path)
-            .map_err(|error| format!("the binary for it, {}, cannot be read: {error}", path.display()))?;
+            .map_err(|error| format!("cannot read the binary for it, {}: {error}", path.display()))?;
         Ok(Self {
             path,
             hash,
@@ -43,13 +43,13 @@ impl Binary {
         })
     }
 
-    /// What a POSIX shell on the host is told to run (`sh -c SCRIPT prony HASH`): it ends up as the agent.
+    /// The arguments for a POSIX shell on the host (`sh -c SCRIPT prony HASH`), which becomes the agent.
     pub fn script(&self) -> [&str; 3] {
         [SCRIPT.trim_end(), "prony", &self.hash]
     }
 
-    /// Waits until the script announces the agent; sends it the binary where it has none. `until`: when the script must have
-    /// said something.
+    /// Waits until the script announces the agent, and sends it the binary if it is missing. `until` is the deadline for the
+    /// first output of the script.
     pub fn bring(
         &self,
         channel: &mut Channel,
@@ -67,22 +67,19 @@ impl Binary {
         let second = channel.await_marker(Instant::now() + START);
         match (sent, second) {
             (_, Ok(Marker::Agent { .. })) => Ok(()),
-            (_, Ok(Marker::Script(words))) => Err(format!(
-                "prony's binary could not be brought there: {}",
-                words.join(" ")
-            )),
-            (Err(error), Err((Silence::Late, _))) => {
-                Err(format!("prony's binary could not be sent: {error}"))
+            (_, Ok(Marker::Script(words))) => {
+                Err(format!("cannot copy prony's binary there: {}", words.join(" ")))
             }
+            (Err(error), Err((Silence::Late, _))) => Err(format!("cannot send prony's binary: {error}")),
             (_, Err(silence)) => Err(why(channel, silence, true)),
         }
     }
 
-    /// Whether it is for a host that says this of itself: `missing`, its system, its architecture.
+    /// Checks that the binary is for a host with these properties: `missing`, its system, its architecture.
     fn fits(&self, words: &[String]) -> Result<(), String> {
         let [state, system, machine] = words else {
             return Err(format!(
-                "it said `{}`, which is nothing that prony knows",
+                "it sent `{}`, which prony does not know",
                 words.join(":")
             ));
         };
@@ -96,19 +93,19 @@ impl Binary {
         match of {
             Some(of) if of != machine => Err(if self.named {
                 format!(
-                    "it is {machine}, and {} is for {of}: give one for it with `program = …`",
+                    "it is {machine}, but {} is for {of}: set a binary for it with `program = …`",
                     self.path.display()
                 )
             } else {
-                format!("it is {machine}, and this prony is {of}: give one for it with `program = …`")
+                format!("it is {machine}, but this prony is for {of}: set a binary for it with `program = …`")
             }),
-            None => Err(format!("{} is no binary for Linux", self.path.display())),
+            None => Err(format!("{} is not a Linux binary", self.path.display())),
             Some(_) => Ok(()),
         }
     }
 }
 
-/// Sends the length of the binary in a line, and the binary. Writes no more than fits, so that a network that hangs is noticed.
+/// Sends the length of the binary in a line, then the binary. Writes only as much as fits, to detect a network that hangs.
 fn send(channel: &Channel, binary: &Path, tell: &dyn Fn(Progress)) -> io::Result<()> {
     let mut file = File::open(binary)?;
     let total = file.metadata()?.len();
@@ -120,7 +117,7 @@ fn send(channel: &Channel, binary: &Path, tell: &dyn Fn(Progress)) -> io::Result
     while written.is_ok() && sent < total {
         let length = file.read(&mut buffer)?;
         if length == 0 {
-            written = Err(io::Error::other("it changed while it was sent"));
+            written = Err(io::Error::other("the file changed during the transfer"));
             break;
         }
         written = push(&channel.output, &buffer[..length]);
@@ -139,7 +136,7 @@ fn push(mut output: &File, mut bytes: &[u8]) -> io::Result<()> {
                 if !ready(output, PollFlags::POLLOUT, Instant::now() + STALL)? {
                     return Err(io::Error::new(
                         io::ErrorKind::TimedOut,
-                        format!("nothing went through for {} s", STALL.as_secs()),
+                        format!("no progress for {} s", STALL.as_secs()),
                     ));
                 }
             }

@@ -1,4 +1,4 @@
-//! What an engine is asked for: a container that has what a process would have.
+//! The command line that creates a container with the same settings as a process.
 
 use super::super::child::TREE;
 use crate::container::{Engine, EngineKind, LABEL};
@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use std::path::Path;
 use std::thread;
 
-/// Which limits the engine can set: all, or those of these controllers.
+/// The limits that the engine can set: all, or those of these controllers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Powers {
     /// `None`: all.
@@ -20,16 +20,16 @@ impl Powers {
         controllers.is_none_or(|all| all.iter().any(|one| one == controller))
     }
 
-    /// What to do where a limit is not in force.
+    /// What to do about a limit that is not in force.
     pub(super) fn remedy(&self, engine: &Engine) -> String {
         match &self.controllers {
-            None => format!("{} did not set it: look at its own configuration", engine.name()),
+            None => format!("{} did not set it: check its configuration", engine.name()),
             Some(all) if all.is_empty() => format!(
-                "{} without root sets limits on control groups of version 2 alone: run as root",
+                "rootless {} can set limits only with control groups of version 2: run as root",
                 engine.name()
             ),
             Some(all) => format!(
-                "{} without root may use the controllers {} alone: run as root, or delegate more to this user (`systemctl edit user@.service`, `Delegate=cpu cpuset memory pids`)",
+                "rootless {} may use only the controllers {}: run as root, or delegate more to this user (`systemctl edit user@.service`, `Delegate=cpu cpuset memory pids`)",
                 engine.name(),
                 all.join(", ")
             ),
@@ -37,7 +37,7 @@ impl Powers {
     }
 }
 
-/// podman without root has what was delegated to its user; it fails where it is asked for more. docker's daemon has root.
+/// Rootless podman has the controllers delegated to its user, and fails if asked for more. docker's daemon has root.
 pub(super) fn powers(engine: &Engine) -> Powers {
     if engine.kind == EngineKind::Docker || nix::unistd::geteuid().is_root() {
         return Powers::default();
@@ -55,7 +55,7 @@ pub(super) fn powers(engine: &Engine) -> Powers {
     }
 }
 
-/// The arguments that make a container as a process would be: with its network, its limits and its environment.
+/// The arguments that create a container like a process: with the host network, its limits and its environment.
 pub(super) fn create_line(
     spec: &ProcessSpec,
     container: &Container,
@@ -74,7 +74,7 @@ pub(super) fn create_line(
     ]
     .map(str::to_owned)
     .to_vec();
-    // What the image would have run beside its service now and then.
+    // Health checks of the image would run next to the service from time to time.
     line.push("--no-healthcheck".to_owned());
     let mut give = |key: &str, value: String| line.extend([key.to_owned(), value]);
     give("--name", name.to_owned());
@@ -86,7 +86,7 @@ pub(super) fn create_line(
         give("--cpuset-cpus", spec.cpus.to_string());
     }
     if let Some(share) = spec.limits.cpus.filter(|_| powers.have("cpu")) {
-        // docker refuses more than there are.
+        // docker rejects more CPUs than the machine has.
         let all = thread::available_parallelism().map_or(share, |all| all.get() as f64);
         give("--cpus", share.min(all).to_string());
     }
@@ -108,7 +108,7 @@ pub(super) fn create_line(
     line
 }
 
-/// The signal that an image wants to be stopped by: podman and docker write a name or a number.
+/// The stop signal of an image: podman and docker write a name or a number.
 pub(super) fn signal_of(written: &str) -> Signal {
     let number = written.parse::<i32>().ok();
     let by_number = number.and_then(|number| Signal::try_from(number).ok());
@@ -208,7 +208,7 @@ mod tests {
             "{podman}"
         );
         let engine = container(EngineKind::Podman).engine;
-        assert!(some.remedy(&engine).contains("controllers memory alone"));
+        assert!(some.remedy(&engine).contains("only the controllers memory"));
     }
 
     #[test]

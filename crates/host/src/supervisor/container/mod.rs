@@ -1,8 +1,8 @@
-//! A process in a container: an engine starts it, the kernel counts it in the group that the engine made for it, and what is
-//! here sees to it that it has what was asked for and that nothing of it stays.
+//! A process in a container: an engine starts it, and the kernel accounts for it in the group that the engine made. This
+//! module checks that the requested settings are in force, and that nothing of the container remains.
 //!
-//! The engine's client is the child of the supervisor and hands on the output; with podman all of the container is below it,
-//! too. First the container is made, which takes long, then started: what is told to be its age begins with its first process.
+//! The engine's client is a child of the supervisor and forwards the output; with podman the whole container is below it as
+//! well. The container is created first, which is slow, and then started: its age counts from the start of its first process.
 
 mod create;
 mod processes;
@@ -26,17 +26,17 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Making a container may copy its files.
+/// Timeout for creating a container, which may copy its files.
 const MAKING: Duration = Duration::from_mins(1);
-/// Longest time from the order to start until its first process is there.
+/// Timeout from the start order until its first process exists.
 const STARTING: Duration = Duration::from_secs(30);
-/// Time between two looks for it in a file.
+/// Poll interval for the file with the process id.
 const LOOK: Duration = Duration::from_millis(1);
-/// The same where the engine has to be asked.
+/// Poll interval when the engine must be queried.
 const ASK: Duration = Duration::from_millis(25);
-/// Time for what an engine leaves below us to end by itself.
+/// Time for the engine's own processes below us to end by themselves.
 const TIDYING: Duration = Duration::from_secs(3);
-/// Exit code of an engine that could not do it.
+/// Exit code of an engine whose own command failed.
 const ENGINE_FAILED: i32 = 125;
 
 /// A container, which is removed when this is dropped.
@@ -44,24 +44,24 @@ const ENGINE_FAILED: i32 = 125;
 pub(super) struct Contained {
     engine: Engine,
     name: String,
-    /// The file that podman writes the number of its first process into, and reads it from while the container lives.
+    /// The file to which podman writes the id of its first process, and from which it reads it while the container runs.
     pid_file: PathBuf,
-    /// Its first process, where it was seen.
+    /// Its first process, if it was seen.
     pub(super) first: Option<i32>,
     /// Readable when the first process ends.
     pub(super) end: Option<OwnedFd>,
     stop_signal: Signal,
-    /// Whether the engine was asked to kill it.
+    /// Whether the engine received the order to kill it.
     killed: bool,
 }
 
-/// Makes and starts the container of a spec.
+/// Creates and starts the container of a spec.
 pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Contained), Refusal> {
     let spec = &start.spec;
     let engine = &container.engine;
     if spec.network.is_some() && engine.kind == EngineKind::Docker {
         return Err(refused(
-            "docker's daemon starts containers, and cannot put them into a network of prony's: use podman, or leave `[network]` out",
+            "docker's daemon starts containers, and cannot put them into prony's network: use podman, or leave `[network]` out",
             true,
         ));
     }
@@ -87,7 +87,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let said = engine.ask_within(&line, MAKING);
     let said = said.map_err(|reason| refused(&reason, false))?;
     if !said.ok {
-        let text = format!("{} cannot make its container: {}", engine.name(), said.words());
+        let text = format!("{} cannot create its container: {}", engine.name(), said.words());
         return Err(refused(&text, false));
     }
     let cable = cable(spec)?;
@@ -98,7 +98,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let spawned = spawn(&client, Vec::new(), None, cable.as_ref());
     let (pid, started, output) = spawned.map_err(|error| {
         refused(
-            &format!("`{}` cannot be run: {error}", engine.program.display()),
+            &format!("cannot run `{}`: {error}", engine.program.display()),
             false,
         )
     })?;
@@ -130,7 +130,7 @@ fn refused(reason: &str, isolation: bool) -> Refusal {
     }
 }
 
-/// Sees to it that a process, and what it will start, runs on these CPUs: where no group keeps it there, its affinity does.
+/// Checks that a process and its future children run on these CPUs. If no group ensures it, sets the affinity.
 fn on_its_cpus(first: i32, cpus: &Cpus, engine: &Engine) -> Option<Problem> {
     if cpus.is_empty() {
         return None;
@@ -148,7 +148,7 @@ fn on_its_cpus(first: i32, cpus: &Cpus, engine: &Engine) -> Option<Problem> {
     })
 }
 
-/// What an engine's client tells of the container's end by its own.
+/// Derives the ending of the container from the ending of the engine's client.
 pub(super) fn as_ending(client: Ending) -> Ending {
     match client.code {
         Some(code) if Signal::try_from(code - BY_SIGNAL).is_ok() => Ending {
@@ -161,7 +161,7 @@ pub(super) fn as_ending(client: Ending) -> Ending {
 }
 
 impl Contained {
-    /// The engine's client, which starts the container and ends with it. What is asked of the container is not asked of it.
+    /// The engine's client, which starts the container and ends with it. The limits of the container do not apply to it.
     fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
         ProcessSpec {
             command: self.engine.line(&["start", "--attach", &self.name]),
@@ -172,11 +172,11 @@ impl Contained {
         }
     }
 
-    /// Waits for the first process of the container; `None`: it has ended already. `client`, `output`: the engine's.
+    /// Waits for the first process of the container; `None`: it has already ended. `client`, `output`: the engine's.
     fn wait(&self, client: i32, output: &OwnedFd) -> Result<Option<i32>, Refusal> {
         let deadline = Instant::now() + STARTING;
         loop {
-            // Before the look for the process, which may have come and gone.
+            // Checked before the process is looked for, which may have started and ended meanwhile.
             let ended = exit_code(client);
             if let Some(pid) = self.pid().filter(|pid| lives(*pid)) {
                 return Ok(Some(pid));
@@ -189,7 +189,7 @@ impl Contained {
                 }
                 Some(_) => return Ok(None),
                 None if Instant::now() > deadline => {
-                    // It would start later, for nobody.
+                    // Otherwise it would start later, without a supervisor.
                     let _ = kill(Pid::from_raw(client), Signal::SIGKILL);
                     let text = format!(
                         "{} did not start its container within {STARTING:?}",
@@ -206,7 +206,7 @@ impl Contained {
         }
     }
 
-    /// Its first process, where there is one yet.
+    /// Its first process, if it exists yet.
     fn pid(&self) -> Option<i32> {
         let text = match self.engine.kind {
             EngineKind::Podman => fs::read_to_string(&self.pid_file).ok()?,
@@ -222,7 +222,7 @@ impl Contained {
         said.ok().filter(|said| said.ok).map(|said| said.out)
     }
 
-    /// Keeps what works for the engine, and is not counted in the container, off the container's CPUs.
+    /// Keeps processes of the engine that are not part of the container off the container's CPUs.
     fn pin_others(&self, cpus: &Cpus, group: Option<&Group>) {
         let Ok(cpus) = affinity(cpus) else { return };
         let inside = match group {
@@ -248,7 +248,7 @@ impl Contained {
         }
     }
 
-    /// Where its resources are read.
+    /// The source of its resource usage.
     pub(super) fn probe(&self, group: Option<Group>) -> Probe {
         match (group, self.first) {
             (None, Some(first)) => Probe::of_process(first),
@@ -256,8 +256,8 @@ impl Contained {
         }
     }
 
-    /// Tells it to end. The first process of a container does not hear a signal that it does not handle, and that would end any
-    /// other process: there it is killed at once.
+    /// Requests the end. The kernel does not deliver a signal without a handler to the first process of a container (PID 1),
+    /// although it would end any other process: then kills it at once.
     pub(super) fn tell_to_stop(&self, grace: Duration) {
         let Some(first) = self.first else { return };
         let signal = if handles(first, self.stop_signal) {
@@ -271,7 +271,7 @@ impl Contained {
         }
     }
 
-    /// Has the engine kill what may not be killed by us.
+    /// Lets the engine kill a container that we may not signal.
     pub(super) fn kill(&mut self) {
         if !self.killed {
             self.killed = true;
@@ -279,7 +279,7 @@ impl Contained {
         }
     }
 
-    /// Has the engine make it stand still or go on, where it may not be signalled by us.
+    /// Lets the engine freeze or resume a container that we may not signal.
     pub(super) fn stand_still(&self, still: bool) {
         let Some(first) = self.first else { return };
         if kill(Pid::from_raw(first), None) == Err(Errno::EPERM) {
@@ -288,7 +288,7 @@ impl Contained {
         }
     }
 
-    /// Tells the engine, and does not wait; who waits for all children waits for this one, too.
+    /// Runs a command of the engine without waiting for it. It is reaped together with all other children.
     fn order(&self, arguments: &[&str]) {
         let line = self.engine.line(arguments);
         let mut command = std::process::Command::new(&line[0]);
@@ -300,13 +300,13 @@ impl Contained {
         let _ = command.spawn();
     }
 
-    /// Whether the engine noticed that it needed more memory than it may have.
+    /// Whether the engine reports that the container exceeded its memory limit.
     pub(super) fn out_of_memory(&self) -> bool {
         self.asked("{{.State.OOMKilled}}")
             .is_some_and(|text| text.trim() == "true")
     }
 
-    /// Removes it, and gives what the engine has left below us some time to end. `childless` reaps, and says whether all are gone.
+    /// Removes it, and gives the engine's processes below us time to end. `childless` reaps, and returns whether all have ended.
     pub(super) fn remove(mut self, mut childless: impl FnMut() -> bool) {
         self.removed();
         let deadline = Instant::now() + TIDYING;

@@ -1,4 +1,4 @@
-//! What the kernel tells of processes that an engine has started.
+//! Facts from the kernel about processes that an engine has started.
 
 use super::super::usage::tick_ns;
 use crate::tree::stat_field;
@@ -11,12 +11,12 @@ use std::fs;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What an engine adds to the number of the signal that ended a container's first process.
+/// Engines add this to the number of the signal that ended a container's first process.
 pub(super) const BY_SIGNAL: i32 = 128;
 
-/// Readable when the process ends (`pidfd_open(2)`); `None` where the kernel has none.
+/// A descriptor that is readable when the process has ended (`pidfd_open(2)`); `None` if the kernel lacks it.
 pub(super) fn end_of(pid: i32) -> Option<OwnedFd> {
-    // SAFETY: the system call takes two numbers, and gives a descriptor that nobody else knows, or -1.
+    // SAFETY: the system call takes two numbers, and returns a new descriptor without another owner, or -1.
     let fd = unsafe { nix::libc::syscall(nix::libc::SYS_pidfd_open, pid, 0) };
     // SAFETY: as above.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
@@ -35,11 +35,11 @@ pub(super) fn handles(pid: i32, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // What cannot be read is asked gently.
+    // If unknown, assume that it has one.
     caught.is_none_or(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
-/// The exit code of a child that has ended, which stays to be waited for.
+/// The exit code of a child that has ended, which remains waitable.
 pub(super) fn exit_code(pid: i32) -> Option<i32> {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
@@ -49,7 +49,7 @@ pub(super) fn exit_code(pid: i32) -> Option<i32> {
     }
 }
 
-/// What a client that has ended had printed.
+/// The output of a client that has ended.
 pub(super) fn printed(output: &OwnedFd) -> String {
     let mut bytes = vec![0; 65_536];
     let length = read(output, &mut bytes).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! How fast the CPUs of a service are just now: a small piece of work, always the same, timed again and again beside it.
+//! The CPU speed probe: times a small fixed amount of work on the CPUs of a service, again and again while the service runs.
 //!
-//! A CPU of a virtual machine is often half of a core. What the other half does for somebody else makes it slower by up to
-//! half, for parts of a second or for minutes, and no counter of the kernel says so: CPU time goes on as if the CPU were whole.
-//! The same work then takes more CPU time, whoever does it. So the CPU time of the yardstick tells what a service's CPU time is worth.
+//! A CPU of a virtual machine is often one hardware thread of a core. Work on the other thread slows it down by up to half, for
+//! parts of a second or for minutes, and no kernel counter shows it: CPU time counts as if the CPU ran at full speed. The same
+//! work then takes more CPU time. So the CPU time of the probe allows to correct the CPU time of a service.
 
 use crate::Cpus;
 use nix::time::{ClockId, clock_gettime};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Time between two measurements. With some 35 µs each they take less than a hundredth of a CPU.
+/// Time between two probes. At about 35 µs each they take less than one percent of a CPU.
 const EVERY: Duration = Duration::from_millis(4);
-/// Steps of arithmetic in one: a third of its time.
+/// Arithmetic steps per probe: a third of its time.
 const STEPS: u64 = 3_000;
-/// Messages through the kernel in one, there and back: what services do most.
+/// Messages through the kernel and back per probe: the most common work of services.
 const MESSAGES: usize = 8;
-/// Length of a message, bytes.
+/// Size of a message, bytes.
 const MESSAGE: usize = 64;
 
-/// Measures on each of these CPUs until it is told to end.
+/// Probes each of the CPUs until it is ended.
 #[derive(Debug)]
 pub(super) struct Yardstick {
     over: Arc<AtomicBool>,
@@ -31,7 +31,7 @@ pub(super) struct Yardstick {
 }
 
 impl Yardstick {
-    /// Begins. Without a thread or a pair of sockets nothing is measured.
+    /// Starts the probes. Without a thread or a socket pair for a CPU it is not probed.
     pub(super) fn begin(cpus: &Cpus) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let each = |&cpu: &usize| {
@@ -45,7 +45,7 @@ impl Yardstick {
         }
     }
 
-    /// Ends: mean CPU time of one measurement over all CPUs, ns; `None` where none was made.
+    /// Ends the probes: mean CPU time of a probe over all CPUs, ns; `None` if there was none.
     pub(super) fn end(self) -> Option<f64> {
         self.over.store(true, Ordering::Relaxed);
         self.threads.iter().for_each(|thread| thread.thread().unpark());
@@ -55,16 +55,16 @@ impl Yardstick {
     }
 }
 
-/// CPU time of all measurements on a CPU, ns, and how many they were.
+/// Total CPU time of all probes on a CPU, ns, and their number.
 fn measure(cpu: usize, over: &AtomicBool) -> Option<(f64, u32)> {
     crate::supervisor::pin_thread(0, &Cpus::from_iter([cpu])).ok()?;
     let mut ends = UnixStream::pair().ok()?;
-    // The first one brings code and data into the caches.
+    // The first probe warms the caches.
     once(&mut ends)?;
     let (mut sum, mut count) = (0.0, 0);
     loop {
         thread::park_timeout(EVERY);
-        // What is measured when the window is over is none of it, unless nothing else is known.
+        // A probe after the end of the window is discarded, unless it is the only one.
         if count > 0 && over.load(Ordering::Relaxed) {
             return Some((sum, count));
         }
@@ -73,10 +73,10 @@ fn measure(cpu: usize, over: &AtomicBool) -> Option<(f64, u32)> {
     }
 }
 
-/// CPU time of one measurement, ns.
+/// CPU time of one probe, ns.
 fn once((near, far): &mut (UnixStream, UnixStream)) -> Option<i64> {
     let began = cpu_time_ns()?;
-    // Eight sums that do not wait for one another: they use as much of a core as the CPU is given.
+    // Eight independent sums: the core can execute them in parallel, so they show how much of it the CPU gets.
     let mut sums: [u64; 8] = black_box([1, 2, 3, 4, 5, 6, 7, 8]);
     for step in 0..STEPS {
         for (place, sum) in (0_u32..).zip(&mut sums) {

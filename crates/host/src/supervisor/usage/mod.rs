@@ -1,4 +1,4 @@
-//! What a process tree uses, and the machine meanwhile.
+//! Measures the resource usage of a process tree, and of the machine meanwhile.
 
 mod counters;
 mod cpu_speed_probe;
