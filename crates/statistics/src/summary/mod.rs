@@ -18,8 +18,8 @@ use prony_records::TrialRecord;
 
 /// Summarises the trials of one run by contract, workload and load.
 ///
-/// Only the last record of a repeated trial (same number) counts. Groups and services without a successful trial stay in the
-/// summary, with the reason.
+/// A repeated trial counts once: [`that_count`](prony_records::that_count) picks the record. Groups and services without a
+/// successful trial stay in the summary, with the reason.
 pub fn summarise(trials: &[TrialRecord], options: &Options) -> Result<Summary, StatisticsError> {
     options.check()?;
     let groups = sample::groups(trials);
