@@ -11,7 +11,7 @@ use prony_records::CommonStart;
 pub const FEWEST_TRIPS: usize = 16;
 
 /// Upper limit of the drift between two clocks whose drift has not been measured, in parts of 10⁹: 100 ppm, which leaves a margin
-/// over the specification of quartz oscillators in machines. A clock that NTP slews (up to 500 ppm) exceeds it, but the
+/// over the specification of quartz oscillators in machines. A clock that NTP slews (up to 500 ppm) may exceed it, but the
 /// `CLOCK_MONOTONIC` clocks of two machines that NTP keeps in sync drift far less.
 pub const DRIFT_PPB: u64 = 100_000;
 

@@ -193,7 +193,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_service(&self) -> bool {
         *self == Self::Service
     }
@@ -268,7 +268,7 @@ pub struct RunRecord {
 pub struct ServiceInfo {
     /// Name of the service.
     pub service: String,
-    /// The variant's name.
+    /// Name of the variant.
     pub variant: String,
     /// Display name of the service.
     pub title: String,

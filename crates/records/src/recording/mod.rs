@@ -306,7 +306,7 @@ pub struct Latency {
 /// The results of one operation of a [`Recording`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationRecording {
-    /// The operation.
+    /// Name of the operation.
     pub name: String,
     /// Counts of requests.
     pub requests: Requests,
@@ -338,7 +338,7 @@ pub struct Connections {
     pub retried: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -411,7 +411,7 @@ impl Interval {
 /// A reply that differs from the expected one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongReply {
-    /// The operation.
+    /// Name of the operation.
     pub operation: String,
     /// The part of the reply that was checked.
     pub what: String,

@@ -103,5 +103,8 @@ fn bonferroni_alone_errs_rarely_and_has_intervals() {
             }
         }
     }
-    assert!(range_errs, "the range keeps its level: it finds more, so use it");
+    assert!(
+        range_errs,
+        "the range keeps its level and finds more: use it instead"
+    );
 }
