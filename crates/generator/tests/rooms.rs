@@ -212,7 +212,7 @@ fn messages(recording: &Recording) -> (prony_records::Messages, Rooms) {
 fn violated(recording: &Recording, reason: &str) {
     let mut warnings = recording.warnings.iter();
     let told = warnings
-        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("broke the protocol"));
+        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("violated the protocol"));
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",

@@ -243,7 +243,7 @@ fn all_wrong(recording: &Recording, reason: &str) {
 /// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
     let told = recording.warnings.iter().find(|warning| {
-        warning.kind == WarningKind::ProtocolError && warning.text.contains("broke the protocol")
+        warning.kind == WarningKind::ProtocolError && warning.text.contains("violated the protocol")
     });
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),

@@ -1,15 +1,15 @@
-//! Records of what was measured, and their format: what a generator says ([`Event`], [`Recording`]), what a service used
-//! ([`Resources`]), where it happened ([`Environment`]), and what the store keeps of a trial ([`TrialRecord`]) and of a
-//! run ([`RunRecord`]).
+//! Types of measured data and their JSON format: the output of a generator ([`Event`], [`Recording`]), the resources a service
+//! used ([`Resources`]), the environment ([`Environment`]), and the records that the store keeps of a trial ([`TrialRecord`]) and
+//! of a run ([`RunRecord`]).
 //!
-//! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
-//! not known is `None`, never 0. Start at [`TrialRecord`].
+//! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: an unknown value
+//! is `None`, never 0. Start at [`TrialRecord`].
 
 #![warn(missing_docs)]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
-    "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"
+    "prony measures on Linux only: build and run it on a Linux machine, virtual machine or container"
 );
 
 mod arithmetic;

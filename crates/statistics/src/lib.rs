@@ -1,8 +1,8 @@
-//! Numbers one can trust, from trials: estimates with intervals, comparisons, ranks with ties, when to stop.
+//! Computes what trials show: estimates with intervals, comparisons, ranks with ties, and when to stop.
 //!
-//! Pure functions of values. The unit of every sample is the trial, a fresh start of a service; requests of one start are
-//! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
-//! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
+//! Pure functions of values. The unit of every sample is the trial, a fresh start of a service; the requests of one start are
+//! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or return a point
+//! without its interval. Start at [`summarise`]. `docs/METHOD.md` lists each formula with its source.
 
 #![warn(missing_docs)]
 

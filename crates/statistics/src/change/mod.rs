@@ -1,4 +1,4 @@
-//! What changed: between two runs, and over a history of runs.
+//! Detects changes between two runs and over a history of runs.
 
 mod baseline_history;
 mod circumstances;

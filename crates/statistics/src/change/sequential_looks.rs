@@ -1,12 +1,12 @@
-//! Looking again at what seems slower, until it is clear.
+//! Measures further rounds of a suspected slowdown until the result is clear.
 
 use super::gate::{ChangeOptions, RunChange};
 
-/// Further looks after the first, at most.
+/// Maximum number of further looks after the first.
 const LOOKS: u32 = 4;
 
 impl ChangeOptions {
-    /// How to judge each of the further looks: all of them together err as rarely as one would (Bonferroni).
+    /// The options for each further look: all looks together err no more often than a single one would (Bonferroni).
     #[must_use]
     pub fn of_further_looks(&self) -> Self {
         Self {
@@ -17,9 +17,9 @@ impl ChangeOptions {
 }
 
 impl RunChange {
-    /// Whether to look again after so many further looks: as long as the new seems slower and is not proven to be, and where an
-    /// inconclusive end fails, as long as that is one. The first look is never enough to prove a slowdown, so it adds no false
-    /// alarm.
+    /// Whether to look again after `further` further looks: yes while the new version seems slower and is not proven to be, and,
+    /// if an inconclusive comparison fails, while the comparison is inconclusive. The first look never proves a slowdown, so it
+    /// adds no false alarm.
     pub fn needs_a_look(&self, further: u32, options: &ChangeOptions) -> bool {
         let is_proven = further > 0 && self.regressed;
         let is_open = options.fail_on_inconclusive && self.inconclusive;
@@ -34,10 +34,10 @@ pub(crate) mod tests {
     use crate::interval::mean;
     use crate::{Estimate, GroupChange, Metric, ServiceChange, Verdict};
 
-    /// Of both, less is better.
+    /// Lower is better for both.
     const METRICS: [Metric; 2] = [Metric::CpuNsPerRequest, Metric::ResponseTimeNsP99];
 
-    /// What changed in one service.
+    /// A comparison of one service with these changes.
     pub(crate) fn change_of_one(changes: Vec<Change>) -> RunChange {
         RunChange {
             missing: Vec::new(),
@@ -57,7 +57,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What logarithms of the ratios of rounds say of two metrics that may fail.
+    /// The comparison of two gated metrics, from the log ratios of their rounds.
     pub(crate) fn judged(ratios: [&[f64]; 2], options: &ChangeOptions) -> RunChange {
         let open = Estimate {
             point: 1.0,
@@ -103,11 +103,11 @@ pub(crate) mod tests {
         let needs = |ratios, further| {
             judged([ratios, &equal], &options.of_further_looks()).needs_a_look(further, &options)
         };
-        // Not by the first look alone, however clear it is.
+        // The first look alone never settles it, however clear it is.
         assert!(needs(&slower, 0) && !needs(&slower, 1));
         assert!(needs(&loud, 1) && needs(&loud, 3) && !needs(&loud, 4));
         assert!(!needs(&equal, 0) && !needs(&equal, 2));
-        // Not known to be within the limit, though it does not look slower.
+        // It does not look slower, but it is not known to be within the limit either.
         let open: Vec<f64> = (0..12).map(|round| 0.1 * f64::from(round % 2) - 0.05).collect();
         let strict = ChangeOptions {
             fail_on_inconclusive: true,

@@ -1,4 +1,4 @@
-//! Which service is better: all pairs, and what follows from them.
+//! Ranking: compares all pairs of services and derives ranks from the verdicts.
 
 mod difference;
 mod pair;

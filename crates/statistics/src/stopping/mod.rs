@@ -1,4 +1,4 @@
-//! How many trials: when to stop, what varies, what a plan could see.
+//! How many trials to run: when to stop, where the variation comes from, and which difference a plan can find.
 
 mod power;
 mod stopping;

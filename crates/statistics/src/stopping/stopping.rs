@@ -1,42 +1,42 @@
-//! After each round: go on, with whom, or stop.
+//! The decision after each round: continue, and with which services, or stop.
 
 use crate::{Group, Quantity, ServiceSummary, Verdict};
 use prony_records::ServiceId;
 use serde::{Deserialize, Serialize};
 
-/// When to stop.
+/// When a run stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
-    /// Half-width that every interval must fall under, as a share of its point: 0.02 is ±2 %. `None`: run all rounds.
+    /// Half-width that every interval must get below, as a share of its point: 0.02 is ±2 %. `None`: run all rounds.
     pub precision: Option<f64>,
-    /// Rounds before a stop for precision is considered. Fewer than five make intervals that are narrow by luck.
+    /// Rounds before stopping for precision is considered. With fewer than five, intervals can be narrow by chance.
     pub fewest_rounds: u32,
-    /// Rounds of the plan.
+    /// Number of rounds in the plan.
     pub most_rounds: u32,
-    /// Time for the whole run, s.
+    /// Time budget of the whole run, s.
     pub budget_s: Option<f64>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Rounds done.
+    /// Rounds completed.
     pub rounds: u32,
     /// Time spent, s.
     pub spent_s: f64,
-    /// Time that the next round would take with all services, s.
+    /// Estimated time of the next round with all services, s.
     pub next_round_s: f64,
 }
 
-/// What to do next.
+/// What the run does next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// A round with all services.
+    /// Run a round with all services.
     All,
-    /// A round with these services alone, by the index of their group: the others are settled.
+    /// Run a round with these services only, each with the index of its group: the others are settled.
     Only(Vec<(usize, ServiceId)>),
-    /// No further round.
+    /// Run no further round.
     Stop(StopReason),
 }
 
@@ -44,26 +44,26 @@ pub enum Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// Every interval is as narrow as wished.
+    /// Every interval is as narrow as requested.
     Precision,
-    /// The rounds of the plan are done.
+    /// All rounds of the plan are done.
     Rounds,
     /// Another round would exceed the budget.
     Budget,
-    /// No service is left that gives numbers.
+    /// No service is left that produces numbers.
     NothingLeft,
 }
 
-/// A service is left out when its differences would hold at this part of the error: a false one that is found in one of many
-/// looks would never be looked at again.
+/// A service is left out of further rounds if its differences hold at the allowed error divided by this number: a false
+/// difference found in one of many looks would never be examined again.
 pub(crate) const LOOKS: f64 = 5.0;
 
-/// Decides after a round, from the groups of [`summarise`](crate::summarise) so far.
+/// Decides what to do after a round, from the groups of [`summarise`](crate::summarise) so far.
 ///
-/// Precision alone ends a run, never a difference that was found: looking for significance after each round would find it
-/// where there is none (Armitage, `McPherson` and Rowe 1969), while stopping at a fixed width keeps the confidence nearly
-/// (Chow and Robbins 1965). A service is settled when its interval is narrow enough and its rank is proven; further rounds
-/// leave it out, unless fewer than two services of its group would be left to compare.
+/// A run ends for precision alone, never because a difference was found: testing for significance after each round finds
+/// differences that do not exist (Armitage, `McPherson` and Rowe 1969), while stopping at a fixed width nearly keeps the
+/// confidence (Chow and Robbins 1965). A service is settled when its interval is narrow enough and its rank is proven. Further
+/// rounds leave settled services out, unless fewer than two services of the group would remain to compare.
 pub fn next_round(groups: &[Group], rule: &StopRule, progress: &Progress) -> Decision {
     if progress.rounds == 0 {
         return Decision::All;
@@ -115,7 +115,7 @@ fn with_open(groups: &[Group], precision: f64) -> Decision {
     }
 }
 
-/// The services of a group that further rounds hold: those that are open, and all where only one is, since a round of one
+/// The services of a group that take part in further rounds: the open ones, or all if only one is open, since a round of one
 /// service has nothing to compare.
 pub(crate) fn going_on(open: &[bool]) -> Vec<usize> {
     let all = 0..open.len();
@@ -125,7 +125,7 @@ pub(crate) fn going_on(open: &[bool]) -> Vec<usize> {
     }
 }
 
-/// Services that further rounds could tell more about.
+/// Services about which further rounds could show more.
 fn measurable(group: &Group) -> impl Iterator<Item = &ServiceSummary> {
     group
         .services
@@ -138,7 +138,7 @@ fn narrow(group: &Group, row: &ServiceSummary, precision: f64) -> bool {
     estimate.is_some_and(|estimate| estimate.half_width() <= precision)
 }
 
-/// Whether no pair with this service is undecided: each surely differs or is practically the same.
+/// Whether every pair with this service is decided: the two surely differ or are practically the same.
 fn rank_proven(group: &Group, row: &ServiceSummary) -> bool {
     let name = row.id.to_string();
     let mut own = group.pairs.iter().filter(|pair| pair.a == name || pair.b == name);

@@ -15,7 +15,7 @@ fn latency(p50: u64, p99: u64) -> Latency {
     }
 }
 
-/// 64 connections, 6,400 replies per second of 10 ms each: nothing to doubt.
+/// 64 connections, 6,400 replies per second of 10 ms each: no warnings.
 fn closed() -> Evidence {
     Evidence {
         completed: 64_000,
@@ -72,7 +72,7 @@ fn a_thread_that_is_busy_or_kept_from_its_cpu_is_the_limit() {
 
 #[test]
 fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
-    // Far above the service's own time: a generator that stood still.
+    // Far above the service time: the generator stalled.
     for lag in [2_000_000, 900_000_000] {
         let late = Evidence {
             schedule_lag_ns: Some(latency(500_000, lag)),
@@ -81,7 +81,7 @@ fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
         };
         assert_eq!(kinds(&late), [WarningKind::ScheduleLag]);
     }
-    // Requests, and users who had to connect first, waited for the service.
+    // Requests, and users that had to connect first, waited for the service.
     for load in [LoadKind::Open, LoadKind::Users] {
         let waiting = Evidence {
             load,
@@ -157,7 +157,7 @@ fn the_rest_is_told_too() {
     }
 }
 
-/// A few are a race now and then, and only worth a line.
+/// A few retries are an occasional race and only worth a note.
 #[test]
 fn retries_are_told_and_many_of_them_are_a_warning() {
     let retried = |retried, requests| Evidence {
