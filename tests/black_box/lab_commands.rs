@@ -75,7 +75,7 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
     assert!(machine.starts_with("app (service) on 1 of "), "{machine}");
     assert_eq!(prony(&checkout, &[&last[..], &in_lab].concat()).json(), found);
     let text = prony(&checkout, &[&last[..2], &in_lab].concat()).out;
-    assert!(text.contains("this lab"), "{text}");
+    assert!(text.contains("this testbed"), "{text}");
     let here = prony(&checkout, &last);
     assert!(here.err.contains("this machine was never calibrated"), "{here:?}");
     let lab = fs::read_to_string(checkout.path("lab.toml")).expect("the lab");
@@ -143,7 +143,7 @@ fn a_running_server_is_not_checked_in_a_lab() {
     ];
     let ended = prony(&checkout, &arguments);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("leave --lab out"), "{ended:?}");
+    assert!(ended.err.contains("remove --lab"), "{ended:?}");
 }
 
 /// `prony serve` of a checkout.

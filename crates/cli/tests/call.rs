@@ -118,12 +118,18 @@ fn what_the_contract_does_not_foresee_is_called_and_not_judged() {
 #[test]
 fn bad_input_is_told_with_what_there_is() {
     for (arguments, told) in [
-        (&["persons", "getPerson"][..], "no contract `persons`: known are"),
+        (
+            &["persons", "getPerson"][..],
+            "no contract `persons`: known contracts are",
+        ),
         (
             &["person", "getPersons"],
             "has no operation `getPersons`: known are",
         ),
-        (&["person", "getPerson", "1", "2"], "has 1 places for a value: id"),
+        (
+            &["person", "getPerson", "1", "2"],
+            "has 1 placeholder(s) for a value: id",
+        ),
         (
             &["hello", "hello", "--grpc"],
             "has no operation over this protocol `hello`",
@@ -134,7 +140,7 @@ fn bad_input_is_told_with_what_there_is() {
         ),
         (
             &["hello", "hello", "--url", "http://127.0.0.1:1/x"],
-            "the contract gives the path",
+            "the contract defines the path",
         ),
     ] {
         let output = call(arguments);

@@ -158,7 +158,7 @@ fn bad_input_is_told_with_code_2() {
     for (arguments, part) in [
         (
             vec!["check", "--url", url, "nothing"],
-            "no contract `nothing`: known are account, catalog, echo, events, fortunes, hello,",
+            "no contract `nothing`: known contracts are account, catalog, echo, events, fortunes, hello,",
         ),
         (
             vec!["check", "--url", url, own],
@@ -175,11 +175,11 @@ fn bad_input_is_told_with_code_2() {
         (vec!["check", "go-nethttp", "--insecure"], "service.toml"),
         (
             vec!["check", "--url", "http://127.0.0.1:9/api", "hello"],
-            "leave `/api` out",
+            "remove `/api` from the URL",
         ),
         (
             vec!["check", "--url", url, "hello", "--protocol", "grpc"],
-            "known are http, http2",
+            "it supports http, http2",
         ),
         (vec!["check"], "SERVICE"),
         (vec!["check", "no-such-service"], "no-such-service"),

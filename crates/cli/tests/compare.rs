@@ -103,7 +103,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
         text.starts_with("NOT GATED: new-run against base-run: ")
-            && text.contains("from run to run is not in the intervals"),
+            && text.contains("the intervals do not cover how the machine varies"),
         "{text}"
     );
     let found = json(&prony(
