@@ -364,7 +364,7 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     let checkout = with_pipes(1, &["right"]);
     let pipes = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
     assert_eq!(pipes.code, Some(2), "{pipes:?}");
-    assert!(pipes.err.contains("its hosts are no pods"), "{pipes:?}");
+    assert!(pipes.err.contains("its hosts are not pods"), "{pipes:?}");
     checkout.write("lab.toml", PODS);
     let role = prony(&checkout, &["lab", "rbac", "--lab", "lab.toml", "--user", "ann"]);
     assert_eq!(role.code, Some(0), "{role:?}");

@@ -68,11 +68,11 @@ fn a_list_of_services_is_narrowed_by_what_they_are() {
     assert!(
         unknown
             .err
-            .contains("no service has language `Ada`: there are Cobol, Python"),
+            .contains("no service has language `Ada`: known are Cobol, Python"),
         "{unknown:?}"
     );
     let misplaced = checkout.prony(&["list", "suites", "--class", "micro"]);
-    assert!(misplaced.code == Some(2) && misplaced.err.contains("`prony list services` takes them"));
+    assert!(misplaced.code == Some(2) && misplaced.err.contains("use `prony list services`"));
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn prometheus_answers_every_query_of_the_dashboard() {
         Command::new(prony)
             .args(["load", &common::server(), "--rate", "50", "-c", "2", "-d", "10m"])
             .args(["--metrics", "127.0.0.1:0"]),
-        "figures at http://",
+        "metrics at http://",
     );
     // Asked as often as the others: it tells when there may be something new.
     let (asked, rounds) = std::sync::mpsc::channel();

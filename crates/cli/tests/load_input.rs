@@ -70,7 +70,7 @@ fn several_urls_are_loaded_by_their_weights() {
     for (text, more, part) in [
         ("", vec![], "no request"),
         ("GET nowhere", vec![], "line 1"),
-        ("GET /a", vec![], "give the URL of the host"),
+        ("GET /a", vec![], "add the URL of the host"),
         ("GET http://a/\nGET http://b/", vec![], "another host"),
         ("GET /a", vec!["-X", "POST"], "cannot be used"),
     ] {

@@ -258,7 +258,7 @@ fn prompts_come_from_a_text_or_a_file() {
     std::fs::write(file.path(), lines).expect("written");
     let path = file.path().to_str().expect("text");
     let output = load(&toy, "steady", &["--prompts", path]);
-    let described = "3 prompts of 1 to 2 words, mean 2, p50 2, p90 2; they come again after 3 requests";
+    let described = "3 prompts of 1 to 2 words, mean 2, p50 2, p90 2; they repeat after 3 requests";
     assert!(told(&output).contains(described), "{}", told(&output));
     let contents: Vec<Value> = toy
         .bodies()
@@ -518,7 +518,7 @@ fn contradictions_are_refused_before_the_load() {
         (
             two,
             &["--llm"][..],
-            "the server has 2 models: steady, plain; say which, --model NAME",
+            "the server has 2 models: steady, plain; name one with --model NAME",
         ),
         (one, &["--llm", "--events", "5"], "cannot be used with"),
         (one, &["--llm", "--body", "x"], "cannot be used with"),
@@ -530,14 +530,14 @@ fn contradictions_are_refused_before_the_load() {
             &["--llm", "--prompt", "a", "--prompt-words", "5"],
             "cannot be used with",
         ),
-        (one, &["--llm", "--prompt-words", "9:5"], "not the larger one"),
+        (one, &["--llm", "--prompt-words", "9:5"], "A not larger than B"),
         (
             one,
             &["--llm", "--in-flight", "2"],
             "a connection for each stream",
         ),
         (one, &["--llm", "-H", "authorization: Bearer x"], "PRONY_API_KEY"),
-        (one, &["--objective", "ttft<1s"], "ask one, --llm"),
+        (one, &["--objective", "ttft<1s"], "use --llm"),
         (one, &["--llm", "--objective", "good>50%"], "ttft, tpot or e2el"),
         (
             one,

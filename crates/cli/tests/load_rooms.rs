@@ -123,7 +123,7 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     let cases: [(&[&str], &str); 6] = [
         (
             &["http://127.0.0.1:1/", "--members", "4"],
-            "--members is about the messages of a WebSocket",
+            "--members applies to messages of a WebSocket",
         ),
         (&[ws, "--rooms", "4"], "--members"),
         (

@@ -325,5 +325,5 @@ fn what_is_wrong_with_a_file_of_steps_is_told_with_its_line() {
     assert_eq!(shop.books.lock().expect("no panic").logins.len(), 0);
     let (_folder, path) = files(SEQUENCE, "user\na\n");
     let output = prony(&["load", &format!("{}/shop", shop.url), "--sequence", &path]);
-    assert!(told(&output).contains("give the host alone"), "{}", told(&output));
+    assert!(told(&output).contains("give only the host"), "{}", told(&output));
 }

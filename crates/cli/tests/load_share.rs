@@ -171,7 +171,7 @@ fn a_share_of_a_search_is_refused() {
     drop(input);
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(
-        told(&output).contains("tells the workers a rate"),
+        told(&output).contains("gives the workers a rate"),
         "{}",
         told(&output)
     );

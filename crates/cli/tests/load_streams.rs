@@ -225,7 +225,7 @@ fn an_endless_stream_without_a_bound_is_told_the_switches() {
 fn contradictions_are_refused_before_the_load() {
     for (arguments, reason) in [
         (&["--events", "0"][..], "0 is not in"),
-        (&["--for", "0s"], "a time of 0"),
+        (&["--for", "0s"], "the time must not be 0"),
         (
             &["--events", "5", "--in-flight", "2"],
             "a connection for each stream",
@@ -234,8 +234,8 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--decode"], "cannot be used with"),
         (&["--expect-event", "json:n"], "a JSON pointer begins with"),
         (&["--expect-event", "regex:("], "is no regular expression"),
-        (&["--longest-event", "1MiB"], "give --events N"),
-        (&["--events", "5", "--longest-event", "1GB"], "is no size"),
+        (&["--longest-event", "1MiB"], "use --events N"),
+        (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {
         let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));

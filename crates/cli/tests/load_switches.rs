@@ -175,7 +175,10 @@ fn a_name_has_the_addresses_that_are_given() {
         format!("127.0.0.1:{port}")
     );
     for (more, part) in [
-        (vec!["--resolve", "other:80:127.0.0.1"], "another target"),
+        (
+            vec!["--resolve", "other:80:127.0.0.1"],
+            "does not match the target",
+        ),
         (vec!["--resolve", "127.0.0.1"], "HOST:PORT:ADDR"),
         (vec!["--source", "nowhere"], "invalid"),
         (vec!["--source", "192.0.2.1"], "addresses of this machine"),

@@ -95,7 +95,7 @@ fn a_token_that_expires_within_the_load_is_told_before_it() {
     let (output, _) = loaded(&short, &["-d", "1500ms"]);
     assert!(output.status.success(), "{}", told(&output));
     assert!(
-        told(&output).contains("a token of it expires"),
+        told(&output).contains("one of its tokens expires"),
         "{}",
         told(&output)
     );

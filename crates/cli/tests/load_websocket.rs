@@ -221,21 +221,21 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     let (ws, placed) = (ws.as_str(), format!("{ws}/{{n:counter(1)}}"));
     let http = "http://127.0.0.1:1/echo";
     let cases: [(&[&str], &str); 14] = [
-        (&[ws, "--http2"], "--http2 is about requests of HTTP"),
-        (&[ws, "-X", "POST"], "--method is about requests of HTTP"),
+        (&[ws, "--http2"], "--http2 applies to HTTP requests"),
+        (&[ws, "-X", "POST"], "--method applies to HTTP requests"),
         (&[ws, "--body", "a"], "--message TEXT"),
-        (&[ws, "--expect", "a"], "--expect is about"),
-        (&[ws, "--events", "3"], "--events is about"),
+        (&[ws, "--expect", "a"], "--expect applies to"),
+        (&[ws, "--events", "3"], "--events applies to"),
         (&[ws, "-H", "Connection: close"], "prony writes itself"),
-        (&[ws, "--message-size", "0"], "no size"),
+        (&[ws, "--message-size", "0"], "not a size"),
         (&[ws, "--message-size", "4", "--message", "a"], "cannot be used"),
         (&[&placed], "has no places"),
         (&[ws, "--sequence", "none.toml"], "not ws"),
-        (&[ws, "--cacert", "none.pem"], "speaks none"),
+        (&[ws, "--cacert", "none.pem"], "does not use it"),
         (&[http, "--message", "a"], "ws:// or wss://"),
         (
             &[http, "--message-size", "4"],
-            "--message-size is about the messages of a WebSocket",
+            "--message-size applies to messages of a WebSocket",
         ),
         (&[http, "--longest-event", "4"], "streams and WebSockets"),
     ];
