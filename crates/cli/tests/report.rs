@@ -162,7 +162,7 @@ fn a_site_of_the_store_and_one_of_exports_are_the_same() {
     let output = prony(&elsewhere, &["report", "--site", "other", "--from", "results"]);
     said(&output);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("is there twice"), "{told}");
+    assert!(told.contains("was found twice"), "{told}");
     assert_eq!(files_below(&folder.path().join("other")), site);
     // Named runs beside exports, and whole addresses where they are wished.
     let base = ["--base-url", "https://bench.example/all"];
@@ -214,7 +214,10 @@ fn what_makes_no_site_is_bad_input() {
             "cannot be used with",
         ),
         (&["report", "--from", "empty"], "--site"),
-        (&["report", "latest", "latest"], "one run at a time"),
+        (
+            &["report", "latest", "latest"],
+            "only one run can be shown at a time",
+        ),
     ] {
         let output = prony(&store, arguments);
         let told = String::from_utf8_lossy(&output.stderr);

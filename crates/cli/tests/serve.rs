@@ -222,7 +222,7 @@ fn beyond_loopback_it_only_shows() {
     let id = sample::run().id;
     assert_eq!(server.json("/api/rights")["change"], false);
     let (status, told) = server.change(&format!("DELETE /api/runs/{id}"), "");
-    assert!(status == 405 && told.contains("only shows"), "{status} {told}");
+    assert!(status == 405 && told.contains("is read-only"), "{status} {told}");
     assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
 }
 
