@@ -90,7 +90,7 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
     let arguments = ["run", "toys", "--json", "--keep-disturbed"];
     let run = prony(&checkout, &[&arguments[..], &in_lab].concat()).json();
     let at = found["calibrated_at"].as_str().expect("a time");
-    let cited = format!("This lab was calibrated at {at}");
+    let cited = format!("This testbed was calibrated at {at}");
     assert!(run["method"].to_string().contains(&cited), "{}", run["method"]);
     until("nothing is left behind", || checkout.processes().is_empty());
 }

@@ -314,7 +314,7 @@ fn bad_input_ends_with_2_and_says_what_is_allowed() {
         (vec!["run", "toys", "--profile", "smoke"], "no profile `smoke`"),
         (
             vec!["run", "toys", "--precision", "200"],
-            "give a share between 0 and 1",
+            "use a share between 0 and 1",
         ),
         (vec!["report", "yesterday"], "prony: "),
     ] {
