@@ -1,17 +1,17 @@
-//! Streams of events from outside: what is typed, what is sent, what is said, and what is refused before the load.
+//! Streams of events: command lines, requests, output, and what is rejected before the load.
 
 use crate::common::{self, json_of, listen, prony, recording_of, server, told, words};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// What one event looks like.
+/// The text of one event.
 fn event(n: u64, of: u64) -> String {
     format!("id: {n}\nevent: tick\ndata: {{\"n\": {n}, \"of\": {of}}}\n\n")
 }
 
-/// A server of `/N`: N events, of which the fifth is left out, and `event: end`; `/endless` never ends. Gives its URL and the
-/// heads of its requests.
+/// A server of `/N`: N events without the fifth, then `event: end`; `/endless` never ends. Returns its URL and the heads of its
+/// requests.
 fn events() -> (String, Arc<Mutex<Vec<String>>>) {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&heads);

@@ -1,4 +1,4 @@
-//! `prony store` from outside.
+//! `prony store`: export and import.
 
 use crate::made::{keep, sample};
 use prony_store::Store;
