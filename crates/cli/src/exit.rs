@@ -135,7 +135,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     text
 }
 
-/// Reports what failed to the user, and returns the exit code.
+/// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
     eprintln!("prony: {}", told(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);

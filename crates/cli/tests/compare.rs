@@ -116,7 +116,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     );
 }
 
-/// Earlier runs were within 2 % of each other, so half the throughput is a regression, and a difference of 2 % is not.
+/// Earlier runs were within 2 % of each other: half the throughput is a regression, but a difference of 2 % is not.
 #[test]
 fn a_slowdown_beyond_the_history_fails_with_code_3() {
     let folder = tempfile::tempdir().expect("a folder");

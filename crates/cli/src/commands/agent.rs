@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Serve this host to a prony on another host, over standard input and output (started by prony itself)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// SHA-256 of this binary, as known to the process that started it
+    /// Expected SHA-256 of this binary
     #[arg(long, value_name = "HASH")]
     hash: Option<String>,
     /// Sleep for this number of seconds: keeps a pod alive while no controller uses it

@@ -8,7 +8,7 @@ use prony_statistics::{Better, Change, Estimate, Metric, Verdict};
 pub(super) enum Word {
     /// Proven slower than allowed.
     Regression,
-    /// Every gated interval lies within the limit.
+    /// Every gated interval is within the limit.
     NoRegression,
     /// Neither a regression nor proven to be within the limit.
     Inconclusive,

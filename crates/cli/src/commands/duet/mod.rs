@@ -24,9 +24,9 @@ Examples:
   prony duet go-gorilla@HEAD~1 go-gorilla
   prony duet go-gorilla go-nethttp --rate 5000
 
-Noise of the machine affects both services alike, so the ratio is far more precise than that of two separate runs. The order
-of starts is swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may
-be off by up to a third; between two versions of one service this bias cancels. The load is a closed loop, compared by goodput.
+Noise on the machine affects both services alike: the ratio is far more precise than that of two separate runs. The order of
+starts is swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may be
+off by up to a third; between two versions of one service this bias cancels. The load is a closed loop, compared by goodput.
 With --rate requests arrive at a fixed rate, and response times are compared. A duet is stored as a run.")]
 pub(crate) struct Args {
     /// First service: NAME[/VARIANT][@REVISION]

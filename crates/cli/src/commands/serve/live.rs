@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 /// How often the store is polled.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// The progress of a run, as sent to the page.
+/// Progress of a run, sent to the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct News {
     /// Whether the run is in progress.

@@ -30,7 +30,7 @@ pub(super) async fn answer(
     Ok(Json(told.await?))
 }
 
-/// The result of an ended run no longer changes, and takes all of its trials to compute, so it is kept.
+/// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
 fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<Answer> {
     let id = store.find_run(wanted)?;
     let kept = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
-    /// Send the request of a curl command line, as copied from a browser; or @FILE with it
+    /// Send the request in a curl command line that was copied from a browser, or in @FILE
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; later requests can use values of earlier replies
@@ -86,7 +86,7 @@ pub(crate) struct Args {
     /// Write a line for each measured request to this file: CSV if it ends in .csv, JSON Lines if in .jsonl or .ndjson
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Result")]
     pub(crate) log: Option<LogFile>,
-    /// Share of the requests to log, as in 1% [default: 100%]
+    /// Share of the requests to log, such as 1% [default: 100%]
     #[arg(long, value_name = "SHARE", requires = "log", value_parser = log_share, hide_short_help = true, help_heading = "Result")]
     pub(crate) log_share: Option<f64>,
     /// Serve live metrics for Prometheus on this port of 127.0.0.1, or on ADDR:PORT

@@ -23,7 +23,7 @@ pub(crate) struct StreamArgs {
         hide_short_help = true
     )]
     pub(crate) expect_event: Vec<EventRule>,
-    /// Maximum size of an event, or of a gRPC or WebSocket message, as in 64KiB [default: 1MiB]; a longer one is an unexpected reply
+    /// Maximum size of an event, or of a gRPC or WebSocket message, such as 64KiB [default: 1MiB]; a longer one is an unexpected reply
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) longest_event: Option<u64>,
 }

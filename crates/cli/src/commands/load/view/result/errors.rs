@@ -21,7 +21,7 @@ impl LoadResult<'_> {
             .take(MOST)
             .enumerate()
             .map(|(place, kind)| {
-                // The advice applies to all of them, so it is given once.
+                // The advice applies to all of them and is given once.
                 let advice = verdict(self.recording).advice().filter(|_| place == 0);
                 let text = describe(self.recording, &kinds, kind);
                 text::marked('✗', &text, advice, columns)
