@@ -45,7 +45,7 @@ pub(crate) struct Args {
     url: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// Address that the service listens on; for 0.0.0.0 and :: the loopback address is called
+    /// Address that the service listens on; for `0.0.0.0` and `::` the loopback address is called
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
     host: String,
     /// Port of the service
