@@ -14,7 +14,7 @@ use crate::common::Ended;
 /// How prony begins to say that a trial is void and repeated.
 const VOID: &str = "the bench failed, not the service: ";
 /// How it begins to say that a run has ended early.
-const LOST: &str = "ended early, since a host of the lab is lost: ";
+const LOST: &str = "stopped early because a host of the testbed was lost: ";
 
 /// The part of a message that begins with `part`, until the end of its line.
 fn line<'a>(text: &'a str, part: &str) -> &'a str {

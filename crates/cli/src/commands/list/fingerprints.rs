@@ -1,4 +1,4 @@
-//! `prony list services --json --fingerprints SUITE`: what decides whether each service passes a suite.
+//! `prony list services --json --fingerprints SUITE`: prints digests of what decides whether each service passes a suite.
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;

@@ -1,8 +1,8 @@
 use super::*;
 use prony_records::{Histogram, Outcomes};
 
-/// A rate that was offered for 10 s: replies that are valid, and others with status 503; response times are half at `p50_ms`
-/// and half at `p99_ms`.
+/// A rate that was offered for 10 s, with valid replies and others with status 503. Half of the response times are `p50_ms`,
+/// the other half are `p99_ms`.
 fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), missed: &[&str]) -> Point {
     let mut times = Histogram::new();
     times.record_many((p50_ms * 1e6) as u64, valid / 2);

@@ -82,7 +82,7 @@ fn open(rate: f64) -> Value {
     })
 }
 
-/// Every width, one below the other.
+/// The texts for every width, one below the other.
 fn shown(recording: &Recording, objective: Option<&str>) -> String {
     let objective = objective.map(|text| text.parse().expect("an objective"));
     let result = LoadResult::new(recording, objective.as_ref());
