@@ -160,7 +160,7 @@ fn what_is_no_collector_is_refused_before_the_load() {
         let output = prony(&["load", "http://127.0.0.1:1", "--otlp", url]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
-            told(&output).contains("is no URL of a collector"),
+            told(&output).contains("is not the URL of a collector"),
             "{}",
             told(&output)
         );

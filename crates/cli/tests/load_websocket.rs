@@ -229,7 +229,7 @@ fn what_makes_no_sense_is_refused_before_the_load() {
         (&[ws, "-H", "Connection: close"], "prony writes itself"),
         (&[ws, "--message-size", "0"], "not a size"),
         (&[ws, "--message-size", "4", "--message", "a"], "cannot be used"),
-        (&[&placed], "has no places"),
+        (&[&placed], "may have placeholders"),
         (&[ws, "--sequence", "none.toml"], "not ws"),
         (&[ws, "--cacert", "none.pem"], "does not use it"),
         (&[http, "--message", "a"], "ws:// or wss://"),

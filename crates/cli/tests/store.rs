@@ -102,7 +102,7 @@ fn what_is_no_store_and_no_export_is_bad_input() {
             &["store", "export", "all.jsonl"],
             "there is no store at",
         ),
-        ("notes.txt", &["list", "runs"], "notes.txt is no store of prony"),
+        ("notes.txt", &["list", "runs"], "notes.txt is not a prony store"),
         ("songs.db", &["list", "runs"], "a database of another program"),
     ] {
         let refused = said(&prony(folder, store, arguments));

@@ -426,7 +426,7 @@ fn an_error_is_one_json_object_too() {
 fn a_cause_is_told_once() {
     let url = server();
     for (arguments, cause) in [
-        (vec![format!("{url}/a b")], "it holds a space"),
+        (vec![format!("{url}/a b")], "it contains a space"),
         (
             vec![url.clone(), "--body".into(), "@/no/such/file".into()],
             "/no/such/file",
