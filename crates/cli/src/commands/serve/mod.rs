@@ -51,7 +51,7 @@ struct State {
     may_change: bool,
     beside: Surroundings,
     /// Results of ended runs, by the names of the runs.
-    answers: Mutex<BTreeMap<String, told::Answer>>,
+    answers: Mutex<BTreeMap<String, run_summary::Answer>>,
     /// Reports of the newest run of each suite, by the names of the runs.
     newest: Mutex<BTreeMap<String, Arc<Report>>>,
 }
