@@ -99,7 +99,7 @@ function details(throughput: number, median: number, cpu: number, memory: number
   return {
     response_time_curve: curve(median, 1.5 + 6 * draw()),
     response_time_density: density(median, draw() < 0.4 ? 0.25 : 0),
-    outcomes: { valid: Math.round(throughput * 50), wrong_reply: 0, status: 0, timeout: 0, refused: 0, reset: 0, not_sent: 0 },
+    outcomes: { valid: Math.round(throughput * 50), unexpected: 0, status: 0, timeout: 0, connect_error: 0, reset: 0, dropped: 0 },
     operations: ["getPerson", "listPersons", "createPerson", "getPersonLinks"].map((name) => ({
       name,
       completed: Math.round(throughput * 12),

@@ -14,7 +14,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// How a server prints its listening address.
 pub(crate) fn address_said(url: &str, json: bool) -> String {
     if json {
-        serde_json::json!({ "schema": 1, "url": url }).to_string()
+        serde_json::json!({ "schema": prony_records::SCHEMA, "url": url }).to_string()
     } else {
         url.to_owned()
     }

@@ -113,7 +113,7 @@ fn json_goes_to_standard_output_alone() {
     let output = prony(&["check", "--url", &url, "hello", "--json"]);
     assert_eq!(output.status.code(), Some(3));
     let json: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     let row = &json["services"][0];
     assert_eq!(
         (row["contract"].as_str(), row["passed"].as_bool()),

@@ -51,7 +51,7 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
         let recording = json_of(&output);
         assert_eq!(schema.judge(&recording), Ok(()), "{more:?}");
         assert_eq!(
-            recording["wrong_replies"]
+            recording["unexpected_replies"]
                 .as_array()
                 .is_some_and(|list| !list.is_empty()),
             is_wrong

@@ -212,10 +212,12 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
     }
     let broken = load("/broken");
     assert_eq!(
-        broken["outcomes"]["wrong_reply"], broken["requests"]["offered"],
+        broken["outcomes"]["unexpected"], broken["requests"]["offered"],
         "{broken}"
     );
-    let got = broken["wrong_replies"][0]["got"].as_str().unwrap_or_default();
+    let got = broken["unexpected_replies"][0]["got"]
+        .as_str()
+        .unwrap_or_default();
     assert!(got.contains("does not decode"), "{broken}");
 }
 

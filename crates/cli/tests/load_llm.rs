@@ -325,12 +325,12 @@ fn what_goes_wrong_in_a_stream_is_told_apart() {
     let of = |model: &str| recording_of(&load(&toy, model, &["--json"]));
     for model in ["fails", "fails by name"] {
         let recording = of(model);
-        assert_eq!(recording["outcomes"]["wrong_reply"], 8, "{recording:#}");
+        assert_eq!(recording["outcomes"]["unexpected"], 8, "{recording:#}");
         assert_eq!(recording["messages"]["llm"]["errors"], 8);
         assert_eq!(recording["messages"]["streams"]["ended_early"], 0);
         // Events before the error count; those after it are not read.
         assert_eq!(recording["messages"]["received"], 24);
-        let wrong = &recording["wrong_replies"][0];
+        let wrong = &recording["unexpected_replies"][0];
         assert_eq!(wrong["what"], "events: an error in the stream");
         assert!(
             wrong["got"]
@@ -340,10 +340,10 @@ fn what_goes_wrong_in_a_stream_is_told_apart() {
         );
     }
     let undone = of("undone");
-    assert_eq!(undone["outcomes"]["wrong_reply"], 8, "{undone:#}");
+    assert_eq!(undone["outcomes"]["unexpected"], 8, "{undone:#}");
     assert_eq!(undone["messages"]["streams"]["ended_early"], 8);
     assert_eq!(undone["messages"]["llm"]["errors"], 0);
-    assert_eq!(undone["wrong_replies"][0]["expected"], "data: [DONE]");
+    assert_eq!(undone["unexpected_replies"][0]["expected"], "data: [DONE]");
 }
 
 #[test]

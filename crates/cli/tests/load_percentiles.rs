@@ -122,7 +122,7 @@ fn no_reply_is_valid_that_comes_later_than_the_timeout_after_its_request_was_due
         recording["outcomes"]["timeout"].as_u64() > Some(5),
         "{recording:#}"
     );
-    assert_eq!(recording["outcomes"]["not_sent"], 0);
+    assert_eq!(recording["outcomes"]["dropped"], 0);
     assert_eq!(recording["requests"]["offered"], 30);
     let rate = |key: &str| recording[key].as_f64().expect("a rate");
     assert!(

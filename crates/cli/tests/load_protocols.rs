@@ -118,8 +118,8 @@ fn a_message_is_written_as_json_and_sent_encoded() {
         port,
         &["--message", r#"{"id": "7"}"#, "--expect", r#"{"id": "8"}"#],
     ));
-    assert_eq!(said["outcomes"]["wrong_reply"], said["requests"]["offered"]);
-    assert_eq!(said["wrong_replies"][0]["what"], "body at id");
+    assert_eq!(said["outcomes"]["unexpected"], said["requests"]["offered"]);
+    assert_eq!(said["unexpected_replies"][0]["what"], "body at id");
     assert_eq!((&said["verdict"], &said["exit"]), (&"failed".into(), &3.into()));
     // A message with placeholders: this server knows the 7, but not the 8.
     let message = r#"{"id": "{n:range(7,8)}"}"#;
@@ -213,7 +213,10 @@ fn messages_go_one_way_and_both() {
         (&Value::from(10), &Value::Null)
     );
     let said = recording(&stream_call("sum", &[&sum, &["--messages", "2"][..]].concat()));
-    assert_eq!(said["wrong_replies"][0]["what"], "number of messages", "{said}");
+    assert_eq!(
+        said["unexpected_replies"][0]["what"], "number of messages",
+        "{said}"
+    );
     let said = recording(&stream_call("tick", &["--message", r#"{"count": 5}"#, "--json"]));
     assert_eq!(said["messages"]["received"], 10, "{said}");
     let shown = stream_call("tick", &[]);

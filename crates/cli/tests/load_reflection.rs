@@ -92,8 +92,8 @@ fn a_service_describes_its_methods_itself() {
         let wrong = ["--expect", r#"{"status": "NOT_SERVING"}"#];
         let output = load(service.port, METHOD, &wrong);
         let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-        assert_eq!(said["outcomes"]["wrong_reply"], 20, "{said}");
-        assert_eq!(said["wrong_replies"][0]["what"], "body at status", "{said}");
+        assert_eq!(said["outcomes"]["unexpected"], 20, "{said}");
+        assert_eq!(said["unexpected_replies"][0]["what"], "body at status", "{said}");
     }
 }
 

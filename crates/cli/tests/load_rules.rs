@@ -55,7 +55,7 @@ fn an_error_inside_a_200_is_an_error_by_rule() {
     assert_eq!(blind["outcomes"]["valid"], 200, "{blind}");
     let (found, said) = called("none", &RULES);
     assert_eq!(
-        (&found["outcomes"]["valid"], &found["outcomes"]["wrong_reply"]),
+        (&found["outcomes"]["valid"], &found["outcomes"]["unexpected"]),
         (&0.into(), &200.into()),
         "{found}"
     );

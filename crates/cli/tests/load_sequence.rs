@@ -185,7 +185,7 @@ fn values_of_replies_go_into_later_requests_of_the_same_user() {
         let (_folder, path) = files(SEQUENCE, "user,age\nalice,1\nbob,2\ncarol,3\n");
         let result = load(&shop, &path, switches);
         let books = shop.books.lock().expect("no panic");
-        for name in ["status", "wrong_reply"] {
+        for name in ["status", "unexpected"] {
             assert_eq!(outcome(&result, name), 0, "{switches:?}: {}", result["outcomes"]);
         }
         if switches.contains(&"-n") {
@@ -211,7 +211,7 @@ fn a_sequence_keeps_its_values_when_its_connection_is_closed() {
     let (_folder, path) = files(SEQUENCE, "user\nalice\nbob\n");
     let result = load(&shop, &path, &["-n", "120", "-c", "6"]);
     let books = shop.books.lock().expect("no panic");
-    for name in ["status", "wrong_reply"] {
+    for name in ["status", "unexpected"] {
         assert_eq!(outcome(&result, name), 0, "{}", result["outcomes"]);
     }
     assert!(books.read > 0);
@@ -269,7 +269,7 @@ fn a_value_that_is_missing_ends_the_sequence_and_is_named() {
         let failed = 2 * outcome(&result, "valid") < due;
         assert_eq!(code, Some(if failed { 3 } else { 0 }), "{name}: {result}");
         assert!(
-            outcome(&result, "wrong_reply") > 0,
+            outcome(&result, "unexpected") > 0,
             "{name}: {}",
             result["outcomes"]
         );

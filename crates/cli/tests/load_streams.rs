@@ -175,7 +175,7 @@ fn the_text_says_what_streams_did() {
 #[test]
 fn what_is_no_stream_says_so() {
     let output = load(&[&server(), "-c", "1", "-n", "2", "--events", "5", "--json"]);
-    let wrong = &json_of(&output)["wrong_replies"][0];
+    let wrong = &json_of(&output)["unexpected_replies"][0];
     assert_eq!(wrong["what"], "header content-type");
     assert!(
         wrong["got"].as_str().is_some_and(|got| got.contains("hello")),
@@ -194,7 +194,7 @@ fn what_is_no_stream_says_so() {
         "event:end",
         "--json",
     ]);
-    let wrong = &json_of(&output)["wrong_replies"][0];
+    let wrong = &json_of(&output)["unexpected_replies"][0];
     assert!(
         wrong["what"]
             .as_str()

@@ -263,7 +263,7 @@ fn a_message_has_a_longest_length() {
         "--json",
     ]);
     let recording = json_of(&output);
-    assert_eq!(recording["outcomes"]["wrong_reply"], 2, "{recording:#}");
-    let got = recording["wrong_replies"][0]["got"].as_str().expect("text");
+    assert_eq!(recording["outcomes"]["unexpected"], 2, "{recording:#}");
+    let got = recording["unexpected_replies"][0]["got"].as_str().expect("text");
     assert!(got.contains("--longest-event"), "{got}");
 }

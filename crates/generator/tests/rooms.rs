@@ -188,7 +188,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) -> Rooms {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -306,7 +309,7 @@ fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
     let recording = run(&job);
     let (messages, rooms) = messages(&recording);
     // The very last message may be a lost one, with none after it.
-    let lost = recording.outcomes.wrong_reply + recording.outcomes.timeout;
+    let lost = recording.outcomes.unexpected + recording.outcomes.timeout;
     // If the member that misses one is ahead of all others, the next message to it counts as out of order, too.
     assert!(
         (200..260).contains(&lost) && recording.outcomes.timeout <= 1,
@@ -341,8 +344,8 @@ fn another_order_for_one_is_wrong(transport: TransportChoice) {
             .is_some_and(|ids| ids.late >= 140 && ids.doubled == 0),
         "{messages:?}"
     );
-    assert!(recording.outcomes.wrong_reply >= 140, "{:?}", recording.outcomes);
-    let told = &recording.wrong_replies[0];
+    assert!(recording.outcomes.unexpected >= 140, "{:?}", recording.outcomes);
+    let told = &recording.unexpected_replies[0];
     assert!(told.got.contains("out of order"), "{told:?}");
     assert!(rooms.reached <= rooms.expected);
 }
@@ -382,8 +385,8 @@ fn a_message_of_another_kind_is_wrong(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 100));
-    assert_eq!(recording.outcomes.wrong_reply, 100);
-    let told = &recording.wrong_replies[0];
+    assert_eq!(recording.outcomes.unexpected, 100);
+    let told = &recording.unexpected_replies[0];
     assert!(told.got.contains("a binary one was received"), "{told:?}");
 }
 

@@ -212,7 +212,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -230,11 +233,11 @@ fn all_valid(recording: &Recording) {
 fn all_wrong(recording: &Recording, reason: &str) {
     assert!(recording.requests.offered > 0);
     assert_eq!(
-        recording.outcomes.wrong_reply, recording.requests.offered,
+        recording.outcomes.unexpected, recording.requests.offered,
         "{:?} {:?}",
-        recording.outcomes, recording.wrong_replies
+        recording.outcomes, recording.unexpected_replies
     );
-    for wrong in &recording.wrong_replies {
+    for wrong in &recording.unexpected_replies {
         let told = format!("{} {} {}", wrong.what, wrong.expected, wrong.got);
         assert!(told.contains(reason), "{told}");
     }

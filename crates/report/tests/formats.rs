@@ -76,7 +76,7 @@ fn csv() {
 #[test]
 fn json() {
     let mut shown: Value = serde_json::from_str(&text(Format::Json)).expect("JSON");
-    assert_eq!(shown["schema"], 1);
+    assert_eq!(shown["schema"], 2);
     let row = &shown["groups"][0]["services"][0];
     assert_eq!(
         (row["service"].as_str(), row["rank"].as_u64()),

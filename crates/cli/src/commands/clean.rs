@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     entries.extend(clean_containers(&wish));
     if args.json {
         let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
-        let told = json!({ "schema": 1, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
+        let told = json!({ "schema": prony_records::SCHEMA, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
         print(&told.to_string())?;
     } else {
         print(&text(args, &entries, &state))?;

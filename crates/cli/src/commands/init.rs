@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     put(&root.join(PROJECT_FILE), PROJECT)?;
     if args.json {
         let made = serde_json::json!({
-            "schema": 1,
+            "schema": prony_records::SCHEMA,
             "project": root,
             "service": name,
             "suite": "mine",

@@ -109,7 +109,7 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     let exported = exported?;
     print(&if json {
         let mut told = json!(exported);
-        told["schema"] = 1.into();
+        told["schema"] = prony_records::SCHEMA.into();
         told["file"] = json!(file);
         told.to_string()
     } else {
@@ -151,7 +151,7 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
     };
     print(&if json {
         let mut told = json!(imported);
-        told["schema"] = 1.into();
+        told["schema"] = prony_records::SCHEMA.into();
         told.to_string()
     } else {
         text(&imported)

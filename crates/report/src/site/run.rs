@@ -5,7 +5,7 @@ use crate::formats::{drawn, page_of, title_of};
 use crate::model::{ranks, said_for_all};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
-use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
+use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
 use prony_statistics::{
     Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
 };
@@ -66,7 +66,10 @@ impl SiteRun {
     /// Reads the JSON of a report, and makes the page of the run.
     pub fn read(mut report: Value) -> Result<(Self, SiteFile), ReportError> {
         let version = &report["schema"];
-        if version.is_number() && version.as_u64() != Some(u64::from(SCHEMA)) {
+        if version
+            .as_u64()
+            .is_some_and(|version| !(1..=u64::from(SCHEMA)).contains(&version))
+        {
             return Err(ReportError::Version {
                 found: version.to_string(),
                 read: SCHEMA,
@@ -246,8 +249,9 @@ fn page(mut report: Value, exported: &Exported) -> Result<SiteFile, ReportError>
     })
 }
 
-/// Converts the format of earlier versions: ranks as one range.
+/// Converts the format of earlier versions: renamed keys, and ranks as one range.
 fn bring_up_to_date(report: &mut Value) {
+    upgrade(report);
     let rows = list(report, "groups")
         .iter_mut()
         .flat_map(|group| list(group, "services"));

@@ -406,7 +406,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         histogram: histogram.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: Vec::new(),
+        unexpected_replies: Vec::new(),
         interrupted: false,
         network: None,
         log: None,

@@ -82,9 +82,9 @@ impl Side {
                 path.display()
             ))
         })?;
-        if exported.schema != SCHEMA {
+        if !(1..=SCHEMA).contains(&exported.schema) {
             let text = format!(
-                "{} has version {} of the report format, but this prony reads version {SCHEMA}",
+                "{} has version {} of the report format, but this prony reads up to version {SCHEMA}",
                 path.display(),
                 exported.schema
             );

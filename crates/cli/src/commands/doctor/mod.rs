@@ -257,7 +257,7 @@ fn as_json(patient: &Patient<'_>, builder: &Builder<'_>, findings: &[Finding]) -
                     "missing": lacking, "unavailable_hint": hint, "build": build })
         })
         .collect();
-    json!({ "schema": 1, "toolchains": toolchains, "services": rows, "findings": findings })
+    json!({ "schema": prony_records::SCHEMA, "toolchains": toolchains, "services": rows, "findings": findings })
 }
 
 fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {

@@ -25,8 +25,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let cluster = super::cluster(&file)?;
     let found = left(cluster)?;
     if args.json {
-        let told =
-            json!({ "schema": 1, "namespace": cluster.namespace, "removed": args.yes, "found": found });
+        let told = json!({ "schema": prony_records::SCHEMA, "namespace": cluster.namespace, "removed": args.yes, "found": found });
         print(&told.to_string())?;
     } else {
         print(&text(&found, &cluster.namespace, args.yes))?;

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     if args.json {
         let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
-        print(&json!({ "schema": 1, what.word(): objects }).to_string())?;
+        print(&json!({ "schema": prony_records::SCHEMA, what.word(): objects }).to_string())?;
     } else {
         let texts = rows.iter().map(|row| row.iter().map(text).collect());
         print(&table::plain(&headings, texts))?;
@@ -117,7 +117,7 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let numbers = counts.map(|(what, number)| (what.word().to_owned(), json!(number)));
         let mut object: serde_json::Map<String, Value> = numbers.into_iter().collect();
-        object.insert("schema".to_owned(), json!(1));
+        object.insert("schema".to_owned(), json!(prony_records::SCHEMA));
         print(&Value::Object(object).to_string())?;
     } else {
         let parts = counts.map(|(what, number)| {

@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());
         let made = serde_json::json!({
-            "schema": 1,
+            "schema": prony_records::SCHEMA,
             "contract": args.name,
             "folder": folder,
             "operations": names.collect::<Vec<_>>(),

@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     language.write(&folder, name)?;
     if args.json {
-        let made = serde_json::json!({ "schema": 1, "service": name, "folder": folder });
+        let made = serde_json::json!({ "schema": prony_records::SCHEMA, "service": name, "folder": folder });
         print(&made.to_string())?;
         return Ok(Exit::Fine);
     }

@@ -101,7 +101,7 @@ fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow:
 fn dry(args: &Args, plan: &Plan) -> anyhow::Result<Exit> {
     if args.json {
         let planned = serde_json::json!({
-            "schema": 1, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
+            "schema": prony_records::SCHEMA, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
         });
         print(&planned.to_string())?;
     }

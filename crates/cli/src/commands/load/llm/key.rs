@@ -60,7 +60,7 @@ pub(in crate::commands::load) fn mask(recording: &mut Recording) {
     let Ok(Some(key)) = Key::of_environment() else {
         return;
     };
-    for wrong in &mut recording.wrong_replies {
+    for wrong in &mut recording.unexpected_replies {
         for text in [&mut wrong.what, &mut wrong.expected, &mut wrong.got] {
             *text = key.mask(text);
         }

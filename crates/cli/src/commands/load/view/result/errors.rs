@@ -2,20 +2,20 @@
 
 use super::LoadResult;
 use crate::text;
-use prony_records::{Recording, WrongReply, count, verdict};
+use prony_records::{Recording, UnexpectedReply, count, verdict};
 
 /// Maximum number of errors that are shown.
 const MOST: usize = 5;
 
 /// One kind of error, and how many replies of the sample have it.
 struct Kind<'a> {
-    first: &'a WrongReply,
+    first: &'a UnexpectedReply,
     seen: u64,
 }
 
 impl LoadResult<'_> {
     pub(super) fn errors(&self, columns: usize) -> Option<String> {
-        let kinds = kinds(&self.recording.wrong_replies);
+        let kinds = kinds(&self.recording.unexpected_replies);
         let lines: Vec<String> = kinds
             .iter()
             .take(MOST)
@@ -32,7 +32,7 @@ impl LoadResult<'_> {
 }
 
 /// The distinct errors of a sample. Errors that differ only in their bodies are the same.
-fn kinds(sample: &[WrongReply]) -> Vec<Kind<'_>> {
+fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
     let mut kinds: Vec<Kind<'_>> = Vec::new();
     for wrong in sample {
         let same = |kind: &&mut Kind<'_>| {
@@ -51,7 +51,7 @@ fn kinds(sample: &[WrongReply]) -> Vec<Kind<'_>> {
 }
 
 /// The received status, if the status was wrong.
-fn status(wrong: &WrongReply) -> Option<&str> {
+fn status(wrong: &UnexpectedReply) -> Option<&str> {
     let of_status = matches!(wrong.what.as_str(), "status" | "grpc-status");
     wrong.got.split(' ').next().filter(|_| of_status)
 }
@@ -73,7 +73,7 @@ fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
         if is_status {
             outcomes.status
         } else {
-            outcomes.wrong_reply
+            outcomes.unexpected
         }
     });
     let by_code = status(kind.first)

@@ -60,9 +60,9 @@ impl LoadResult<'_> {
             .map_or_else(String::new, |ns| format!(", after {:.1} s", ns as f64 / 1e9));
         let rows = [
             ("timeout", outcomes.timeout, after.as_str()),
-            ("connect error", outcomes.refused, ""),
+            ("connect error", outcomes.connect_error, ""),
             ("reset", outcomes.reset, ""),
-            ("dropped", outcomes.not_sent, ""),
+            ("dropped", outcomes.dropped, ""),
         ];
         let shown = rows.iter().filter(|(_, number, _)| *number > 0);
         let mut lines: Vec<String> = shown
@@ -74,7 +74,7 @@ impl LoadResult<'_> {
             .collect();
         let advice = verdict(recording)
             .advice()
-            .filter(|_| recording.wrong_replies.is_empty());
+            .filter(|_| recording.unexpected_replies.is_empty());
         lines.extend(advice.map(|advice| format!("    → {}", text::wrapped(advice, columns, 6, 6))));
         lines
     }
@@ -105,7 +105,7 @@ fn statuses(recording: &Recording, columns: usize) -> Vec<String> {
             row(label, &name, &count(*number), columns)
         })
         .collect();
-    let unexpected = recording.outcomes.wrong_reply;
+    let unexpected = recording.outcomes.unexpected;
     if unexpected > 0 {
         lines.push(row(
             "unexpected",

@@ -161,5 +161,5 @@ fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
 }
 
 const fn unanswered(outcomes: &Outcomes) -> u64 {
-    outcomes.timeout + outcomes.refused + outcomes.reset + outcomes.not_sent
+    outcomes.timeout + outcomes.connect_error + outcomes.reset + outcomes.dropped
 }
