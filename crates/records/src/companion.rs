@@ -1,38 +1,38 @@
-//! What stood beside a service: how it was set up, what it used, and what the service's connections did there.
+//! Backing services: how they were set up, what they used, and what the connections of the measured service did there.
 
 use crate::Resources;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Software beside a service, as its contract asks for it: how it was set up, and what it used.
+/// A backing service that a contract requires: how it was set up, and what it used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompanionUse {
-    /// The contract's word for it.
+    /// Name that the contract gives it.
     pub name: String,
-    /// Which companion it is: the name of its folder.
+    /// The backing service that it is an instance of: the name of its folder.
     pub uses: String,
-    /// What people call it.
+    /// Display name.
     pub title: String,
-    /// Its version; `None`: nobody told.
+    /// Its version; `None` if it did not report one.
     pub version: Option<String>,
-    /// How it was set up.
+    /// Settings that it ran with, by name.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// CPUs that it could use; empty: all of its host.
+    /// CPUs that it could use; empty means all CPUs of its host.
     #[serde(default)]
     pub cpus: Vec<usize>,
-    /// Time from its start, with the copy of its data, until it was ready, s.
+    /// Time from its start, including copying its data, until it was ready, s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
-    /// What it used in the measurement.
+    /// Resources that it used during the measurement.
     pub resources: Option<Resources>,
-    /// What the service's connections did there in the measurement; `None`: it was not watched.
+    /// Activity of the service's connections during the measurement; `None` if it was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
 }
 
 impl CompanionUse {
-    /// What companions used in several windows, each of which has all of them in the same order.
+    /// Joins what backing services used in several windows. Each window lists all of them in the same order.
     pub fn join(windows: &[Vec<Self>]) -> Vec<Self> {
         let Some(first) = windows.first() else {
             return Vec::new();
@@ -52,25 +52,25 @@ impl CompanionUse {
     }
 }
 
-/// What the connections of a service did in a companion, seen in samples a few times a second.
+/// Activity of the connections of a service in a backing service, sampled a few times a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Most connections in one sample.
+    /// Highest number of connections in one sample.
     pub connections_most: u64,
-    /// How many connections did what, summed over the samples: [`Watched::IDLE`], [`Watched::RUNNING`], or what they
-    /// waited for in the companion's words.
+    /// Connections by activity, summed over the samples: [`Watched::IDLE`], [`Watched::RUNNING`], or the wait event as the
+    /// backing service names it.
     pub doing: BTreeMap<String, u64>,
 }
 
 impl Watched {
-    /// Has nothing to do.
+    /// Activity of a connection that has nothing to do.
     pub const IDLE: &str = "idle";
-    /// Has work, and waits for nothing.
+    /// Activity of a connection that has work and does not wait.
     pub const RUNNING: &str = "running";
 
-    /// Adds a sample: how many connections did what.
+    /// Adds a sample: the number of connections by activity.
     pub fn add(&mut self, sample: impl IntoIterator<Item = (String, u64)>) {
         let mut connections = 0;
         for (doing, count) in sample {
@@ -81,7 +81,7 @@ impl Watched {
         self.connections_most = self.connections_most.max(connections);
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.samples += other.samples;
@@ -92,12 +92,12 @@ impl Watched {
         self
     }
 
-    /// Connections, summed over the samples.
+    /// Number of connections, summed over the samples.
     pub fn connections(&self) -> u64 {
         self.doing.values().sum()
     }
 
-    /// What was waited for, and by how many connections, summed over the samples; most first.
+    /// Wait events and the number of connections waiting for each, summed over the samples; most frequent first.
     pub fn waits(&self) -> Vec<(&str, u64)> {
         let all = self.doing.iter().map(|(doing, count)| (doing.as_str(), *count));
         let mut waits: Vec<_> = all
@@ -107,7 +107,7 @@ impl Watched {
         waits
     }
 
-    /// Connections that waited, summed over the samples.
+    /// Number of waiting connections, summed over the samples.
     pub fn waiting(&self) -> u64 {
         self.waits().iter().map(|(_, count)| count).sum()
     }

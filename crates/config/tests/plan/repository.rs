@@ -61,9 +61,7 @@ fn the_table_of_services_is_current() {
     }));
     let file = root().join("docs/SERVICES.md");
     let page = std::fs::read_to_string(&file).expect("the page of services");
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .expect("the start of the table is marked");
+    let (before, rest) = page.split_once(BEGIN).expect("the start of the table is marked");
     let (_, after) = rest.split_once(END).expect("the end of the table is marked");
     let current = format!(
         "{before}{BEGIN}{}\n\n(\u{2022} the default variant)\n{END}{after}",

@@ -1,11 +1,11 @@
-//! Puts together what the workers recorded.
+//! Assembles the recording of a job from the merged results of its workers.
 
 mod messages;
 mod stages;
-mod suspicion;
+mod warnings;
 mod workers;
 
-use self::suspicion::{Evidence, LoadKind};
+use self::warnings::{Evidence, LoadKind};
 use crate::part::{AddressPart, First, Part, ThreadPart};
 use crate::tally::{ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
@@ -17,8 +17,8 @@ use prony_records::{
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// The recording of a job: what all of its workers recorded, merged, and every reason to doubt it, judged once. Where several
-/// workers made it, it has a row for each of them; `start` is how far apart they began, where their clocks are known.
+/// The recording of a job, from the merged part of all its workers, including all warnings. If several workers made the load, it
+/// has a row for each of them. `start` is how far apart they started, if their clocks are known.
 pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording {
     let tally = &part.tally;
     let duration_s = part.length_ns() as f64 / 1e9;
@@ -82,7 +82,6 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
     recording
 }
 
-/// Every reason to doubt.
 fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonStart>) -> Vec<Warning> {
     let duration_s = part.length_ns() as f64 / 1e9;
     let mut all = evidence.warnings();
@@ -122,7 +121,7 @@ fn lost_lines(part: &Part) -> Option<Warning> {
             WarningKind::Note,
             format!("{} log lines were lost: the disk is slow.", count(lost)),
         )
-        .advise("Log a share of the requests (--log-share), or elsewhere.")
+        .advise("Log a share of the requests (--log-share), or log to another disk.")
     })
 }
 
@@ -138,7 +137,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     }
 }
 
-/// The word for a protocol in recordings.
+/// The name of a protocol in recordings.
 const fn protocol_name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Http1 => "http1",
@@ -148,11 +147,11 @@ const fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The distributions of all operations together.
+/// Distributions over all operations.
 struct Times {
-    /// Of all requests.
+    /// Response times of all requests.
     response: Responses,
-    /// Where it is not the response time.
+    /// Service times, if they differ from response times.
     service: Option<Histogram>,
     lag: Option<Histogram>,
     first_byte: Histogram,
@@ -165,7 +164,7 @@ impl Times {
         for operation in &tally.operations {
             response.merge(&operation.responses());
         }
-        // Replies that came whole have their first byte when they have their last.
+        // If first and last byte arrived together, both times are equal.
         let whole: Vec<&ReplyTimes> = match &tally.open {
             Some(open) => vec![&open.service],
             None => tally
@@ -228,7 +227,7 @@ fn connections(job: &Job, part: &Part) -> Connections {
     }
 }
 
-/// The sizes of bodies before and after they were decoded, where they are.
+/// The sizes of bodies before and after decoding, if bodies are decoded.
 fn decoded(job: &Job, part: &Part) -> Option<DecodedBodies> {
     let mut operations = job.workload.operations.iter();
     operations.find(|operation| operation.expect.decode)?;
@@ -251,7 +250,7 @@ fn network(job: &Job, part: &Part) -> Network {
     }
 }
 
-/// The addresses of the target in their order.
+/// The addresses of the target, in the resolver's order.
 fn ranked(part: &Part) -> impl Iterator<Item = (&str, &AddressPart)> {
     let mut all: Vec<_> = part
         .addresses
@@ -262,8 +261,8 @@ fn ranked(part: &Part) -> impl Iterator<Item = (&str, &AddressPart)> {
     all.into_iter()
 }
 
-/// What is worth saying about the addresses that were left out. Of a name whose IPv6 addresses all fail while those of IPv4
-/// do not, or the other way round, nothing is: that is how most names are.
+/// Warns about addresses that were left out. There is no warning if all addresses of one IP version failed and none of the other,
+/// since that is normal for many names.
 fn left_out(part: &Part) -> Option<Warning> {
     let is_v4 = |address: &str| Some(address.parse::<SocketAddr>().ok()?.is_ipv4());
     let used: Vec<bool> = ranked(part)
@@ -380,7 +379,7 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
     }
 }
 
-/// What took up the time of the slots, where each slot of the load has something to do at any time.
+/// How the slots of a closed load spent their time, if every slot always has something to do.
 fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
     let Load::Closed {
         connections,
@@ -390,7 +389,8 @@ fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
     else {
         return None;
     };
-    // A connection that is used up keeps slots idle until its last reply, and a number of requests ends before its load.
+    // A connection at its request limit keeps slots idle until its last reply, and a limited number of requests ends before the
+    // load.
     let operations = &job.workload.operations;
     let mut headers = operations.iter().flat_map(|operation| &operation.request.headers);
     let kept_alive = job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close);
@@ -403,7 +403,7 @@ fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
         .map_or(in_flight, |limit| limit.min(in_flight));
     let threads = part.threads.values();
     let span_s = threads.clone().map(|thread| thread.span_ns).sum::<u64>() as f64 / 1e9;
-    // Threads have connections in equal shares, or nearly.
+    // Connections are spread nearly evenly over threads.
     let whole_s = span_s * f64::from(connections) / part.threads.len().max(1) as f64;
     let connected_s = threads.clone().map(|thread| thread.connected_ns).sum::<u64>() as f64 / 1e9;
     Some(Occupancy {

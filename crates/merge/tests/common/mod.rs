@@ -1,4 +1,4 @@
-//! A job, and the parts that workers would make of events.
+//! A job, and the parts that workers would produce from events.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -87,7 +87,7 @@ pub(crate) fn job(is_open: bool) -> Job {
     }
 }
 
-/// The jobs of workers with so many threads.
+/// The jobs of workers with these numbers of threads.
 pub(crate) fn shared(job: &Job, threads: &[u32]) -> Vec<Job> {
     let names: Vec<String> = (0..threads.len()).map(|number| format!("w{number}")).collect();
     let workers = names.iter().map(String::as_str).zip(threads.iter().copied());
@@ -101,7 +101,7 @@ pub(crate) fn shared(job: &Job, threads: &[u32]) -> Vec<Job> {
         .collect()
 }
 
-/// What one thread noticed.
+/// An event that one thread recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) thread: u32,
@@ -112,7 +112,7 @@ pub(crate) struct Event {
     pub(crate) split: bool,
 }
 
-/// The part of a worker that has the threads of the job, and noticed those events that are theirs.
+/// The part of a worker that runs the threads of the job and recorded the events of these threads.
 pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
     let mut part = Part::new(job);
     let own = job.first_thread()..job.first_thread() + job.threads;

@@ -1,24 +1,24 @@
-//! What became of a request.
+//! Outcomes of requests.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a request. Each request has exactly one.
+/// The outcome of a request. Each request has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The reply is what the contract expects.
+    /// The reply is as the contract expects.
     Valid,
-    /// Malformed, or its headers or body are not what was expected.
+    /// Unexpected reply: malformed, or with unexpected headers or body.
     WrongReply,
-    /// A status (HTTP or gRPC) that was not expected.
+    /// Unexpected status (HTTP or gRPC).
     Status,
-    /// No complete reply in time.
+    /// No complete reply within the timeout.
     Timeout,
-    /// No connection could be made.
+    /// Connect error: no connection could be established.
     Refused,
     /// The connection ended before the reply was complete.
     Reset,
-    /// Was due but never sent: the backlog was full, or the load ended first.
+    /// Dropped: due but never sent, because the backlog was full or the load ended first.
     NotSent,
 }
 
@@ -35,7 +35,7 @@ impl Outcome {
     ];
 }
 
-/// How many requests had each outcome.
+/// Number of requests by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcomes {
@@ -71,7 +71,7 @@ impl Outcomes {
         *place += count;
     }
 
-    /// How many requests had `outcome`.
+    /// Number of requests with `outcome`.
     pub const fn of(&self, outcome: Outcome) -> u64 {
         match outcome {
             Outcome::Valid => self.valid,
@@ -84,17 +84,17 @@ impl Outcomes {
         }
     }
 
-    /// Requests with any outcome.
+    /// Number of all requests.
     pub fn total(&self) -> u64 {
         Outcome::ALL.iter().map(|&outcome| self.of(outcome)).sum()
     }
 
-    /// Requests that were not `valid`.
+    /// Number of requests that were not `valid`.
     pub fn errors(&self) -> u64 {
         self.total() - self.valid
     }
 
-    /// Adds another count.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for outcome in Outcome::ALL {
             self.add(outcome, other.of(outcome));

@@ -1,4 +1,4 @@
-//! Whether a load has a result, and how far to trust it. Everything that shows or judges a load reads this.
+//! Decides whether a load has a result, and how far it can be trusted. Everything that shows or judges a load uses this.
 
 use crate::{
     Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, Stage, Warning, WarningKind,
@@ -7,18 +7,18 @@ use crate::{
 /// How far the figures of a recording can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// They are those of the service.
+    /// The figures describe the service.
     Valid,
-    /// A closed load was limited by something else: the service may be faster.
+    /// Something else limited a closed load: the service may be faster.
     LowerBound(&'a Warning),
-    /// Some of them may be wrong.
+    /// Some figures may be wrong.
     Doubtful(Vec<&'a Warning>),
     /// There is no result.
     Invalid(Vec<&'a Warning>),
 }
 
 impl<'a> Verdict<'a> {
-    /// What to do where there is no result.
+    /// What to do about a missing result.
     pub fn advice(&self) -> Option<&'a str> {
         match self {
             Self::Invalid(warnings) => warnings.iter().find_map(|one| one.advice.as_deref()),
@@ -26,7 +26,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// What was the limit instead of the service, in words.
+    /// The bottleneck that limited the load instead of the service: a phrase to show.
     pub fn limit(&self) -> Option<&'static str> {
         match self {
             Self::LowerBound(warning) => warning.kind.facts().bottleneck.map(Bottleneck::sentence),
@@ -42,7 +42,7 @@ pub fn verdict(recording: &Recording) -> Verdict<'_> {
     if !invalid.is_empty() {
         return Verdict::Invalid(invalid);
     }
-    // The rate of an open load does not depend on the bottleneck: there the response times are in doubt.
+    // The rate of an open load does not depend on the bottleneck; there the response times may be wrong.
     let is_closed = recording.load["kind"] == "closed";
     let limit = at(Level::Warning).find(|one| is_closed && one.kind.facts().bottleneck.is_some());
     if let Some(limit) = limit {
@@ -57,22 +57,23 @@ pub fn verdict(recording: &Recording) -> Verdict<'_> {
 }
 
 impl Recording {
-    /// Requests that were due.
+    /// Number of requests that were due.
     pub fn due(&self) -> u64 {
         let all = self.outcomes.total();
         all.max(self.requests.offered).max(self.requests.completed)
     }
 
-    /// The share of the requests that had a valid reply; `None` where none was due.
+    /// Share of the requests that received a valid reply; `None` if none was due.
     pub fn success(&self) -> Option<f64> {
         let due = self.due();
         (due > 0).then(|| self.outcomes.valid as f64 / due as f64)
     }
 
-    /// Why there is no result, from the counts alone; `None` where there is one. `connect_error` is why a connection failed.
+    /// Why there is no result, from the counts alone; `None` if there is one. `connect_error` is the reason for failed
+    /// connections.
     pub fn failure(&self, connect_error: Option<&str>) -> Option<Warning> {
         let (due, outcomes) = (self.due(), &self.outcomes);
-        // A stream that the end of the load cut is valid, though it is no complete reply.
+        // A stream cut by the end of the load is valid, although it is not a complete reply.
         if outcomes.valid > 0 {
             return (2 * outcomes.valid < due).then(|| self.few_valid());
         }
@@ -95,7 +96,7 @@ impl Recording {
         })
     }
 
-    /// The exclusion of a load without a result, by whose fault it is; `None` where there is a result.
+    /// The exclusion for a load without a result, with the cause of the failure; `None` if there is a result.
     pub fn exclusion(&self) -> Option<Exclusion> {
         let Verdict::Invalid(warnings) = verdict(self) else {
             return None;
@@ -175,10 +176,10 @@ impl Recording {
         }
     }
 
-    /// The most common reason why a request had no valid reply.
+    /// The most common reason for requests without a valid reply.
     fn most_common(&self) -> String {
         let Some((outcome, number)) = worst(&self.outcomes) else {
-            return "the others are still open".to_owned();
+            return "the others are still in flight".to_owned();
         };
         let number = count(number);
         match outcome {
@@ -191,14 +192,14 @@ impl Recording {
                 None => format!("{number} replies are unexpected"),
             },
             Outcome::Timeout => format!("{number} timed out"),
-            Outcome::Refused => format!("{number} had no connection"),
+            Outcome::Refused => format!("{number} failed to connect"),
             Outcome::Reset => format!("the server closed the connections of {number}"),
-            Outcome::NotSent => format!("{number} were not sent"),
+            Outcome::NotSent => format!("{number} were dropped"),
             Outcome::Valid => String::new(),
         }
     }
 
-    /// The status that most of the replies with an unexpected one have; `None` where that cannot be told.
+    /// The most frequent unexpected status; `None` if it cannot be determined.
     fn worst_status(&self) -> Option<(&str, u64)> {
         let enough = |code: &str| self.wrong_replies.iter().any(|wrong| wrong.got.starts_with(code));
         let codes = self.status_codes.iter();
@@ -223,13 +224,13 @@ impl Recording {
     }
 }
 
-/// The most common way to have no valid reply.
+/// The most common outcome other than `valid`.
 fn worst(outcomes: &Outcomes) -> Option<(Outcome, u64)> {
     let failed = Outcome::ALL
         .into_iter()
         .filter(|&outcome| outcome != Outcome::Valid);
     let counts = failed.map(|outcome| (outcome, outcomes.of(outcome)));
-    // Of equal counts the first.
+    // The first one of equal counts.
     counts
         .rev()
         .max_by_key(|&(_, number)| number)
@@ -251,7 +252,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A count with its thousands apart: `41,872`.
+/// Formats a count with thousands separators: `41,872`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

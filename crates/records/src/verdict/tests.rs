@@ -2,7 +2,7 @@ use super::*;
 use crate::Figures;
 use serde_json::{Value, json};
 
-/// A recording with these outcomes; what completed, and was sent, follows from them.
+/// A recording with these outcomes; the counts of completed and sent requests follow from them.
 fn recording(outcomes: &Value, more: &Value) -> Recording {
     let of = |name: &str| outcomes[name].as_u64().unwrap_or(0);
     let completed = of("valid") + of("wrong_reply") + of("status");
@@ -39,7 +39,7 @@ fn failure(outcomes: &Value, more: &Value) -> Option<(WarningKind, String)> {
     })
 }
 
-/// Asserts what the failure of loads with these outcomes is, in kind and words.
+/// Asserts kind and text of the failure of loads with these outcomes.
 fn assert_failures(cases: impl IntoIterator<Item = (Value, Value, WarningKind, &'static str)>) {
     for (outcomes, more, kind, text) in cases {
         assert_eq!(
@@ -71,7 +71,7 @@ fn replies_that_are_not_valid_are_no_result() {
             json!({ "valid": 49, "timeout": 11, "not_sent": 40 }),
             json!({}),
             FewValidReplies,
-            "only 49 of 100 requests had a valid reply; 40 were not sent",
+            "only 49 of 100 requests had a valid reply; 40 were dropped",
         ),
     ]);
 }
@@ -88,7 +88,7 @@ fn requests_without_an_answer_are_no_result() {
             NothingAnswered,
             "none of 64 requests was answered within 1.0 s",
         ),
-        // All were due before the measurement, and are still open.
+        // All requests were due before the measurement and are still in flight.
         (
             json!({}),
             json!({}),
@@ -132,7 +132,7 @@ fn requests_without_an_answer_are_no_result() {
 fn half_of_the_requests_are_enough() {
     assert_eq!(failure(&json!({ "valid": 50, "status": 50 }), &json!({})), None);
     assert_eq!(failure(&json!({ "valid": 1 }), &json!({})), None);
-    // A stream that the end of the load cut is valid, and no complete reply.
+    // A stream cut by the end of the load is valid, although it is not a complete reply.
     let cut = json!({ "requests": { "offered": 4, "sent": 4, "completed": 0, "valid": 4 } });
     assert_eq!(failure(&json!({ "valid": 4 }), &cut), None);
 }
@@ -159,7 +159,7 @@ fn the_most_serious_warning_decides() {
     assert!(
         matches!(verdict(&limited), Verdict::LowerBound(one) if one.kind == WarningKind::GeneratorSaturated)
     );
-    // An open load offers what it offers: its times are in doubt.
+    // The rate of an open load does not depend on the generator: its response times may be wrong.
     let open = with(&["few_samples", "generator_saturated"], "open");
     assert!(matches!(verdict(&open), Verdict::Doubtful(all) if all.len() == 2));
     let invalid = with(&["generator_saturated", "nothing_sent"], "closed");

@@ -10,7 +10,6 @@ mod orders;
 mod token;
 
 #[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
 mod common;
 #[path = "../../../check/tests/listening.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]

@@ -1,8 +1,8 @@
-//! Which service is better: all pairs, and what follows from them.
+//! Ranking: compares all pairs of services and derives ranks from the verdicts.
 
 mod difference;
 mod pair;
-pub(crate) mod place;
+pub(crate) mod rank_range;
 
 #[cfg(test)]
 pub(crate) use difference::raw_differences;

@@ -1,28 +1,28 @@
-//! CPU time as it would have been had the CPUs had their usual speed.
+//! Corrects CPU times to the usual speed of the CPUs.
 //!
-//! A CPU of a virtual machine becomes slower when others use the other half of its core, and no counter says so. A piece of work that is
-//! always the same, the yardstick, is timed beside each window. What both have in common, seen from one window of a start to
-//! the next, is taken out: an analysis of covariance (Fisher 1932) whose slope is the one that the windows themselves show.
+//! A CPU of a virtual machine slows down when others use the other half of its core, and no counter shows it. So the CPU speed
+//! probe, a constant piece of work, is timed along with each window. The common variation of probe and metric from one window of
+//! a start to the next is removed: an analysis of covariance (Fisher 1932) whose slope is estimated from the windows themselves.
 
 use crate::interval::median::median;
 
-/// Steps from one window to the next below which a slope is not known well enough.
+/// Fewest steps from one window to the next for estimating the slope.
 const FEWEST_STEPS: usize = 40;
-/// Most that a service slows down when the yardstick does, in powers of it.
+/// Upper limit of the slope: how much a service slows down with the probe, as a power of it.
 const STEEPEST: f64 = 1.5;
 
-/// A window of a start.
+/// The value of one window of a start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Seen {
     pub(super) cycle: u32,
     /// Logarithm of the metric.
     pub(super) value: f64,
-    /// Logarithm of what the yardstick took, where the metric depends on the speed of the CPUs and it is known.
+    /// Logarithm of the duration of the CPU speed probe, if it is known and the metric depends on CPU speed.
     pub(super) yardstick: Option<f64>,
 }
 
-/// Leads all windows to the usual speed of the board. Where the yardstick of a window is not known, or too few windows were
-/// measured, nothing is changed.
+/// Corrects all windows to the median speed of the group. Changes nothing if the probe of any window is unknown or there are too
+/// few windows.
 pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>) {
     let mut starts: Vec<&mut Vec<Seen>> = starts.collect();
     let Some(speeds) = starts
@@ -43,8 +43,8 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
     }
 }
 
-/// How the value follows the yardstick from one window of a start to the next: the least sum of absolute deviations, which single
-/// windows that something else disturbed do not move. What drifts slowly, such as a compiler that goes on, cancels.
+/// The slope of the value over the probe, both as steps from one window of a start to the next. It minimises the sum of absolute
+/// deviations, so single disturbed windows do not move it. Slow drifts, such as a JIT compiler that is still warming up, cancel.
 fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
     let step = |pair: &[Seen]| {
         let moved = pair[1].yardstick? - pair[0].yardstick?;
@@ -71,8 +71,8 @@ mod tests {
     use rand::rngs::SmallRng;
     use rand::{RngExt as _, SeedableRng as _};
 
-    /// Starts of 20 windows whose CPUs have a speed of their own in each start, and one of their own in each window; the value follows it
-    /// by this power. The yardstick is known to 5 %.
+    /// Starts of 20 windows. CPU speed differs between starts and between windows, and the value follows it with this power. The
+    /// probe is accurate to 5 %.
     fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<Seen>> {
         let start = |random: &mut SmallRng| {
             let level = random.random_range(-0.15..0.15);
