@@ -32,8 +32,8 @@ pub enum ProtoError {
     #[error("not a message `{message}`: {reason}")]
     Message {
         /// Full name of the message type.
+        message: String,
         /// The error, with line and column.
-        /// What is wrong, with line and column.
         reason: String,
     },
 }

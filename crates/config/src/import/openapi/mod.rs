@@ -75,7 +75,8 @@ fn version(document: &Document) -> Result<String, DraftError> {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None if document.value.get("swagger").is_some() => {
-            let message = "Swagger 2.0: convert it to OpenAPI 3 first, for example with `npx swagger2openapi`";
+            let message =
+                "Swagger 2.0: convert it to OpenAPI 3 first, for example with `npx swagger2openapi`";
             return Err(document.invalid("/swagger", message));
         }
         None => return Err(document.invalid("", "not an OpenAPI description: there is no `openapi: 3.1.0`")),

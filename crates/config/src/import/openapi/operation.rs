@@ -98,8 +98,8 @@ fn base(description: &Description<'_>, operation: &Value) -> String {
     }
 }
 
-/// The parameters of the path item and of the operation, of which the latter count.
 /// The parameters of the path item and of the operation; the latter take precedence.
+fn parameters<'a>(
     description: &'a Description<'a>,
     operation: &'a Value,
     place: &Place<'_>,
