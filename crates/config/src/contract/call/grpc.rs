@@ -259,7 +259,7 @@ impl Call<'_> {
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
             let message =
-                "`expect.events` of gRPC has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+                "for gRPC, `expect.events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
         let (count, count_text) =

@@ -57,7 +57,7 @@ impl Contract {
         let mut bindings = call.draw(&mut random)?;
         for (name, value) in values {
             if !bindings.contains_key(name) {
-                return Err(self.unknown("place", name, &self.places(operation)?));
+                return Err(self.unknown("placeholder", name, &self.places(operation)?));
             }
             bindings.insert(name.clone(), Bound::Text(value.clone()));
         }

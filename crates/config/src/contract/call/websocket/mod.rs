@@ -117,7 +117,7 @@ impl Call<'_> {
                 ));
             }
             if over.contains(&&written.by) {
-                return Err(at("remove it: the connection has ended".to_owned()));
+                return Err(at("the connection has already ended: remove this turn".to_owned()));
             }
             if known.contains(&&written.by) && written.at.is_some() {
                 return Err(at("`at` is only for the first turn of a member".to_owned()));
