@@ -461,14 +461,14 @@ fn what_is_wrong_with_the_lines_of_an_image_is_told() {
         (
             "containerfile = \"../Containerfile\"",
             8,
-            "a file of the service's folder",
+            "a file in the service's folder",
         ),
         (
             "containerfile = \"/Containerfile\"",
             8,
-            "a file of the service's folder",
+            "a file in the service's folder",
         ),
-        ("containerfile = \"Nofile\"", 8, "a file of the service's folder"),
+        ("containerfile = \"Nofile\"", 8, "a file in the service's folder"),
         (
             "run = \"true\"\ncontainerfile = \"service.toml\"",
             9,

@@ -114,7 +114,7 @@ fn keys_that_contradict_each_other_are_refused_with_file_line_and_key() {
                 "services",
                 "capacity = { objective = \"p99<10ms\", limit = 100 }\nservices",
             ),
-            "`capacity` begins at the `rate` of an open load",
+            "`capacity` needs an open load with a constant `rate`",
         ),
         (
             with("services", "capacity = { objective = \"p99\" }\nservices"),

@@ -113,7 +113,7 @@ fn what_cannot_be_minted_is_told_with_its_line() {
         (
             "{user}\", exp",
             "{who}\", exp",
-            ["visit.toml:4", "nothing fills `{who}`"],
+            ["visit.toml:4", "`{who}` has no value"],
         ),
     ] {
         let (output, _) = loaded(&OF_EACH.replace(from, to), &["-n", "3"]);

@@ -1,4 +1,4 @@
-//! All that a project has to offer: services, toolchains, contracts, suites.
+//! Everything that a project contains: services, toolchains, contracts, suites.
 
 use crate::contract::Contract;
 use crate::error::known;
@@ -7,31 +7,29 @@ use globset::Glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// All that a project has to offer.
+/// Everything that a project contains.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// The project's root.
+    /// The root folder of the project.
     pub root: PathBuf,
-    /// What prony brings along, of the same shape: it comes after the project's own.
+    /// The folder that ships with prony, with the same layout. The project's own files take precedence.
     pub shipped: Option<PathBuf>,
     /// Every service in every variant, by name, then in the order of `service.toml`.
     pub services: Vec<Service>,
-    /// The toolchains by name.
     pub toolchains: BTreeMap<String, Toolchain>,
-    /// The contracts by name.
     pub contracts: BTreeMap<String, Contract>,
-    /// What services may need beside them, by name.
+    /// The backing services by name.
     pub companions: BTreeMap<String, Companion>,
 }
 
 impl Catalogue {
-    /// Reads `services/`, `contracts/` and the toolchains of the project at `root` alone.
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root` only.
     pub fn read(root: &Path) -> Result<Self, PlanError> {
         Self::read_with(root, None)
     }
 
-    /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains of what
-    /// is shipped: of two with one name, the project's own counts.
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains that ship
+    /// with prony. The project's own take precedence over shipped ones of the same name.
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
         let mut toolchains = BTreeMap::new();
         let (mut contract_folders, mut companion_folders) = (BTreeMap::new(), BTreeMap::new());
@@ -79,7 +77,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The names that a service refers to must be there.
+    /// Verifies that everything that a service refers to exists.
     fn verify(&self, service: &Service) -> Result<(), PlanError> {
         let place = |message| PlanError::Invalid {
             path: service.folder.join("service.toml"),
@@ -108,7 +106,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What a contract says of companions must be so.
+    /// Verifies what a contract says about backing services.
     fn verify_companions(&self, contract: &Contract) -> Result<(), PlanError> {
         for wanted in contract.companions() {
             let at = |key: &str, reason: &str| {
@@ -122,11 +120,14 @@ impl Catalogue {
                 let allowed = known(self.companions.keys().map(String::as_str), wanted.uses());
                 return at(
                     "use",
-                    &format!("there is no companion `{}`: {allowed}", wanted.uses()),
+                    &format!("no backing service `{}`: {allowed}", wanted.uses()),
                 );
             };
             if companion.seed.is_none() && !wanted.seed().is_empty() {
-                return at("seed", &format!("companion `{}` takes no seed", companion.name));
+                return at(
+                    "seed",
+                    &format!("backing service `{}` takes no seed", companion.name),
+                );
             }
             if let Err(unknown) = companion.settings_with(wanted.settings()) {
                 let allowed = known(companion.settings.keys().map(String::as_str), unknown);
@@ -141,7 +142,7 @@ impl Catalogue {
                     let bound = bound.and_then(|_| match &companion.watch {
                         Some(_) => Ok(()),
                         None => Err(format!(
-                            "`{}` has no `watch`: nobody counts connections there",
+                            "`{}` has no `watch`: its connections cannot be counted",
                             companion.name
                         )),
                     });
@@ -156,14 +157,14 @@ impl Catalogue {
             if companion.asked_at.is_none() && is_asked {
                 return at(
                     "use",
-                    &format!("companion `{}` answers no queries", companion.name),
+                    &format!("backing service `{}` cannot be queried", companion.name),
                 );
             }
         }
         Ok(())
     }
 
-    /// What the machine must have for the companions of a contract.
+    /// Toolchains that the backing services of a contract need.
     pub fn toolchains_of_companions<'a>(
         &'a self,
         contract: &'a Contract,
@@ -173,9 +174,9 @@ impl Catalogue {
         companions.flat_map(|companion| &companion.toolchains)
     }
 
-    /// The services that a pattern names: `go-gorilla` is its default variant, `go-gorilla/era` that variant,
-    /// `java-*` the default variants of all that match, `node-*/*` all variants. A pattern finds no reference service: one is
-    /// there only where it is named.
+    /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/era` that variant, `java-*` the
+    /// default variants of all matching services, `node-*/*` all variants. A wildcard never matches a reference service: it must be
+    /// named.
     pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
         let (name, variant) = pattern
             .split_once('/')
@@ -188,7 +189,7 @@ impl Catalogue {
         let glob = |text: &str| {
             Glob::new(text)
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| unknown(format!("it is no pattern: {error}")))
+                .map_err(|error| unknown(format!("it is not a pattern: {error}")))
         };
         let names = glob(name)?;
         let variants = variant.map(glob).transpose()?;
@@ -224,7 +225,6 @@ impl Catalogue {
         )))
     }
 
-    /// The contract of this name.
     pub fn contract(&self, name: &str) -> Result<&Contract, PlanError> {
         self.contracts.get(name).ok_or_else(|| PlanError::Unknown {
             kind: "contract",
@@ -242,7 +242,7 @@ impl Catalogue {
             } else {
                 Err(PlanError::Unreadable {
                     path: direct,
-                    reason: "there is no such file".into(),
+                    reason: "no such file".into(),
                 })
             };
         }
@@ -254,7 +254,7 @@ impl Catalogue {
         })
     }
 
-    /// The suites by name, the project's own before those that are shipped.
+    /// The suites by name. The project's own take precedence over shipped ones.
     pub fn suites(&self) -> BTreeMap<String, PathBuf> {
         let places = self.shipped.as_deref().into_iter().chain([self.root.as_path()]);
         places.flat_map(suites_in).collect()
@@ -274,7 +274,7 @@ fn suites_in(root: &Path) -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// The folders below `parent` that hold `file`, by name; none where there is no such folder.
+/// The folders in `parent` that contain `file`, by name; empty if `parent` does not exist.
 fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, PlanError> {
     let unreadable = |error: std::io::Error| PlanError::Unreadable {
         path: parent.to_owned(),

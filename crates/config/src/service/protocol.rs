@@ -1,4 +1,4 @@
-//! What a service speaks, as written.
+//! The protocols of a service, as written in its file.
 
 use prony_load::Protocol;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
-//! What stands beside a service, as a contract writes it: companions, rows of their data, and what is looked at behind the
-//! server when the load is over.
+//! The backing services of a contract, rows of their data, and what is verified there after the load.
 //!
-//! Nothing is started or asked here: whoever runs companions reads `[rows]` from them and gives the contract what they found.
+//! Nothing here starts or queries them: the runner of the backing services reads `[rows]` from them and passes the result to
+//! the contract.
 
 mod during;
 mod equals;
@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 
-/// Software that a service of a contract needs beside it: a database, a cache, a slow backend.
+/// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Companion {
     name: String,
@@ -31,22 +31,22 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// The contract's word for it.
+    /// Its name in the contract.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which companion it is: the name of a folder of companions.
+    /// The name of its folder in `companions/`.
     pub fn uses(&self) -> &str {
         &self.uses
     }
 
-    /// Files that make its data, in the order in which they run.
+    /// Files that create its data, in the order in which they run.
     pub fn seed(&self) -> &[PathBuf] {
         &self.seed
     }
 
-    /// Further keys, which the companion that it uses understands.
+    /// Further keys, which the backing service defines.
     pub const fn settings(&self) -> &BTreeMap<String, toml::Value> {
         &self.settings
     }
@@ -61,23 +61,23 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The contract's word for them.
+    /// The name of the rows in the contract.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the companion that is asked.
+    /// The name of the backing service that is queried.
     pub fn companion(&self) -> &str {
         &self.companion
     }
 
-    /// What is asked. Each column becomes text; what is missing becomes `null`.
+    /// Each column is read as text; a missing value becomes `null`.
     pub fn query(&self) -> &str {
         &self.query
     }
 }
 
-/// What is looked at behind the server when the load is over.
+/// A condition that must hold in the backing service after the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct After {
     name: String,
@@ -88,33 +88,33 @@ pub struct After {
 }
 
 impl After {
-    /// What must hold, in words.
+    /// A description of the condition.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the companion that is asked.
+    /// The name of the backing service that is queried.
     pub fn companion(&self) -> &str {
         &self.companion
     }
 
-    /// What is asked: one row with one whole number.
+    /// The query: it returns one row with one whole number.
     pub fn query(&self) -> &str {
         &self.query
     }
 
-    /// What the number must be, as it is written.
+    /// The sum that the number must equal, as written.
     pub fn equals(&self) -> &str {
         &self.written
     }
 
-    /// The number that must come: `before` is what the same query gave before the load.
+    /// The expected number; `before` is the result of the same query before the load.
     pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
         equals::expected(&self.equals, before, counts)
     }
 }
 
-/// All of it, verified.
+/// Everything that a contract says about backing services, verified.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Beside {
     pub(crate) companions: Vec<Companion>,
@@ -125,7 +125,6 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Everything that a contract says of companions.
     pub(crate) fn read(file: &File, folder: &Path, written: &WrittenContract) -> Result<Self, ContractError> {
         let reader = Reader {
             file,
@@ -180,7 +179,7 @@ impl Reader<'_> {
                 return at(
                     "",
                     keys.span(),
-                    "no `use`: give the name of a companion, like `use = \"postgresql\"`",
+                    "no `use`: give the name of a backing service, like `use = \"postgresql\"`",
                 );
             }
             Some(uses) => match uses.get_ref() {
@@ -189,7 +188,7 @@ impl Reader<'_> {
                     return at(
                         ".use",
                         uses.span(),
-                        "give the name of a companion, like \"postgresql\"",
+                        "give the name of a backing service, like \"postgresql\"",
                     );
                 }
             },
@@ -265,7 +264,8 @@ impl Reader<'_> {
         let at = format!("during `{}`", written.name);
         let connections = match written.connections.get_ref() {
             WrittenMost::Number(0) => {
-                let message = format!("{at}: `connections` is 0: no service could reach its companion");
+                let message =
+                    format!("{at}: `connections` is 0: no service could connect to its backing service");
                 return Err(self.file.invalid(written.connections.span(), message));
             }
             WrittenMost::Number(number) => Most::Number(*number),
@@ -282,7 +282,7 @@ impl Reader<'_> {
         let known_operations = &self.written.operation;
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
-                "`{operation}` is no operation: {}",
+                "`{operation}` is not an operation: {}",
                 known(known_operations.keys().map(String::as_str))
             )),
             _ => Ok(()),
@@ -306,12 +306,12 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Names become variables of the environment and parts of paths.
+    /// Names become environment variables and parts of paths.
     fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ContractError> {
         if is_place(name) {
             return Ok(());
         }
-        let message = format!("`{at}`: a name has small letters, digits and `_`");
+        let message = format!("`{at}`: a name consists of lowercase letters, digits and `_`");
         Err(self.file.invalid(span, message))
     }
 
@@ -320,12 +320,12 @@ impl Reader<'_> {
         if query.is_empty() {
             return Err(self
                 .file
-                .invalid(span, format!("`{at}`: `query` is empty: say what is asked")));
+                .invalid(span, format!("`{at}`: `query` is empty: give a query")));
         }
         Ok(query.to_owned())
     }
 
-    /// The companion that is asked: the only one may be left out.
+    /// The backing service that is queried. It need not be named if there is only one.
     fn asked(
         &self,
         at: &str,
@@ -344,11 +344,11 @@ impl Reader<'_> {
                 [only] => Ok((*only).clone()),
                 [] => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `[companion.NAME]` in this contract: write one"),
+                    format!("`{at}`: no `[companion.NAME]` in this contract: add one"),
                 )),
                 _ => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `companion`: say which one is asked; {}", names()),
+                    format!("`{at}`: no `companion`: name the one to query; {}", names()),
                 )),
             },
         }

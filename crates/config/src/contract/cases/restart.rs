@@ -1,4 +1,4 @@
-//! Cases in which a companion goes away and comes back.
+//! Cases in which a backing service goes away and comes back.
 
 use crate::contract::call::Call;
 use crate::contract::error::known;
@@ -8,24 +8,23 @@ use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
 
-/// A companion that goes away and comes back, with the data that it had.
+/// A backing service that goes away and comes back with the same data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restart {
-    /// The contract's word for it.
+    /// Its name in the contract.
     pub companion: String,
-    /// How long it is away.
     pub away: Duration,
-    /// Longest time, when it is there again, until all calls hold.
+    /// The longest time from its return until all calls succeed.
     pub recovers: Duration,
 }
 
 const AWAY: Duration = Duration::from_secs(1);
 const RECOVERS: Duration = Duration::from_secs(5);
-/// Longest that a companion may be away: its data is nobody's after a minute.
+/// The longest absence of a backing service: its data has no owner after a minute and is removed.
 const LONGEST: Duration = Duration::from_secs(30);
 
 impl Contract {
-    /// What a case says of a companion that goes away.
+    /// Reads the key `restart` of a case.
     pub(super) fn restart(&self, case: &Spanned<WrittenCase>) -> Result<Option<Restart>, ContractError> {
         let written = case.get_ref();
         let at = |span: Range<usize>, reason: String| {
@@ -36,7 +35,8 @@ impl Contract {
                 None => Ok(None),
                 Some(key) => at(
                     key.span(),
-                    "`away` and `recovers` belong to `restart`: name the companion that goes away".to_owned(),
+                    "`away` and `recovers` need `restart`: name the backing service that goes away"
+                        .to_owned(),
                 ),
             };
         };
@@ -47,8 +47,7 @@ impl Contract {
             return at(companion.span(), format!("`restart` is `{name}`: {names}"));
         }
         if written.deliver != Deliver::Whole {
-            let reason =
-                "calls meet a companion that goes away each on a connection of its own: leave `deliver` out";
+            let reason = "with `restart`, each call has a connection of its own: remove `deliver`";
             return at(companion.span(), reason.to_owned());
         }
         let time = |key: &Option<Spanned<_>>, otherwise| {
@@ -59,7 +58,7 @@ impl Contract {
         };
         let away = time(&written.away, AWAY);
         if away > LONGEST {
-            return at(companion.span(), format!("`away` is at most {LONGEST:?}"));
+            return at(companion.span(), format!("`away` may be at most {LONGEST:?}"));
         }
         Ok(Some(Restart {
             companion: name.clone(),
@@ -68,7 +67,7 @@ impl Contract {
         }))
     }
 
-    /// Calls of such a case are sent again and again, in any order.
+    /// The calls of such a case are repeated in any order.
     pub(super) fn verify_restart(
         &self,
         case: &Spanned<WrittenCase>,
@@ -84,7 +83,7 @@ impl Contract {
         }
         let name = case.get_ref().name.get_ref();
         let message = format!(
-            "case `{name}`: calls of a case with `restart` are repeated, each alone: leave `take` and `until` out"
+            "case `{name}`: calls of a case with `restart` are repeated, each on its own: remove `take` and `until`"
         );
         Err(self.invalid(case.span(), message))
     }

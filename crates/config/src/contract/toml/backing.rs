@@ -1,10 +1,10 @@
-//! What stands beside a service, as it is written.
+//! The keys about backing services.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// `[companion.NAME]`: its keys beside `use` and `seed` are settings of the companion that it uses.
+/// `[companion.NAME]`: all keys other than `use` and `seed` are settings of the backing service.
 pub(crate) type WrittenCompanion = BTreeMap<String, Spanned<toml::Value>>;
 
 /// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
@@ -46,7 +46,7 @@ pub(crate) struct WrittenDuring {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(
     untagged,
-    expecting = "a number, or a variable that the companion gives the service, like \"DATABASE_POOL\""
+    expecting = "a number, or a variable that the companion exports, like \"DATABASE_POOL\""
 )]
 pub(crate) enum WrittenMost {
     Number(u64),
