@@ -126,7 +126,7 @@ fn companions() {
                 "name": title.to_lowercase(), "uses": "db", "title": title, "version": null,
                 "resources": Resources { cpu_ns: Some(cpu_ns), ..Resources::default() },
             }))
-            .expect("a companion")
+            .expect("a backing service")
         };
         measured.companions = vec![beside("PostgreSQL"), beside("Redis")];
         measured.after = vec![AfterLoad {

@@ -1,4 +1,5 @@
-//! Single charts as SVG, for READMEs: bars with whiskers, percentile curves, and a radar of workloads. They suit light and dark pages alike.
+//! Single charts as SVG, for READMEs: bars with whiskers, percentile curves, and a radar of workloads. They suit light
+//! and dark pages alike.
 
 mod radar;
 
