@@ -90,11 +90,19 @@ fn what_cannot_take_turns_is_refused_with_the_reason() {
     );
     let ended = users.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("a load of users cannot be interleaved"), "{}", ended.err);
+    assert!(
+        ended.err.contains("a load of users cannot be interleaved"),
+        "{}",
+        ended.err
+    );
     let alone = checkout(&["right"], CLOSED);
     let ended = alone.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("`turns` needs at least two services"), "{}", ended.err);
+    assert!(
+        ended.err.contains("`turns` needs at least two services"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
