@@ -160,7 +160,7 @@ export type TrialPoint = {
 } & { [metric in Metric]?: number };
 
 /** A window of a service that was interleaved with others. */
-export interface Turn {
+export interface Window {
   round: number;
   /** Windows of the same round and cycle are within seconds of each other. */
   cycle: number;
@@ -169,7 +169,7 @@ export interface Turn {
   /** CPUs kept busy by anything but the service and the generator, including the hypervisor. */
   others_cpus: number | null;
   /** CPU time of the CPU speed probe: the longer, the slower the service's CPUs were. */
-  yardstick_ns: number | null;
+  cpu_speed_probe_ns: number | null;
 }
 
 export interface Details {
@@ -182,7 +182,7 @@ export interface Details {
   points: TrialPoint[];
   series: Series | null;
   /** The windows, if it was interleaved with others. */
-  turns?: Turn[];
+  interleaved?: Window[];
   service_cpus: number[];
   generator_cpus: number[];
 }

@@ -32,7 +32,7 @@ pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use interleaved::{TurnWindow, Turns};
+pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,

@@ -1,6 +1,6 @@
 //! The records that the store keeps: trials and runs.
 
-use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, InterleavedWindows, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,7 +104,8 @@ pub struct Measurement {
     pub steal_ns: Option<u64>,
     /// Windows of the load, if the service was interleaved with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Turns>,
+    #[serde(alias = "turns")]
+    pub interleaved: Option<InterleavedWindows>,
     /// Resource samples of the warm-up, for the time series.
     #[serde(default)]
     pub warm_up_samples: Vec<ResourceSample>,

@@ -61,7 +61,7 @@ pub use session::{
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial::{
-    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window, enter,
+    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, InterleavedOptions, Window, enter,
     run_on, run_trial, run_turns, target_of,
 };
 pub use url_load::Fleet;

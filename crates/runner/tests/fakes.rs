@@ -254,7 +254,7 @@ fn process() -> FakeProcess {
                 steal_ns: 7,
             }),
             supervisor_cpu_ns: 10,
-            yardstick_ns: None,
+            cpu_speed_probe_ns: None,
         },
         log: vec!["one".to_owned(), "two".to_owned()],
         ..FakeProcess::default()
@@ -513,7 +513,7 @@ impl Loading for Silence {
 fn a_generator_that_falls_silent_is_told_in_every_design() {
     for design in [
         Design::Sequence,
-        Design::Turns {
+        Design::Interleaved {
             window_ns: 100_000_000,
             cycles: 3,
         },
@@ -535,7 +535,7 @@ fn a_generator_that_falls_silent_is_told_in_every_design() {
 fn a_taken_port_is_tried_again_in_every_design() {
     for design in [
         Design::Sequence,
-        Design::Turns {
+        Design::Interleaved {
             window_ns: 100_000_000,
             cycles: 3,
         },

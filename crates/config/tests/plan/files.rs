@@ -418,7 +418,7 @@ fn a_group_says_what_it_is_ranked_by() {
     );
     // An interleaved design from the command line has its own default ranking.
     let turns = Wishes {
-        design: Some(prony_config::Design::turns()),
+        design: Some(prony_config::Design::interleaved()),
         ..Wishes::default()
     };
     let checkout = Checkout::new();

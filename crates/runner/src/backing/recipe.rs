@@ -198,7 +198,7 @@ impl Recipe {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 

@@ -141,7 +141,7 @@ impl<'a> Step<'a> {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 }

@@ -205,7 +205,7 @@ impl Instrument<'_> {
             grace: Duration::from_secs(2),
             stop_signal: None,
             sample_every: Some(SAMPLE_EVERY),
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = self.workbench.host().start(&spec)?;
         let began = Instant::now();

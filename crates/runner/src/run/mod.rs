@@ -5,7 +5,7 @@ mod shared;
 mod turns;
 
 use crate::noise::Repeats;
-use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use crate::trial::{Bench, Trial, InterleavedOptions, run_trial};
 use crate::{Built, Progress};
 use given::{Given, given};
 use prony_config::contract::Contract;
@@ -108,9 +108,9 @@ fn all_rounds<'a>(
                 state.in_shared_starts(round, watcher)?
             }
             Design::Sequence => state.in_sequence(round, watcher)?,
-            Design::Turns { window_ns, cycles } => {
+            Design::Interleaved { window_ns, cycles } => {
                 let window = Duration::from_nanos(window_ns);
-                state.in_turns(round, TurnsOf { window, cycles }, watcher)?
+                state.in_turns(round, InterleavedOptions { window, cycles }, watcher)?
             }
         };
         if !goes_on {

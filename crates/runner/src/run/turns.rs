@@ -2,7 +2,7 @@
 
 use super::{State, VOID_REPEATS, Watcher};
 use crate::Progress;
-use crate::trial::{TurnsOf, run_turns};
+use crate::trial::{InterleavedOptions, run_turns};
 use prony_config::PlannedTrial;
 use prony_records::{Exclusion, Stage};
 
@@ -12,7 +12,7 @@ impl State<'_> {
     pub(super) fn in_turns(
         &mut self,
         round: u32,
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<bool, String> {
         let plan = self.run.plan;
@@ -37,7 +37,7 @@ impl State<'_> {
     fn group_in_turns(
         &mut self,
         all: &[PlannedTrial],
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<bool, String> {
         let mut repeats = 0;
@@ -62,7 +62,7 @@ impl State<'_> {
     fn group_once(
         &mut self,
         all: &[PlannedTrial],
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<(bool, Option<String>), String> {
         let (mut trials, mut records) = (Vec::new(), Vec::new());

@@ -249,7 +249,7 @@ fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> M
         generator_cpus: job.cpus.clone(),
         other_cpu_ns: others.and_then(|others| others.other_cpu_ns),
         steal_ns: others.map(|others| others.machine.steal_ns),
-        turns: None,
+        interleaved: None,
         warm_up_samples: Vec::new(),
         warnings: Vec::new(),
     }

@@ -36,7 +36,7 @@ pub use seat::{Lane, Seat};
 pub use shared::{SharedService, run_on};
 pub(crate) use start::start_service;
 pub use start::{Start, Subject};
-pub use turns::{TurnsOf, run_turns};
+pub use turns::{InterleavedOptions, run_turns};
 pub use window::Window;
 
 /// What all trials of a run share.

@@ -23,7 +23,7 @@ pub struct Lane {
     /// Longest warm-up of a trial that is never told.
     pub warm_up_limit: Duration,
     /// Whether the speed of the service's CPUs is measured in each window.
-    pub yardstick: bool,
+    pub cpu_speed_probe: bool,
 }
 
 impl Seat {

@@ -65,7 +65,7 @@ pub(super) fn measurement(
         steadiness: Some(steadiness),
         service_cpus: Vec::new(),
         generator_cpus: Vec::new(),
-        turns: None,
+        interleaved: None,
         warm_up_samples: Vec::new(),
         warnings,
     };
@@ -102,9 +102,9 @@ impl Window {
         self.service.machine.map(|machine| machine.steal_ns)
     }
 
-    /// What the yardstick took on the service's CPUs, ns.
-    pub(super) const fn yardstick_ns(&self) -> Option<f64> {
-        self.service.yardstick_ns
+    /// What the cpu_speed_probe took on the service's CPUs, ns.
+    pub(super) const fn cpu_speed_probe_ns(&self) -> Option<f64> {
+        self.service.cpu_speed_probe_ns
     }
 
     /// What the service used, and what stood beside it.

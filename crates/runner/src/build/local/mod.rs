@@ -211,7 +211,7 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         grace: GRACE,
         stop_signal: None,
         sample_every: None,
-        yardstick: false,
+        cpu_speed_probe: false,
     };
     let started = there.member.host.start(&spec);
     let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;

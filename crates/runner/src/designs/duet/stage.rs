@@ -131,7 +131,7 @@ impl Stage<'_> {
             lane: Some(Lane {
                 number: index,
                 warm_up_limit: self.wish.warm_up + PATIENCE,
-                yardstick: false,
+                cpu_speed_probe: false,
             }),
         };
         let entered = enter(&self.bench, &self.trial(index, round), &seat, &mut |_| {});

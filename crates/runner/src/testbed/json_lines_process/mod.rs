@@ -83,7 +83,7 @@ impl Talk {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = member.host.start(&spec)?;
         let (input, output) = process.take_pipes().ok_or_else(|| HostError::Start {

@@ -201,6 +201,6 @@ fn spec_of(
         grace: GRACE,
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
-        yardstick: seat.lane.is_some_and(|lane| lane.yardstick),
+        cpu_speed_probe: seat.lane.is_some_and(|lane| lane.cpu_speed_probe),
     }
 }

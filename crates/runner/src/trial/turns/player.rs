@@ -17,7 +17,7 @@ use prony_config::WarmUpChoice;
 use prony_load::{self as load, WarmUp};
 use prony_records::{
     Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
-    TrialRecord, TurnWindow, Turns, Warning, WarningKind,
+    TrialRecord, InterleavedWindow, InterleavedWindows, Warning, WarningKind,
 };
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub(super) struct Player<'a> {
     recordings: Vec<Recording>,
     resources: Vec<Resources>,
     companions: Vec<Vec<CompanionUse>>,
-    windows: Vec<TurnWindow>,
+    windows: Vec<InterleavedWindow>,
 }
 
 impl<'a> Player<'a> {
@@ -66,7 +66,7 @@ impl<'a> Player<'a> {
             lane: Some(Lane {
                 number,
                 warm_up_limit,
-                yardstick: true,
+                cpu_speed_probe: true,
             }),
             ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
         };
@@ -186,7 +186,7 @@ impl<'a> Player<'a> {
         let (recording, window) = phases.measure()?;
         judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
         let times = recording.response_time_ns;
-        self.windows.push(TurnWindow {
+        self.windows.push(InterleavedWindow {
             block: slot.block,
             cycle: slot.cycle,
             place: slot.place,
@@ -198,7 +198,7 @@ impl<'a> Player<'a> {
             steal_ns: window.steal_ns(),
             response_time_ns_p50: times.map(|times| times.p50),
             response_time_ns_p99: times.map(|times| times.p99),
-            yardstick_ns: window.yardstick_ns(),
+            cpu_speed_probe_ns: window.cpu_speed_probe_ns(),
         });
         let (service, companions) = window.into_used();
         self.resources.push(service);
@@ -288,7 +288,7 @@ impl<'a> Player<'a> {
 
     /// What the windows say beside the recording.
     fn complete(&mut self, measurement: &mut Measurement, warmed: &Warmed) {
-        let sum = |of: fn(&TurnWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
+        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
         measurement.service = Resources::join(&self.resources);
         measurement.companions = CompanionUse::join(&self.companions);
         add_contradictions(measurement);
@@ -311,7 +311,7 @@ impl<'a> Player<'a> {
             );
             warning.replace_in(&mut measurement.warnings);
         }
-        measurement.turns = Some(Turns {
+        measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: Some(warmed.used_ns),
             windows: std::mem::take(&mut self.windows),

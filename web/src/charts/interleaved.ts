@@ -1,7 +1,7 @@
 // An interleaved ranking: the CPU time per request of each service in each cycle, and the cycles that neighbours
 // disturbed.
 
-import { idOf, type Row, type Services, type Turn } from "../data.ts";
+import { idOf, type Row, type Services, type Window } from "../data.ts";
 import { human, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS, type Theme } from "../theme.ts";
 import { axis, base, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
@@ -30,16 +30,16 @@ const median = (values: number[]): number | null => {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 };
 
-const keyOf = (turn: { round: number; cycle: number }): string => `${turn.round} ${turn.cycle}`;
+const keyOf = (window: { round: number; cycle: number }): string => `${window.round} ${window.cycle}`;
 
 /** All cycles in chronological order. */
-function cyclesOf(turns: Turn[], cpus: number): Cycle[] {
+function cyclesOf(windows: Window[], cpus: number): Cycle[] {
   const others = new Map<string, number[]>();
   const cycles = new Map<string, Cycle>();
-  for (const turn of turns) {
-    const key = keyOf(turn);
-    cycles.set(key, { round: turn.round, cycle: turn.cycle, others: null });
-    if (turn.others_cpus !== null) others.set(key, [...(others.get(key) ?? []), turn.others_cpus / cpus]);
+  for (const window of windows) {
+    const key = keyOf(window);
+    cycles.set(key, { round: window.round, cycle: window.cycle, others: null });
+    if (window.others_cpus !== null) others.set(key, [...(others.get(key) ?? []), window.others_cpus / cpus]);
   }
   const sorted = [...cycles.values()].sort((left, right) => left.round - right.round || left.cycle - right.cycle);
   return sorted.map((one) => ({ ...one, others: median(others.get(keyOf(one)) ?? []) }));
@@ -57,14 +57,14 @@ function disturbed(cycles: Cycle[]): [number, number][] {
   return ranges;
 }
 
-export function turns(rows: Row[], services: Services, cpus: number): Chart | null {
-  const taking = rows.filter((row) => (row.details?.turns?.length ?? 0) > 0);
+export function interleaved(rows: Row[], services: Services, cpus: number): Chart | null {
+  const taking = rows.filter((row) => (row.details?.interleaved?.length ?? 0) > 0);
   if (taking.length === 0) return null;
-  const cycles = cyclesOf(taking.flatMap((row) => row.details!.turns!), cpus);
+  const cycles = cyclesOf(taking.flatMap((row) => row.details!.interleaved!), cpus);
   const places = new Map(cycles.map((cycle, place) => [keyOf(cycle), place]));
   const lines = taking.map((row): Line => {
-    const points = row.details!.turns!.flatMap((turn): [number, number][] =>
-      turn.cpu_ns_per_request === null ? [] : [[places.get(keyOf(turn))!, turn.cpu_ns_per_request]],
+    const points = row.details!.interleaved!.flatMap((window): [number, number][] =>
+      window.cpu_ns_per_request === null ? [] : [[places.get(keyOf(window))!, window.cpu_ns_per_request]],
     );
     return { name: services.name(idOf(row)), points, usual: median(points.map(([, cost]) => cost)) ?? 0 };
   });
@@ -79,7 +79,7 @@ export function turns(rows: Row[], services: Services, cpus: number): Chart | nu
       ? "No cycle was disturbed."
       : `Shaded: the ${noisy} of ${cycles.length} cycles in which neighbours used more than a twentieth of the machine (usually ${percent(usual ?? 0)}).`;
   return {
-    id: "turns",
+    id: "interleaved",
     title: `CPU time per request in each cycle, ${unit.symbol}`,
     reading: `Each point is a window. Movement that all lines share comes from the machine; only the distances between them are compared. ${told}`,
     height: 380 + legendHeight(known.slice(0, MOST_LINES).map((line) => line.name), 1080),
