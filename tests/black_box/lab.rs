@@ -69,7 +69,10 @@ fn a_lab_measures_as_one_machine_does() {
     );
     let hosts = &report["environment"]["hosts"];
     assert_eq!(hosts["app"]["roles"], serde_json::json!(["service"]));
-    assert_eq!(hosts["one"]["roles"], serde_json::json!(["load", "companion"]));
+    assert_eq!(
+        hosts["one"]["roles"],
+        serde_json::json!(["load", "backing_service"])
+    );
     assert_eq!(hosts["two"]["roles"], serde_json::json!(["load"]));
     assert!(hosts["two"]["environment"]["kernel"].is_string(), "{hosts}");
     let points = row["details"]["points"].as_array().expect("trials");
@@ -80,11 +83,11 @@ fn a_lab_measures_as_one_machine_does() {
         assert!(point["workers_start"]["spread_ns"].is_u64(), "{point}");
     }
     let shown = |format: &str| prony(&checkout, &["report", "--format", format]);
-    let line = "3 hosts: app (service), one (load and companion), two (load)";
+    let line = "3 hosts: app (service), one (load and backing service), two (load)";
     assert!(shown("terminal").out.contains(line), "{:?}", shown("terminal"));
     let markdown = shown("md").out;
     assert!(
-        markdown.contains("| one | load, companion | 127.0.0.1 |"),
+        markdown.contains("| one | load, backing service | 127.0.0.1 |"),
         "{markdown}"
     );
     until("nothing is left behind", || checkout.processes().is_empty());
@@ -93,7 +96,7 @@ fn a_lab_measures_as_one_machine_does() {
 }
 
 #[test]
-fn a_backend_runs_on_the_host_of_companions() {
+fn a_backend_runs_on_the_host_of_backing_services() {
     let checkout = with_pipes(1, &["right"]);
     let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
     let suite = suite.replace(
@@ -196,7 +199,7 @@ fn a_lab_is_looked_at() {
     assert_eq!(
         links.len(),
         3,
-        "both workers to the service, the service to its companion: {found}"
+        "both workers to the service, the service to its backing service: {found}"
     );
     assert!(
         links
@@ -456,7 +459,7 @@ fn runs_of_two_labs_are_not_alike() {
     let refused = checkout.prony(&["compare", &lab, &other]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     for part in [
-        "hosts: app (service) at 127.0.0.1 on CPUs 0, one (load and companion)",
+        "hosts: app (service) at 127.0.0.1 on CPUs 0, one (load and backing service)",
         "two (load)",
         "--force",
     ] {

@@ -2,6 +2,9 @@
 
 mod action;
 mod away;
+mod backing_services;
+mod backing_services_faults;
+mod backing_services_restart;
 mod behind;
 mod calibrate;
 mod call;
@@ -13,9 +16,6 @@ mod cluster;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod collector;
 mod common;
-mod companions;
-mod companions_faults;
-mod companions_restart;
 mod doctor;
 mod draft;
 mod drafts;

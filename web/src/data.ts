@@ -56,7 +56,7 @@ export const METRICS = [
   "response_time_ns_p99_9",
   "response_time_ns_max",
   "cpu_ns_per_request",
-  "companion_cpu_ns_per_request",
+  "backing_service_cpu_ns_per_request",
   "cpus_busy",
   "memory_bytes_peak",
   "memory_bytes_mean",
@@ -120,7 +120,7 @@ export interface Messages {
 }
 
 /** A backing service in a trial, and its resource use. */
-export interface CompanionPoint {
+export interface BackingPoint {
   title: string;
   version: string | null;
   cpu_ns_per_request: number | null;
@@ -133,7 +133,7 @@ export interface CompanionPoint {
 /** A check in a backing service after the load of a trial. */
 export interface AfterLoad {
   name: string;
-  companion: string;
+  backing_service: string;
   equals: string;
   low: number;
   high: number;
@@ -151,7 +151,7 @@ export type TrialPoint = {
   other_cpu_ns?: number;
   generator_cpu_s?: number;
   messages?: Messages;
-  companions?: CompanionPoint[];
+  backing_services?: BackingPoint[];
   after?: AfterLoad[];
   /** Results of each worker; absent if one machine made the load. */
   workers?: WorkerRow[];
@@ -231,7 +231,7 @@ export interface Group {
   ceiling_text: string | null;
   ranked_by: Metric;
   /** Display names of the backing services; absent if there are none. */
-  companions?: string[];
+  backing_services?: string[];
   /** The result in a sentence. */
   finding: string;
   services: Row[];
@@ -289,7 +289,7 @@ export interface Environment {
 
 /** A host of a testbed. */
 export interface LabHost {
-  /** `service`, `load`, `companion`. */
+  /** `service`, `load`, `backing service`. */
   roles: string[];
   address: string;
   cpus: number[];

@@ -26,7 +26,7 @@ pub struct Placement {
     /// The generator's workers; never empty.
     pub workers: Vec<Place>,
     /// The backing services.
-    pub companion: Option<Place>,
+    pub backing_service: Option<Place>,
     /// Deviations from the ideal placement.
     pub warnings: Vec<Warning>,
 }
@@ -51,7 +51,11 @@ impl Placement {
         {
             std::mem::swap(&mut self.service.cpus, &mut worker.cpus);
             let keepers = worker.cpus.clone();
-            let places = [Some(&mut self.service), Some(worker), self.companion.as_mut()];
+            let places = [
+                Some(&mut self.service),
+                Some(worker),
+                self.backing_service.as_mut(),
+            ];
             for place in places.into_iter().flatten() {
                 place.keepers.clone_from(&keepers);
             }

@@ -67,7 +67,7 @@ pub struct LabLink {
 /// A host of a testbed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabHost {
-    /// Roles of the host: `service`, `load`, `companion`.
+    /// Roles of the host: `service`, `load`, `backing service`.
     pub roles: Vec<String>,
     /// Address at which the other hosts of the testbed connect to it.
     pub address: String,

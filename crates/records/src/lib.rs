@@ -13,8 +13,8 @@ compile_error!(
 );
 
 mod arithmetic;
+mod backing_service;
 mod check;
-mod companion;
 mod environment;
 mod event;
 mod fingerprint;
@@ -27,8 +27,8 @@ mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
+pub use backing_service::{BackingUsage, Watched};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};

@@ -1,6 +1,8 @@
 //! The records that the store keeps: trials and runs.
 
-use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, InterleavedWindows, Warning};
+use crate::{
+    BackingUsage, Environment, InterleavedWindows, Recording, ResourceSample, Resources, StartUp, Warning,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,8 +82,8 @@ pub struct Measurement {
     #[serde(default)]
     pub generator: Option<Resources>,
     /// Backing services and the resources they used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionUse>,
+    #[serde(default, alias = "companions", skip_serializing_if = "Vec::is_empty")]
+    pub backing_services: Vec<BackingUsage>,
     /// Checks in backing services after the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
@@ -120,7 +122,8 @@ pub struct AfterLoad {
     /// Name of the check in the contract.
     pub name: String,
     /// Backing service that was queried.
-    pub companion: String,
+    #[serde(alias = "companion")]
+    pub backing_service: String,
     /// Expected value, as written in the contract.
     pub equals: String,
     /// Value before the load.

@@ -49,7 +49,7 @@ impl Failure {
         Self::lab(stage, error.to_string())
     }
 
-    /// The same beside companions: one that failed itself is why, and nothing is known of the service; what they say that it
+    /// The same beside backing services: one that failed itself is why, and nothing is known of the service; what they say that it
     /// asked too much of is told.
     #[must_use]
     pub(crate) fn beside(self, fault: Option<String>, blames: Option<String>) -> Self {

@@ -36,7 +36,7 @@ mod trial;
 mod url_load;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, Seeds, prepare};
+pub use backing::{BackingProcess, BackingProcesses, Seeds, prepare};
 pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
@@ -61,7 +61,7 @@ pub use session::{
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial::{
-    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, InterleavedOptions, Window, enter,
-    run_on, run_trial, run_turns, target_of,
+    Bench, Entered, InterleavedOptions, Lane, Options, Seat, SharedService, Start, Subject, Trial, Window,
+    enter, run_on, run_trial, run_turns, target_of,
 };
 pub use url_load::Fleet;

@@ -44,7 +44,7 @@ pub enum Progress {
         /// Bytes of it all.
         of: u64,
     },
-    /// The data of the companions of this contract is made, unless it is there.
+    /// The data of the backing services of this contract is made, unless it is there.
     Seeds(String),
     /// A trial begins.
     Begins {

@@ -309,7 +309,7 @@ fn every_number_of_the_host_is_in_the_record() {
     let measurement = measured(&Lab::new(&["ok"]), &FakeGenerator::new(vec![1_000; 3]));
     assert_eq!(measurement.service.cpu_ns, Some(400));
     assert_eq!(measurement.generator.expect("counted").cpu_ns, Some(300));
-    assert_eq!(measurement.companions, []);
+    assert_eq!(measurement.backing_services, []);
     // 800 of all, less 400 and 300, less 10 and 5 of the supervisors.
     assert_eq!(measurement.other_cpu_ns, Some(85));
     assert_eq!(measurement.steal_ns, Some(7));

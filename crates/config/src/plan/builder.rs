@@ -246,9 +246,9 @@ impl<'a> Maker<'a> {
             );
             return Err(self.at(group.line, &message));
         }
-        if self.suite.network.is_some() && !contract.companions().is_empty() {
+        if self.suite.network.is_some() && !contract.backing_services().is_empty() {
             let message = format!(
-                "a service in a `[network]` of its own cannot connect to the companions of contract `{}`: remove `[network]`",
+                "a service in a `[network]` of its own cannot connect to the backing services of contract `{}`: remove `[network]`",
                 contract.name
             );
             return Err(self.at(group.line, &message));

@@ -62,7 +62,10 @@ impl WrittenDesign {
         match self {
             Self::Sequence => Design::Sequence,
             Self::Interleaved => Design::Interleaved {
-                window_ns: interleaved.window.map_or(Design::WINDOW, |window| window.0).as_nanos() as u64,
+                window_ns: interleaved
+                    .window
+                    .map_or(Design::WINDOW, |window| window.0)
+                    .as_nanos() as u64,
                 cycles: interleaved.cycles.unwrap_or(Design::CYCLES),
             },
         }

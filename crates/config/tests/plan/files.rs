@@ -52,7 +52,7 @@ struct Checkout(TempDir);
 impl Checkout {
     fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
-        for ours in ["contracts", "companions"] {
+        for ours in ["contracts", "backing-services"] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
             let folder = folder.canonicalize().expect("a folder of the project");
             std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");

@@ -1,6 +1,6 @@
 //! Details of a row: distributions, each trial, one trial over time.
 
-use super::companion::{CompanionPoint, companions};
+use super::backing_service::{BackingPoint, backing_services};
 use super::curves;
 use crate::ReportError;
 use prony_records::{
@@ -76,7 +76,7 @@ pub struct Point {
     pub messages: Option<Messages>,
     /// Resource use of each backing service during the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionPoint>,
+    pub backing_services: Vec<BackingPoint>,
     /// Checks in the backing services after the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
@@ -276,7 +276,7 @@ fn point(trial: &TrialRecord) -> Point {
             .map(|&metric| (metric.key(), of(metric)))
             .collect(),
         messages: measured.and_then(|measured| measured.recording.messages),
-        companions: measured.map_or_else(Vec::new, companions),
+        backing_services: measured.map_or_else(Vec::new, backing_services),
         after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
         workers_start: measured.and_then(|measured| measured.recording.start),
@@ -289,7 +289,10 @@ fn point(trial: &TrialRecord) -> Point {
 }
 
 fn windows(trial: &TrialRecord, measured: &Measurement) -> Vec<InterleavedWindow> {
-    let windows = measured.interleaved.iter().flat_map(|interleaved| &interleaved.windows);
+    let windows = measured
+        .interleaved
+        .iter()
+        .flat_map(|interleaved| &interleaved.windows);
     let row = |window: &prony_records::InterleavedWindow| InterleavedWindow {
         round: trial.round,
         cycle: window.cycle,

@@ -273,7 +273,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),

@@ -1,6 +1,6 @@
 //! What stands beside a service while it is checked and loaded: databases, caches, slow backends.
 //!
-//! A companion is started for each start of a service, on a copy of data that is made once for its files and the run's seed.
+//! A backing service is started for each start of a service, on a copy of data that is made once for its files and the run's seed.
 //! All that touches its host goes through [`prony_host::Host`], as scripts and processes, so that it may be any host of a lab.
 //! What fails here is the bench's fault, never the service's.
 
@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use invariants::{Behind, judge_during};
-pub use process::{Companion, Companions};
+pub use process::{BackingProcess, BackingProcesses};
 
 /// Time for a query of prony's own.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// What was made for companions, and where it lies.
+/// What was made for backing services, and where it lies.
 #[derive(Debug)]
 pub struct Seeds {
     folder: PathBuf,
@@ -48,7 +48,7 @@ impl Seeds {
     }
 }
 
-/// Makes the data that a contract's companions begin with, where it is not there yet. Gives the contract with the rows that
+/// Makes the data that a contract's backing services begin with, where it is not there yet. Gives the contract with the rows that
 /// stand in it, where it asks for some.
 pub fn prepare<'c>(
     bench: &Bench<'_>,
@@ -56,16 +56,16 @@ pub fn prepare<'c>(
     seed: u64,
 ) -> Result<Cow<'c, Contract>, Failure> {
     let seat = Seat::alone(bench.lab, contract, None);
-    for wanted in contract.companions() {
+    for wanted in contract.backing_services() {
         seed::make(bench, contract, wanted, seed, &seat)?;
     }
     if contract.rows().is_empty() {
         return Ok(Cow::Borrowed(contract));
     }
-    let mut companions = Companions::start(bench, contract, seed, &seat)?;
+    let mut backing_services = BackingProcesses::start(bench, contract, seed, &seat)?;
     let mut tables = BTreeMap::new();
     for rows in contract.rows() {
-        let table = companions.ask(rows.companion(), rows.query());
+        let table = backing_services.ask(rows.backing_service(), rows.query());
         let failed = |reason| Failure::lab(Stage::Build, format!("`rows.{}`: {reason}", rows.name()));
         let (columns, values) = table.map_err(failed)?;
         tables.insert(
@@ -76,7 +76,7 @@ pub fn prepare<'c>(
             },
         );
     }
-    drop(companions);
+    drop(backing_services);
     let given = contract.clone().give_rows(tables);
     given
         .map(Cow::Owned)

@@ -108,7 +108,7 @@ impl Wanted<'_> {
 fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thorough): (u64, bool)) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
     for &(contract, protocol) in &wanted.contracts {
-        let alone = (!contract.companions().is_empty()).then_some(contract.name.as_str());
+        let alone = (!contract.backing_services().is_empty()).then_some(contract.name.as_str());
         starts.entry(alone).or_default().push((contract, protocol));
     }
     let mut rows = Vec::new();

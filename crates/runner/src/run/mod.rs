@@ -5,7 +5,7 @@ mod shared;
 mod turns;
 
 use crate::noise::Repeats;
-use crate::trial::{Bench, Trial, InterleavedOptions, run_trial};
+use crate::trial::{Bench, InterleavedOptions, Trial, run_trial};
 use crate::{Built, Progress};
 use given::{Given, given};
 use prony_config::contract::Contract;

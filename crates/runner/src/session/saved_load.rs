@@ -241,7 +241,7 @@ fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> M
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp::default(),
         steadiness: None,

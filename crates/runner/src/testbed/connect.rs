@@ -69,8 +69,8 @@ impl Lab {
         };
         let roles = &file.roles;
         let workers = roles.load.iter().map(|name| place(name)).collect();
-        let (service, companion) = (place(&roles.service), place(&roles.companion));
-        Self::of(members, service, companion, workers).within_reach()
+        let (service, backing_service) = (place(&roles.service), place(&roles.backing_service));
+        Self::of(members, service, backing_service, workers).within_reach()
     }
 
     /// What listens on the loopback of one host is reached by none of the others.
@@ -89,7 +89,7 @@ impl Lab {
     }
 
     fn hidden(&self) -> Option<String> {
-        let mut listening = [self.service(), self.companion()].into_iter();
+        let mut listening = [self.service(), self.backing_service()].into_iter();
         let hidden = listening.find(|member| member.host.address().starts_with("127."));
         hidden.map(|member| member.name.clone())
     }

@@ -83,7 +83,7 @@ impl Member {
 pub struct Lab {
     members: Vec<Member>,
     service: usize,
-    companion: usize,
+    backing_service: usize,
     workers: Vec<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Lab {
         Self {
             members: vec![member],
             service: 0,
-            companion: 0,
+            backing_service: 0,
             workers: vec![0],
         }
     }
@@ -102,18 +102,18 @@ impl Lab {
     ///
     /// # Panics
     /// Where a role is given to nobody, or nobody makes load.
-    pub fn of(members: Vec<Member>, service: usize, companion: usize, workers: Vec<usize>) -> Self {
+    pub fn of(members: Vec<Member>, service: usize, backing_service: usize, workers: Vec<usize>) -> Self {
         assert!(!workers.is_empty(), "somebody makes the load");
         assert!(
             workers
                 .iter()
-                .chain([&service, &companion])
+                .chain([&service, &backing_service])
                 .all(|&place| place < members.len())
         );
         Self {
             members,
             service,
-            companion,
+            backing_service,
             workers,
         }
     }
@@ -129,8 +129,8 @@ impl Lab {
     }
 
     /// Where what stands beside the service runs.
-    pub fn companion(&self) -> &Member {
-        &self.members[self.companion]
+    pub fn backing_service(&self) -> &Member {
+        &self.members[self.backing_service]
     }
 
     /// Those that make the load.
@@ -149,7 +149,7 @@ impl Lab {
         let roles = [
             ("service", is(self.service())),
             ("load", self.workers().any(is)),
-            ("companion", is(self.companion())),
+            ("backing_service", is(self.backing_service())),
         ];
         let has = roles.into_iter().filter(|(_, has)| *has);
         has.map(|(role, _)| role.to_owned()).collect()
@@ -199,7 +199,7 @@ impl Lab {
                 address: member.host.address(),
             })
             .collect();
-        placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+        placement::across(&hosts, (self.service, self.backing_service, &self.workers), wants)
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Preflight {
     pub schema: u32,
     /// Each host, by name.
     pub hosts: BTreeMap<String, HostFound>,
-    /// The network from each worker to the service, and from the service to its companion, where they are apart.
+    /// The network from each worker to the service, and from the service to its backing service, where they are apart.
     pub links: Vec<Link>,
     /// What stands against a run or costs accuracy, the worst first.
     pub findings: Vec<Finding>,
@@ -151,9 +151,9 @@ impl Preflight {
 
 /// The ways that bytes go in a trial.
 fn ways(lab: &Lab) -> Vec<(&Member, &Member)> {
-    let (service, companion) = (lab.service(), lab.companion());
+    let (service, backing_service) = (lab.service(), lab.backing_service());
     let workers = lab.workers().map(|worker| (worker, service));
-    let mut ways: Vec<_> = workers.chain([(service, companion)]).collect();
+    let mut ways: Vec<_> = workers.chain([(service, backing_service)]).collect();
     ways.retain(|(from, to)| from.name != to.name);
     ways
 }

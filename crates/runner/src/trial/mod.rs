@@ -50,9 +50,9 @@ pub struct Bench<'a> {
     pub options: &'a Options,
     /// How it is ended early.
     pub cancel: &'a Cancel,
-    /// What companions there are, and their toolchains.
+    /// What backing services there are, and their toolchains.
     pub catalogue: &'a Catalogue,
-    /// Data that was made for companions.
+    /// Data that was made for backing services.
     pub seeds: &'a crate::Seeds,
 }
 
@@ -190,12 +190,12 @@ impl Course<'_> {
             // What is checked after it writes, too.
             done.look_behind((self.bench, self.trial.contract), recording.answers.as_ref())?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
-            if let Some(fault) = done.subject.companions.fault() {
+            if let Some(fault) = done.subject.backing_services.fault() {
                 return Err(Failure::lab(Stage::Measure, fault));
             }
             let mut measurement = done.measurement(recording, steadiness, Some(window));
             done.judge_during(self.trial.contract, &measurement)?;
-            let blamed = done.subject.companions.blames();
+            let blamed = done.subject.backing_services.blames();
             (measurement.warnings).extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
             Ok(measurement)
         });

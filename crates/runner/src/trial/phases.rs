@@ -190,7 +190,7 @@ impl<'a> Phases<'a> {
             (self.watch)(Progress::HostLost(lost.to_string()));
             return Err(Failure::host(stage, &lost));
         }
-        if let Some(fault) = self.entered.subject.companions.ended() {
+        if let Some(fault) = self.entered.subject.backing_services.ended() {
             return Err(Failure::lab(stage, fault));
         }
         if let Some(ending) = self.service().ended() {

@@ -30,7 +30,7 @@ impl Seat {
     /// Of a trial that has a lab for itself. `service_cpus` is how many the service may use at most.
     pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
-            companion: !contract.companions().is_empty(),
+            backing_service: !contract.backing_services().is_empty(),
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {

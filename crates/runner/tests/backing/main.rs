@@ -34,7 +34,7 @@ use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_p
 use prony_check::check;
 use prony_config::Catalogue;
 use prony_load::Protocol;
-use prony_runner::{Bench, Companions, Seat, prepare};
+use prony_runner::{BackingProcesses, Bench, Seat, prepare};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -100,10 +100,10 @@ fn try_faults<F: Copy + Send>(
         prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
     };
     let seat = Seat::alone(&lab.hosts, &contract, None);
-    let companions = Companions::start(&bench, &contract, SEED, &seat);
-    let companions = companions.unwrap_or_else(|failure| panic!("{failure}"));
+    let backing_services = BackingProcesses::start(&bench, &contract, SEED, &seat);
+    let backing_services = backing_services.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();
-    environment.extend(companions.exports());
+    environment.extend(backing_services.exports());
     let grounds = Grounds::new(environment);
     twin_passes(&contract, &serve(grounds.next(), None).into());
     let waiting = Mutex::new(faults);
@@ -125,7 +125,10 @@ fn try_faults<F: Copy + Send>(
 fn catalogue() -> Catalogue {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut catalogue = Catalogue::read(&root).unwrap_or_else(|error| panic!("{error}"));
-    let database = catalogue.companions.get_mut("postgresql").expect("the companion");
+    let database = catalogue
+        .backing_services
+        .get_mut("postgresql")
+        .expect("the backing service");
     for setting in ["fsync", "full_page_writes"] {
         database.settings.insert(setting.to_owned(), "off".to_owned());
     }

@@ -96,7 +96,7 @@ impl Lab {
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
-                companions: BTreeMap::new(),
+                backing_services: BTreeMap::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -104,7 +104,7 @@ impl Lab {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("companions")),
+            seeds: Seeds::new(&folder.path().join("backing-services")),
             built,
             folder,
         }

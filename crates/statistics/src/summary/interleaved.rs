@@ -12,7 +12,7 @@ use super::speed::{Seen, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
-use prony_records::{Measurement, InterleavedWindow};
+use prony_records::{InterleavedWindow, Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of sweeps over rows and columns. Ten services converge in three or four.
@@ -86,7 +86,9 @@ fn window_metric(metric: Metric) -> Option<fn(&InterleavedWindow) -> Option<f64>
 
 /// Logarithm of the duration of the CPU speed probe in a window, if the metric is a CPU time.
 fn cpu_speed_probe(metric: Metric, window: &InterleavedWindow) -> Option<f64> {
-    let ns = window.cpu_speed_probe_ns.filter(|ns| *ns > 0.0 && ns.is_finite())?;
+    let ns = window
+        .cpu_speed_probe_ns
+        .filter(|ns| *ns > 0.0 && ns.is_finite())?;
     matches!(metric, Metric::CpuNsPerRequest).then(|| ns.ln())
 }
 

@@ -122,7 +122,7 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
 fn needs<'a>(catalogue: &'a Catalogue, service: &'a Service) -> impl Iterator<Item = &'a Requirement> {
     let contracts = service.contracts.iter();
     let contracts = contracts.filter_map(|name| catalogue.contracts.get(name));
-    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_companions(contract));
+    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_backing_services(contract));
     service.toolchains.iter().chain(beside)
 }
 

@@ -118,7 +118,7 @@ pub fn play(
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
-    let places = placement::places(&workbench.lab, !contract.companions().is_empty());
+    let places = placement::places(&workbench.lab, !contract.backing_services().is_empty());
     let bench = workbench.bench(&catalogue);
     let given = prepare(&bench, contract, plan.seed);
     let given = given.map_err(|failure| BenchError::Failed(failure.reason))?;

@@ -13,9 +13,9 @@ pub(super) struct Places {
 }
 
 /// The places of four rounds, which then begin again.
-pub(super) fn places(lab: &Lab, companion: bool) -> [Places; 4] {
+pub(super) fn places(lab: &Lab, backing_service: bool) -> [Places; 4] {
     let wants = Wants {
-        companion,
+        backing_service,
         service_cpus: None,
     };
     let usual = lab.place(wants);

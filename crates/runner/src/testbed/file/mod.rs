@@ -104,7 +104,7 @@ pub struct Roles {
     /// Make the load; at least one.
     pub load: Vec<String>,
     /// Runs what stands beside the service; the first worker where the file does not say.
-    pub companion: String,
+    pub backing_service: String,
 }
 
 #[derive(Deserialize)]
@@ -154,7 +154,8 @@ enum WrittenCpus {
 struct WrittenRoles {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
-    companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    backing_service: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -239,7 +240,7 @@ impl LabFile {
             roles: Roles {
                 service: names[0].clone(),
                 load: names.to_vec(),
-                companion: names[0].clone(),
+                backing_service: names[0].clone(),
             },
         }
     }
@@ -369,14 +370,14 @@ impl Text<'_> {
         let Some(first) = load.first() else {
             return Err(self.wrong(at, "roles.load: give at least one host"));
         };
-        let companion = match &written.companion {
+        let backing_service = match &written.backing_service {
             None => first.clone(),
-            Some(name) => one("companion", name)?,
+            Some(name) => one("backing", name)?,
         };
         Ok(Roles {
             service: one("service", &written.service)?,
             load,
-            companion,
+            backing_service,
         })
     }
 }
@@ -401,7 +402,7 @@ local = true
 [roles]
 service = "app"
 load = ["load1", "load2"]
-companion = "load2"
+backing = "load2"
 [ssh]
 command = ["ssh", "-F", "config"]
 "#;
@@ -426,15 +427,15 @@ command = ["ssh", "-F", "config"]
             Some("10.0.0.7")
         );
         assert_eq!(lab.roles.load, ["load1", "load2"]);
-        assert_eq!(lab.roles.companion, "load2");
+        assert_eq!(lab.roles.backing_service, "load2");
         assert_eq!(lab.host("db"), None);
     }
 
     #[test]
-    fn one_worker_may_be_written_alone_and_has_the_companion() {
+    fn one_worker_may_be_written_alone_and_has_the_backing_service() {
         let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
         assert_eq!(
-            (lab.roles.load, lab.roles.companion),
+            (lab.roles.load, lab.roles.backing_service),
             (vec!["a".to_owned()], "a".to_owned())
         );
     }
@@ -456,12 +457,7 @@ command = ["ssh", "-F", "config"]
                 "`load1` is there twice",
             ),
             ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
-            (
-                "companion = \"load2\"",
-                "companions = \"load2\"",
-                13,
-                "companions",
-            ),
+            ("backing = \"load2\"", "backings = \"load2\"", 13, "backings"),
             ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
             (
                 "address = \"10.0.0.7\"",

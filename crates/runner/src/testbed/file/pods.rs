@@ -227,7 +227,7 @@ load = "load"
         let names: Vec<&str> = lab.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["app", "load-0", "load-1"]);
         assert_eq!(lab.roles.load, ["load-0", "load-1"]);
-        assert_eq!(lab.roles.companion, "load-0");
+        assert_eq!(lab.roles.backing_service, "load-0");
         let Way::Pod(app) = &lab.host("app").expect("there").way else {
             panic!("a pod")
         };

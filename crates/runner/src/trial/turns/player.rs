@@ -1,6 +1,6 @@
 //! One service that takes turns: entered, warm, at rest, in its window, judged.
 
-use super::super::bound::companion_bound;
+use super::super::bound::backing_service_bound;
 use super::super::enter::{Broken, Course, Done, Entered};
 use super::super::phases::Phases;
 use super::super::window::add_contradictions;
@@ -16,8 +16,8 @@ use crate::{Began, Failure, Progress};
 use prony_config::WarmUpChoice;
 use prony_load::{self as load, WarmUp};
 use prony_records::{
-    Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
-    TrialRecord, InterleavedWindow, InterleavedWindows, Warning, WarningKind,
+    Answers, BackingUsage, Classification, Exclusion, Fault, InterleavedWindow, InterleavedWindows,
+    Measurement, Recording, Resources, Stage, TrialRecord, Warning, WarningKind,
 };
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(super) struct Player<'a> {
     warmed: Option<Warmed>,
     recordings: Vec<Recording>,
     resources: Vec<Resources>,
-    companions: Vec<Vec<CompanionUse>>,
+    backing_services: Vec<Vec<BackingUsage>>,
     windows: Vec<InterleavedWindow>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Player<'a> {
             warmed: None,
             recordings: Vec::new(),
             resources: Vec::new(),
-            companions: Vec::new(),
+            backing_services: Vec::new(),
             windows: Vec::new(),
         };
         match player.warm(watch) {
@@ -200,9 +200,9 @@ impl<'a> Player<'a> {
             response_time_ns_p99: times.map(|times| times.p99),
             cpu_speed_probe_ns: window.cpu_speed_probe_ns(),
         });
-        let (service, companions) = window.into_used();
+        let (service, backing_services) = window.into_used();
         self.resources.push(service);
-        self.companions.push(companions);
+        self.backing_services.push(backing_services);
         self.recordings.push(recording);
         Ok(())
     }
@@ -288,11 +288,12 @@ impl<'a> Player<'a> {
 
     /// What the windows say beside the recording.
     fn complete(&mut self, measurement: &mut Measurement, warmed: &Warmed) {
-        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
+        let sum =
+            |of: fn(&InterleavedWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
         measurement.service = Resources::join(&self.resources);
-        measurement.companions = CompanionUse::join(&self.companions);
+        measurement.backing_services = BackingUsage::join(&self.backing_services);
         add_contradictions(measurement);
-        let bound = companion_bound(measurement, &self.seat.placement);
+        let bound = backing_service_bound(measurement, &self.seat.placement);
         measurement.warnings.extend(bound);
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);

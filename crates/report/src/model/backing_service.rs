@@ -1,12 +1,12 @@
 //! Resource use of backing services.
 
-use prony_records::{CompanionUse, Measurement, Watched};
+use prony_records::{BackingUsage, Measurement, Watched};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A backing service in one trial, and its resource use during the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CompanionPoint {
+pub struct BackingPoint {
     /// Name in the contract.
     pub name: String,
     /// Display name.
@@ -52,12 +52,12 @@ impl From<&Watched> for WatchedPoint {
 }
 
 /// The backing services of one trial.
-pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
+pub(super) fn backing_services(measured: &Measurement) -> Vec<BackingPoint> {
     let completed = measured.recording.replies();
-    let of = |one: &CompanionUse| {
+    let of = |one: &BackingUsage| {
         let used = one.resources.as_ref();
         let cpu_ns = used.and_then(|used| used.cpu_ns);
-        CompanionPoint {
+        BackingPoint {
             name: one.name.clone(),
             title: one.title.clone(),
             version: one.version.clone(),
@@ -73,5 +73,5 @@ pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
             watched: one.watched.as_ref().map(WatchedPoint::from),
         }
     };
-    measured.companions.iter().map(of).collect()
+    measured.backing_services.iter().map(of).collect()
 }

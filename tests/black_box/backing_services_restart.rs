@@ -1,7 +1,7 @@
 //! A check that restarts the database: services that find it again pass, and those that do not are told apart.
 
+use crate::backing_services::{CONTRACT, DATA, HANDLER, nothing_is_left, shop};
 use crate::common::{Checkout, Ended};
-use crate::companions::{CONTRACT, DATA, HANDLER, nothing_is_left, shop};
 use crate::shopfront;
 
 /// What is tried in the second for which the database is away.
@@ -95,7 +95,7 @@ fn a_service_that_answers_from_memory_is_rejected() {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(ended.code, Some(3), "{said}");
     assert!(
-        said.contains("while companion `db` is away - 500 or 503"),
+        said.contains("while backing service `db` is away - 500 or 503"),
         "{said}"
     );
 }
@@ -132,7 +132,11 @@ fn a_service_that_blames_the_client_is_rejected() {
             self.end_headers()
             return
 "#;
-    rejected(blames, ["1s", "1s"], "while companion `db` is away - 500 or 503");
+    rejected(
+        blames,
+        ["1s", "1s"],
+        "while backing service `db` is away - 500 or 503",
+    );
 }
 
 #[test]
@@ -142,5 +146,9 @@ fn a_service_that_does_not_recover_is_rejected() {
         if self.server.lost:
             told.returncode = 1
 "#;
-    rejected(sulks, ["1s", "1s"], "within 1s after companion `db` was back");
+    rejected(
+        sulks,
+        ["1s", "1s"],
+        "within 1s after backing service `db` was back",
+    );
 }

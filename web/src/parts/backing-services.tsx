@@ -1,18 +1,18 @@
 // The backing services of a service in each trial, and the checks in them after the load.
 
-import { idOf, type AfterLoad, type CompanionPoint, type Row } from "../data.ts";
+import { idOf, type AfterLoad, type BackingPoint, type Row } from "../data.ts";
 import { digits, human, whole, words, type Dimension } from "../format.ts";
 import { Heads } from "./heads.tsx";
 
 const show = (value: number | null, dimension: Dimension): string => (value === null ? "–" : human(value, dimension));
 
-function connections({ watched }: CompanionPoint): string {
+function connections({ watched }: BackingPoint): string {
   if (!watched) return "–";
   const doing = Object.entries(watched.connections).map(([what, mean]) => `${words(what)} ${digits(mean)}`);
   return `up to ${watched.connections_most}${doing.length > 0 ? `; on average ${doing.join(", ")}` : ""}`;
 }
 
-function Used(props: { row: Row; used: { round: number; one: CompanionPoint }[] }) {
+function Used(props: { row: Row; used: { round: number; one: BackingPoint }[] }) {
   if (props.used.length === 0) return null;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`Backing services of ${idOf(props.row)} in each trial`}>
@@ -48,7 +48,7 @@ function Found(props: { row: Row; found: { round: number; one: AfterLoad }[] }) 
           {props.found.map(({ round, one }, index) => (
             <tr key={index}>
               <th scope="row">{round + 1}</th>
-              <td>{one.companion}</td>
+              <td>{one.backing_service}</td>
               <td>
                 {one.name}: {one.equals}
               </td>
@@ -62,11 +62,11 @@ function Found(props: { row: Row; found: { round: number; one: AfterLoad }[] }) 
   );
 }
 
-export function Companions(props: { row: Row }) {
+export function BackingProcesses(props: { row: Row }) {
   const points = props.row.details?.points ?? [];
   return (
     <>
-      <Used row={props.row} used={points.flatMap(({ round, companions }) => (companions ?? []).map((one) => ({ round, one })))} />
+      <Used row={props.row} used={points.flatMap(({ round, backing_services }) => (backing_services ?? []).map((one) => ({ round, one })))} />
       <Found row={props.row} found={points.flatMap(({ round, after }) => (after ?? []).map((one) => ({ round, one })))} />
     </>
   );

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A backing service that a contract requires: how it was set up, and what it used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompanionUse {
+pub struct BackingUsage {
     /// Name that the contract gives it.
     pub name: String,
     /// The backing service that it is an instance of: the name of its folder.
@@ -31,7 +31,7 @@ pub struct CompanionUse {
     pub watched: Option<Watched>,
 }
 
-impl CompanionUse {
+impl BackingUsage {
     /// Joins what backing services used in several windows. Each window lists all of them in the same order.
     pub fn join(windows: &[Vec<Self>]) -> Vec<Self> {
         let Some(first) = windows.first() else {
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_a_companion_are_joined() {
-        let used = |cpu_ns, watched| CompanionUse {
+    fn windows_of_a_backing_service_are_joined() {
+        let used = |cpu_ns, watched| BackingUsage {
             name: "db".to_owned(),
             uses: "postgresql".to_owned(),
             title: "PostgreSQL".to_owned(),
@@ -160,10 +160,10 @@ mod tests {
         let mut seen = Watched::default();
         seen.add(sample(&[("idle", 2)]));
         let joined =
-            CompanionUse::join(&[vec![used(Some(3), None)], vec![used(Some(4), Some(seen.clone()))]]);
+            BackingUsage::join(&[vec![used(Some(3), None)], vec![used(Some(4), Some(seen.clone()))]]);
         let resources = joined[0].resources.as_ref().expect("known in both");
         assert_eq!((resources.window_ns, resources.cpu_ns), (20, Some(7)));
         assert_eq!(joined[0].watched, Some(seen));
-        assert_eq!(CompanionUse::join(&[]), []);
+        assert_eq!(BackingUsage::join(&[]), []);
     }
 }
