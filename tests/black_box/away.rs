@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 /// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
 pub(crate) struct Away {
     pub(crate) checkout: Checkout,
-    pub(crate) hosts: hosts::Lab,
+    pub(crate) hosts: hosts::Testbed,
 }
 
 impl Away {
@@ -24,32 +24,32 @@ impl Away {
         Self::with(checkout)
     }
 
-    /// With this checkout, in which `lab.toml` is written. `None` where no hosts can be made, which is said.
+    /// With this checkout, in which `testbed.toml` is written. `None` where no hosts can be made, which is said.
     pub(crate) fn with(checkout: Checkout) -> Option<Self> {
-        if let Some(reason) = hosts::without_labs() {
+        if let Some(reason) = hosts::without_testbeds() {
             skipped(&reason);
             return None;
         }
-        let hosts = hosts::Lab::new(3, "");
+        let hosts = hosts::Testbed::new(3, "");
         let away = Self { checkout, hosts };
-        away.lab("lab.toml", "load = [\"one\", \"two\"]");
+        away.testbed("testbed.toml", "load = [\"one\", \"two\"]");
         Some(away)
     }
 
-    /// Writes a lab of the three hosts with these roles beside that of the service.
-    pub(crate) fn lab(&self, file: &str, roles: &str) {
+    /// Writes a testbed of the three hosts with these roles beside that of the service.
+    pub(crate) fn testbed(&self, file: &str, roles: &str) {
         let words: Vec<String> = self
             .hosts
             .ssh()
             .iter()
             .map(|word| format!("\"{word}\""))
             .collect();
-        let lab = format!(
+        let testbed = format!(
             "[host.app]\nssh = \"h1\"\n[host.one]\nssh = \"h2\"\n[host.two]\nssh = \"h3\"\n[roles]\nservice = \"app\"\n\
              {roles}\n[ssh]\ncommand = [{}]\n",
             words.join(", ")
         );
-        self.checkout.write(file, &lab);
+        self.checkout.write(file, &testbed);
     }
 
     /// The binary in the network of the controller.
@@ -75,7 +75,14 @@ impl Away {
     }
 
     pub(crate) fn run(&self) -> Child {
-        self.start(&["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"])
+        self.start(&[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ])
     }
 
     /// Starts the binary in the network of the controller.

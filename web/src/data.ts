@@ -282,13 +282,13 @@ export interface Environment {
   runtimes?: Record<string, string>;
   findings?: { text: string; remedy: string }[];
   /** The hosts of a testbed, by name; absent if one machine did everything. */
-  hosts?: Record<string, LabHost>;
+  hosts?: Record<string, TestbedHost>;
   /** Measurements of the network between hosts before the run. */
   links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
 }
 
 /** A host of a testbed. */
-export interface LabHost {
+export interface TestbedHost {
   /** `service`, `load`, `backing service`. */
   roles: string[];
   address: string;

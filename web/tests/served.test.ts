@@ -44,7 +44,7 @@ async function fits(page: Page): Promise<void> {
   }
 }
 
-const news = (trials: number, running: boolean, throughput: number, lab: object = {}) => ({
+const news = (trials: number, running: boolean, throughput: number, testbed: object = {}) => ({
   running,
   trials,
   sequence: trials,
@@ -62,7 +62,7 @@ const news = (trials: number, running: boolean, throughput: number, lab: object 
     response_time_ns_p99: 2_400_000,
     workers: [],
     lost: null,
-    ...lab,
+    ...testbed,
   },
 });
 

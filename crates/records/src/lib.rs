@@ -29,7 +29,7 @@ mod warning;
 pub use arithmetic::{busy_slots, cpu_per_request, little};
 pub use backing_service::{BackingUsage, Watched};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
+pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};

@@ -58,7 +58,7 @@ impl TrialRecord {
     /// The failure, if it is an infrastructure failure rather than a failure of the service.
     pub fn void(&self) -> Option<&Exclusion> {
         let failed = self.result.as_ref().err();
-        failed.filter(|excluded| excluded.fault == Fault::Lab)
+        failed.filter(|excluded| excluded.fault == Fault::Infrastructure)
     }
 }
 
@@ -193,7 +193,8 @@ pub enum Fault {
     #[default]
     Service,
     /// The testbed, such as a generator that was killed: an infrastructure failure, which says nothing about the service.
-    Lab,
+    #[serde(alias = "lab")]
+    Infrastructure,
 }
 
 impl Fault {
@@ -340,11 +341,11 @@ mod tests {
     fn a_void_trial_replaces_no_other() {
         let trials = [
             failed(0, Fault::Service),
-            failed(0, Fault::Lab),
-            failed(1, Fault::Lab),
+            failed(0, Fault::Infrastructure),
+            failed(1, Fault::Infrastructure),
         ];
         let fault = |trial: &TrialRecord| trial.result.as_ref().map_err(|failed| failed.fault).err();
         let counted: Vec<Option<Fault>> = that_count(&trials).into_iter().map(fault).collect();
-        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Lab)]);
+        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Infrastructure)]);
     }
 }

@@ -29,9 +29,9 @@ impl Failure {
     }
 
     /// A step failed, by the bench's fault: nothing is known of the service.
-    pub fn lab(stage: Stage, reason: impl Into<String>) -> Self {
+    pub fn infrastructure(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
-            fault: Fault::Lab,
+            fault: Fault::Infrastructure,
             ..Self::new(stage, reason)
         }
     }
@@ -46,7 +46,7 @@ impl Failure {
 
     /// The host failed in this step.
     pub fn host(stage: Stage, error: &HostError) -> Self {
-        Self::lab(stage, error.to_string())
+        Self::infrastructure(stage, error.to_string())
     }
 
     /// The same beside backing services: one that failed itself is why, and nothing is known of the service; what they say that it
@@ -56,7 +56,7 @@ impl Failure {
         match (fault, blames) {
             _ if self.interrupted => self,
             (Some(fault), _) if !self.reason.contains(&fault) => {
-                Self::lab(self.stage, format!("{fault}; {}", self.reason))
+                Self::infrastructure(self.stage, format!("{fault}; {}", self.reason))
             }
             (None, Some(blames)) => Self {
                 reason: format!("{blames}; {}", self.reason),

@@ -41,7 +41,7 @@ pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use designs::capacity::LabGenerator;
+pub use designs::capacity::TestbedGenerator;
 pub use designs::pair::{Pair, compare_side_by_side};
 pub use error::BenchError;
 pub use failure::Failure;

@@ -75,7 +75,7 @@ pub fn with_service<T>(
         limits: Limits::default(),
         network: None,
     };
-    let seat = Seat::alone(bench.lab, contract, None);
+    let seat = Seat::alone(bench.testbed, contract, None);
     let backing_services =
         BackingProcesses::start(bench, contract, request.seed, &seat).map_err(without_log)?;
     let mut subject = start_service(bench, &start, &seat, backing_services).map_err(without_log)?;

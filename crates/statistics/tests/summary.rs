@@ -120,7 +120,7 @@ fn a_fault_of_the_bench_excludes_nobody() {
     let mut void = trials(&[TrialSpec::failing("a", Stage::Check)]).remove(0);
     void.place = 2;
     if let Err(failed) = &mut void.result {
-        failed.fault = Fault::Lab;
+        failed.fault = Fault::Infrastructure;
     }
     run.push(void.clone());
     let of = |run: &[TrialRecord]| {

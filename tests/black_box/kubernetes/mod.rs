@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask kubernetes` starts these tests. The cluster is the one that KUBECONFIG names; else one that `scripts/kubernetes` has brought
 //! up on this machine. Everything is made in namespaces of these tests (prony-test-…), which are removed. There prony has the rights that
-//! `prony lab rbac` prints, and no others. What would take nodes down is done to a cluster of this machine only.
+//! `prony testbed rbac` prints, and no others. What would take nodes down is done to a cluster of this machine only.
 
 mod faults;
 mod refusals;
@@ -12,7 +12,7 @@ mod space;
 use crate::common::Ended;
 
 /// How prony begins to say that a trial is void and repeated.
-const VOID: &str = "the bench failed, not the service: ";
+const VOID: &str = "infrastructure failure: ";
 /// How it begins to say that a run has ended early.
 const LOST: &str = "stopped early because a host of the testbed was lost: ";
 

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use xshell::{Shell, cmd};
 
-/// The feature that a prony which measures on one machine does without, since it is large: labs of pods.
+/// The feature that a prony which measures on one machine does without, since it is large: testbeds of pods.
 const FEATURE: &str = "kubernetes";
 
 /// Make what is released: a static program with its manual, completions, licences, contracts and services

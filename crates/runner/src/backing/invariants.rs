@@ -48,7 +48,7 @@ impl Behind {
             return Ok(());
         }
         let uncounted = "the generator did not count the replies that `[[after]]` needs";
-        let answers = answers.ok_or_else(|| Failure::lab(Stage::Recheck, uncounted))?;
+        let answers = answers.ok_or_else(|| Failure::infrastructure(Stage::Recheck, uncounted))?;
         let judged = rules
             .iter()
             .zip(&self.before)
@@ -65,7 +65,9 @@ pub(crate) fn judge_during(
     used: &[BackingUsage],
 ) -> Result<(), Failure> {
     for during in contract.during() {
-        let failed = |reason| Failure::lab(Stage::Measure, format!("`during` `{}`: {reason}", during.name()));
+        let failed = |reason| {
+            Failure::infrastructure(Stage::Measure, format!("`during` `{}`: {reason}", during.name()))
+        };
         let most = backing_services.number(during.backing_service(), during.connections());
         let most = most.map_err(failed)?;
         let one = used.iter().find(|one| one.name == during.backing_service());
@@ -157,7 +159,8 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
 
 /// The one whole number that a query finds. That there is none is no fault of the service.
 fn number(backing_services: &mut BackingProcesses, after: &After, stage: Stage) -> Result<i64, Failure> {
-    let failed = |reason: String| Failure::lab(stage, format!("`after` `{}`: {reason}", after.name()));
+    let failed =
+        |reason: String| Failure::infrastructure(stage, format!("`after` `{}`: {reason}", after.name()));
     let (_, rows) = backing_services
         .ask(after.backing_service(), after.query())
         .map_err(failed)?;

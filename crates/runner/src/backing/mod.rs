@@ -1,7 +1,7 @@
 //! What stands beside a service while it is checked and loaded: databases, caches, slow backends.
 //!
 //! A backing service is started for each start of a service, on a copy of data that is made once for its files and the run's seed.
-//! All that touches its host goes through [`prony_host::Host`], as scripts and processes, so that it may be any host of a lab.
+//! All that touches its host goes through [`prony_host::Host`], as scripts and processes, so that it may be any host of a testbed.
 //! What fails here is the bench's fault, never the service's.
 
 mod invariants;
@@ -55,7 +55,7 @@ pub fn prepare<'c>(
     contract: &'c Contract,
     seed: u64,
 ) -> Result<Cow<'c, Contract>, Failure> {
-    let seat = Seat::alone(bench.lab, contract, None);
+    let seat = Seat::alone(bench.testbed, contract, None);
     for wanted in contract.backing_services() {
         seed::make(bench, contract, wanted, seed, &seat)?;
     }
@@ -66,7 +66,8 @@ pub fn prepare<'c>(
     let mut tables = BTreeMap::new();
     for rows in contract.rows() {
         let table = backing_services.ask(rows.backing_service(), rows.query());
-        let failed = |reason| Failure::lab(Stage::Build, format!("`rows.{}`: {reason}", rows.name()));
+        let failed =
+            |reason| Failure::infrastructure(Stage::Build, format!("`rows.{}`: {reason}", rows.name()));
         let (columns, values) = table.map_err(failed)?;
         tables.insert(
             rows.name().to_owned(),
@@ -80,7 +81,7 @@ pub fn prepare<'c>(
     let given = contract.clone().give_rows(tables);
     given
         .map(Cow::Owned)
-        .map_err(|error| Failure::lab(Stage::Build, error.to_string()))
+        .map_err(|error| Failure::infrastructure(Stage::Build, error.to_string()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

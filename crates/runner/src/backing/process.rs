@@ -192,7 +192,7 @@ impl BackingProcess {
             let ready = self.is_ready();
             if let Some(fault) = self.ended() {
                 let last = self.log(3).join(" | ");
-                return Err(Failure::lab(Stage::Start, format!("{fault}: {last}")));
+                return Err(Failure::infrastructure(Stage::Start, format!("{fault}: {last}")));
             }
             if ready? {
                 return Ok(());
@@ -257,7 +257,7 @@ impl BackingProcess {
             return Ok(false);
         }
         if let Some(fault) = self.fault() {
-            return Err(Failure::lab(Stage::Start, fault));
+            return Err(Failure::infrastructure(Stage::Start, fault));
         }
         // Its port is free when it is gone.
         self.watch = None;
@@ -276,7 +276,7 @@ impl BackingProcess {
     /// Ends it in order; it finds its data when it runs again.
     fn go_away(&mut self) -> Result<(), Failure> {
         if let Some(fault) = self.fault() {
-            return Err(Failure::lab(Stage::Check, fault));
+            return Err(Failure::infrastructure(Stage::Check, fault));
         }
         let spec = self
             .recipe

@@ -71,11 +71,11 @@ impl Recipe {
         seed: u64,
         seat: &Seat,
     ) -> Result<Self, Failure> {
-        let failed = |reason: String| Failure::lab(Stage::Start, reason);
+        let failed = |reason: String| Failure::infrastructure(Stage::Start, reason);
         let definition = bench.catalogue.backing_services.get(wanted.uses()).cloned();
         let definition =
             definition.ok_or_else(|| failed(format!("there is no backing service `{}`", wanted.uses())))?;
-        let member = bench.lab.backing_service().clone();
+        let member = bench.testbed.backing_service().clone();
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
             Some(reached) => reached.remote().hello().cache.join("backing-services"),
@@ -113,7 +113,7 @@ impl Recipe {
     }
 
     pub(super) fn failed(&self, reason: &str) -> Failure {
-        Failure::lab(Stage::Start, format!("{} {reason}", self.label()))
+        Failure::infrastructure(Stage::Start, format!("{} {reason}", self.label()))
     }
 
     pub(super) fn host_failed(error: &HostError) -> Failure {

@@ -41,7 +41,7 @@ pub fn check_services(
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, cancel);
+    let builder = Builder::new(&workbench.testbed, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let at_once = builds_at_once(workbench.host().memory_available_bytes());

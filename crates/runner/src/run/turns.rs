@@ -43,17 +43,17 @@ impl State<'_> {
         let mut repeats = 0;
         loop {
             let (goes_on, fault) = self.group_once(all, turns, watcher)?;
-            let Some(fault) = fault.filter(|_| goes_on && !self.run.bench.lab.is_one_host()) else {
+            let Some(fault) = fault.filter(|_| goes_on && !self.run.bench.testbed.is_one_host()) else {
                 return Ok(goes_on);
             };
             if repeats == VOID_REPEATS || self.run.bench.cancel.is_asked() {
-                let is_lost = self.run.bench.lab.lost().is_some();
+                let is_lost = self.run.bench.testbed.lost().is_some();
                 self.lost = is_lost.then_some(fault);
                 return Ok(!is_lost);
             }
             repeats += 1;
             watcher.saw(Progress::Repeats {
-                reason: format!("the bench failed, not the services: {fault}"),
+                reason: format!("infrastructure failure: {fault}"),
             });
         }
     }

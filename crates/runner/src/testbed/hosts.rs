@@ -4,15 +4,15 @@ use crate::testbed::placement;
 use crate::testbed::reconnect::Reached;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_kubernetes::Pod;
-use prony_records::{Environment, LabHost};
+use prony_records::{Environment, TestbedHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// One host of a lab.
+/// One host of a testbed.
 #[derive(Clone)]
 pub struct Member {
-    /// What the lab calls it; empty: this machine, without a lab.
+    /// What the testbed calls it; empty: this machine, without a testbed.
     pub name: String,
     /// The host.
     pub host: Arc<dyn Host>,
@@ -53,7 +53,7 @@ impl Member {
             let mut environment = self.host.environment();
             if let Some(pod) = &self.pod {
                 let image = pod.image.clone().map(|image| ("image".to_owned(), image));
-                let node = (LabHost::NODE.to_owned(), pod.node.clone());
+                let node = (TestbedHost::NODE.to_owned(), pod.node.clone());
                 environment.runtimes.extend(image.into_iter().chain([node]));
             }
             environment
@@ -80,14 +80,14 @@ impl Member {
 
 /// The hosts of a run, by what each is for.
 #[derive(Clone)]
-pub struct Lab {
+pub struct Testbed {
     members: Vec<Member>,
     service: usize,
     backing_service: usize,
     workers: Vec<usize>,
 }
 
-impl Lab {
+impl Testbed {
     /// One machine for everything.
     pub fn here(member: Member) -> Self {
         Self {
@@ -156,8 +156,8 @@ impl Lab {
     }
 
     /// What a host is like, and what it is for.
-    pub(crate) fn seen(&self, member: &Member) -> LabHost {
-        LabHost {
+    pub(crate) fn seen(&self, member: &Member) -> TestbedHost {
+        TestbedHost {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
@@ -165,8 +165,8 @@ impl Lab {
         }
     }
 
-    /// What every host is like; empty without a lab file.
-    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
+    /// What every host is like; empty without a testbed file.
+    pub fn hosts(&self) -> BTreeMap<String, TestbedHost> {
         let named = self.members.iter().filter(|member| !member.name.is_empty());
         named
             .map(|member| (member.name.clone(), self.seen(member)))
@@ -212,15 +212,15 @@ mod tests {
     #[test]
     fn what_a_host_is_like_is_read_once() {
         let fake = FakeHost::new(2, 0);
-        let lab = Lab::here(Member::new(
+        let testbed = Testbed::here(Member::new(
             "app",
             Arc::new(fake.clone()),
             Vec::new(),
             PathBuf::new(),
         ));
-        let before = Preflight::of(&lab).expect("looked at");
-        assert_eq!(before.hosts["app"].host, lab.hosts()["app"]);
-        assert_eq!(lab.clone().hosts(), lab.hosts());
+        let before = Preflight::of(&testbed).expect("looked at");
+        assert_eq!(before.hosts["app"].host, testbed.hosts()["app"]);
+        assert_eq!(testbed.clone().hosts(), testbed.hosts());
         assert_eq!(fake.environments_read(), 1);
     }
 }

@@ -5,7 +5,7 @@ use prony_host::{Cpus, Place, Placement, Topology, Wants};
 /// What a placement must know of a host.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// What the lab calls it.
+    /// What the testbed calls it.
     pub(crate) name: &'a str,
     /// The CPUs of it that prony uses.
     pub(crate) topology: &'a Topology,

@@ -120,7 +120,7 @@ impl<'a> Course<'a> {
     /// A host that was lost is reached again first.
     fn mend(self) -> Result<(), Failure> {
         let cancel = self.bench.cancel;
-        let mended = self.bench.lab.mend(&|| !cancel.is_asked());
+        let mended = self.bench.testbed.mend(&|| !cancel.is_asked());
         mended.map_err(|error| {
             if cancel.is_now() {
                 Failure::interrupted(Stage::Start)
@@ -246,7 +246,7 @@ impl<'a> Course<'a> {
 
     fn begin_load(self, target: &Target) -> Result<Box<dyn Loading>, Failure> {
         let job = job::job(self.trial, target, self.seat);
-        let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
         let begun = (self.bench.generator).begin(&job, &self.seat.placement, &self.seat.log("generator"));
         begun.map_err(|error| Failure::host(Stage::WarmUp, &error))
     }

@@ -14,7 +14,7 @@ mod window;
 
 use crate::build::Built;
 use crate::generators::Generator;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use crate::warm_up::Pace;
 use crate::{Began, Cancel, Failure, Progress};
 use enter::{Broken, Course, Done};
@@ -43,7 +43,7 @@ pub use window::Window;
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
     /// The hosts, and what each is for.
-    pub lab: &'a Lab,
+    pub testbed: &'a Testbed,
     /// What loads the services.
     pub generator: &'a dyn Generator,
     /// How.
@@ -70,7 +70,7 @@ pub struct Options {
 impl<'a> Bench<'a> {
     /// Where services run.
     pub fn host(&self) -> &'a dyn Host {
-        &*self.lab.service().host
+        &*self.testbed.service().host
     }
 }
 
@@ -161,7 +161,7 @@ fn attempt(
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, (Failure, Vec<String>)> {
-    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
+    let seat = Seat::alone(bench.testbed, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,
@@ -191,7 +191,7 @@ impl Course<'_> {
             done.look_behind((self.bench, self.trial.contract), recording.answers.as_ref())?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
             if let Some(fault) = done.subject.backing_services.fault() {
-                return Err(Failure::lab(Stage::Measure, fault));
+                return Err(Failure::infrastructure(Stage::Measure, fault));
             }
             let mut measurement = done.measurement(recording, steadiness, Some(window));
             done.judge_during(self.trial.contract, &measurement)?;

@@ -27,7 +27,7 @@ mod skip;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod toy;
 
-use crate::common::Lab;
+use crate::common::Testbed;
 use crate::toy::{Answer, Call, Habit};
 use database::Database;
 use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_passes};
@@ -81,17 +81,17 @@ fn try_faults<F: Copy + Send>(
     serve: impl Fn(Ground, Option<F>) -> Box<Right> + Sync,
     faults: Vec<Row<F>>,
 ) {
-    let lab = Lab::new(&["ok"]);
+    let testbed = Testbed::new(&["ok"]);
     // The user of the database must be able to enter it.
-    std::fs::set_permissions(lab.folder.path(), Permissions::from_mode(0o755)).expect("ours");
+    std::fs::set_permissions(testbed.folder.path(), Permissions::from_mode(0o755)).expect("ours");
     let catalogue = catalogue();
     let bench = Bench {
-        lab: &lab.hosts,
-        generator: &lab.generator,
-        options: &lab.options,
-        cancel: &lab.cancel,
+        testbed: &testbed.hosts,
+        generator: &testbed.generator,
+        options: &testbed.options,
+        cancel: &testbed.cancel,
         catalogue: &catalogue,
-        seeds: &lab.seeds,
+        seeds: &testbed.seeds,
     };
     let contract = &catalogue.contracts[name];
     let prepared = prepare(&bench, contract, SEED);
@@ -99,7 +99,7 @@ fn try_faults<F: Copy + Send>(
         Err(failure) if failure.reason.contains(" cannot run: ") => return skip::skipped(&failure.reason),
         prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
     };
-    let seat = Seat::alone(&lab.hosts, &contract, None);
+    let seat = Seat::alone(&testbed.hosts, &contract, None);
     let backing_services = BackingProcesses::start(&bench, &contract, SEED, &seat);
     let backing_services = backing_services.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();

@@ -6,7 +6,7 @@ use super::load::{
     JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_connection, no_job,
     unreachable, warn_of_others,
 };
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     request: RequestArgs,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         )));
     }
     let first = job(args, start(args)).map_err(no_job)?;
-    let fleet = fleet(&args.lab, &first.target)?;
+    let fleet = fleet(&args.testbed, &first.target)?;
     if fleet.is_none() {
         warn_of_others();
     }

@@ -9,7 +9,7 @@ use crate::table;
 use prony_config::{Catalogue, Plan, Requirement, Service, Suite, Toolchain, Wishes};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
-use prony_runner::testbed::{Lab, Member};
+use prony_runner::testbed::{Member, Testbed};
 use prony_runner::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let folders = Folders::of(&checkout.root, &checkout.state());
         let cancel = Cancel::new();
-        let lab = Lab::here(Member::new("", host, Vec::new(), folders.logs.clone()));
-        let builder = Builder::new(&lab, &catalogue.toolchains, folders, &cancel);
+        let testbed = Testbed::here(Member::new("", host, Vec::new(), folders.logs.clone()));
+        let builder = Builder::new(&testbed, &catalogue.toolchains, folders, &cancel);
         print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
         print(&as_text(&patient, &findings))?;

@@ -1,6 +1,6 @@
 //! The arguments of `prony run`.
 
-use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::parse_share::{share, share_above_zero};
 use prony_config::{Address, Design, Machine, Wishes};
 use prony_load::WrittenDuration;
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     pub(super) otlp: Option<Collector>,
     #[command(flatten)]
-    pub(super) lab: LabArgs,
+    pub(super) testbed: TestbedArgs,
     #[command(flatten)]
     pub(super) claim: ClaimArgs,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! A prony on a host of a lab that is spoken with over its standard streams, in lines of JSON.
+//! A prony on a host of a testbed that is spoken with over its standard streams, in lines of JSON.
 
 mod memory_semaphore;
 

@@ -122,7 +122,7 @@ fn reached_at<'a>(bench: &Bench<'a>, listens: &'a str) -> &'a str {
 /// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
 fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
     // On another host it shows when the service binds it.
-    if !bench.lab.service().is_here() {
+    if !bench.testbed.service().is_here() {
         return Ok(port);
     }
     let address = (listens_at(bench, address), port);
@@ -136,7 +136,7 @@ fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure>
                     "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
                     address.0
                 );
-                return Err(Failure::lab(Stage::Start, text));
+                return Err(Failure::infrastructure(Stage::Start, text));
             }
         }
     }
@@ -196,7 +196,7 @@ fn spec_of(
             rate_bits_per_s: network.rate_bits_per_s,
         }),
         stdio: Stdio::Logged,
-        log: (bench.lab.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
+        log: (bench.testbed.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         stop_signal: None,

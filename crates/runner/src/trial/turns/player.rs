@@ -68,7 +68,7 @@ impl<'a> Player<'a> {
                 warm_up_limit,
                 cpu_speed_probe: true,
             }),
-            ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
+            ..Seat::alone(bench.testbed, trial.contract, trial.plan.limits.cpus)
         };
         let mut player = Self {
             bench,
@@ -210,7 +210,7 @@ impl<'a> Player<'a> {
     fn job(&self, cycle: u32, length: Duration) -> Result<load::Job, Failure> {
         let entered = self.entered.as_ref().expect("invariant: it plays");
         let job = job::job(&self.trial, &entered.subject.target, &self.seat);
-        let job = job.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
         Ok(load::Job {
             phases: load::Phases {
                 warm_up: WarmUp::FixedNs(RAMP.as_nanos() as u64),
@@ -231,7 +231,7 @@ impl<'a> Player<'a> {
                 stage: Stage::Start,
                 reason: "it did not start".to_owned(),
                 log_tail: Vec::new(),
-                fault: Fault::Lab,
+                fault: Fault::Infrastructure,
             })),
         };
         (!self.interrupted).then(|| self.trial.record(self.began, done))
@@ -273,7 +273,7 @@ impl<'a> Player<'a> {
     fn measured(&mut self, done: &Done) -> Result<Measurement, Failure> {
         let recording = self.joined()?;
         let warmed = self.warmed.take();
-        let warmed = warmed.ok_or_else(|| Failure::lab(Stage::WarmUp, "it was not warmed up"))?;
+        let warmed = warmed.ok_or_else(|| Failure::infrastructure(Stage::WarmUp, "it was not warmed up"))?;
         let mut measurement = done.measurement(recording, warmed.steadiness.clone(), None);
         self.complete(&mut measurement, &warmed);
         done.judge_during(self.trial.contract, &measurement)?;
@@ -282,8 +282,8 @@ impl<'a> Player<'a> {
 
     fn joined(&self) -> Result<Recording, Failure> {
         let joined = Recording::join(&self.recordings);
-        let joined = joined.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
-        joined.ok_or_else(|| Failure::lab(Stage::Measure, "it had no window"))
+        let joined = joined.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
+        joined.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))
     }
 
     /// What the windows say beside the recording.

@@ -23,7 +23,7 @@ pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use websocket::WebSocketArgs;
 
 use super::metrics::MetricsAddress;
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use clap::{ArgGroup, ValueEnum};
 use cpus::CpuList;
 use log::{LogFile, log_share};
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    pub(crate) lab: LabArgs,
+    pub(crate) testbed: TestbedArgs,
     /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,

@@ -1,6 +1,6 @@
-//! `prony lab clean`: lists and removes what runs left behind in the namespace of a testbed.
+//! `prony testbed clean`: lists and removes what runs left behind in the namespace of a testbed.
 
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::table;
@@ -11,7 +11,7 @@ use serde_json::json;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     /// Remove it; without this option it is only listed, because it may belong to a run in progress
     #[arg(long)]
     yes: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let file = super::needed(&args.lab)?;
+    let file = super::needed(&args.testbed)?;
     let cluster = super::cluster(&file)?;
     let found = left(cluster)?;
     if args.json {
@@ -56,7 +56,7 @@ fn text(found: &[Left], namespace: &str, goes: bool) -> String {
     let last = if goes {
         "removing it"
     } else {
-        "`prony lab clean --yes` removes it, even if it belongs to a run in progress"
+        "`prony testbed clean --yes` removes it, even if it belongs to a run in progress"
     };
     format!(
         "{}\n{last}",

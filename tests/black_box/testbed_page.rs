@@ -1,4 +1,4 @@
-//! The first part of docs/LABS.md, from three machines to a report, word for word. The machines are namespaces with OpenSSH.
+//! The first part of docs/TESTBEDS.md, from three machines to a report, word for word. The machines are namespaces with OpenSSH.
 
 use crate::common::{Ended, until};
 use crate::hosts;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 /// The code blocks of the page's walk, each with its language.
 fn blocks() -> Vec<(String, String)> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/LABS.md");
-    let page = fs::read_to_string(page).expect("docs/LABS.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TESTBEDS.md");
+    let page = fs::read_to_string(page).expect("docs/TESTBEDS.md");
     let walk = page
         .split_once("\n## Three machines, one report\n")
         .expect("the heading")
@@ -28,11 +28,11 @@ fn blocks() -> Vec<(String, String)> {
         .collect()
 }
 
-/// One script of all commands; the lab file is written where the page shows it.
+/// One script of all commands; the testbed file is written where the page shows it.
 fn script(blocks: &[(String, String)]) -> String {
     let steps = blocks.iter().map(|(language, text)| match language.as_str() {
         "sh" => text.clone(),
-        "toml" => format!("cat > lab.toml <<'END'\n{text}END\n"),
+        "toml" => format!("cat > testbed.toml <<'END'\n{text}END\n"),
         "ssh-config" => String::new(),
         other => panic!("what is to be done with a block of `{other}`?"),
     });
@@ -46,7 +46,7 @@ struct Controller {
 }
 
 impl Controller {
-    fn new(hosts: &hosts::Lab, config: &str) -> Self {
+    fn new(hosts: &hosts::Testbed, config: &str) -> Self {
         let folder = TempDir::new().expect("a folder");
         // The page leaves user and key to its reader.
         let rest = fs::read_to_string(hosts.path("config")).expect("a configuration");
@@ -77,7 +77,7 @@ impl Controller {
             .env("PRONY_LOCKS", self.folder.path().join("locks"))
             .env("NO_COLOR", "1")
             .env_remove("PRONY_STORE")
-            .env_remove("PRONY_LAB")
+            .env_remove("PRONY_TESTBED")
             .stdin(Stdio::null())
             .output();
         Ended::of(&output.expect("nsenter and bash"))
@@ -86,13 +86,13 @@ impl Controller {
 
 #[test]
 fn the_page_takes_three_machines_to_a_report() {
-    if let Some(reason) = hosts::without_labs() {
+    if let Some(reason) = hosts::without_testbeds() {
         skipped(&reason);
         return;
     }
-    let hosts = hosts::Lab::new(3, "");
+    let hosts = hosts::Testbed::new(3, "");
     if !hosts.run("h1", "node --version").status.success() {
-        skipped("the walk of docs/LABS.md needs Node.js in /usr/bin or /usr/local/bin");
+        skipped("the walk of docs/TESTBEDS.md needs Node.js in /usr/bin or /usr/local/bin");
         return;
     }
     let blocks = blocks();

@@ -2,8 +2,8 @@
 
 use crate::away::Away;
 use crate::common::{Checkout, Ended};
-use crate::lab::service;
 use crate::skip::skipped;
+use crate::testbed::service;
 use serde_json::Value;
 use std::fs;
 
@@ -48,7 +48,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         return;
     };
     let look = || {
-        let mut looked = away.command(&["lab", "check", "--lab", "lab.toml", "--json"]);
+        let mut looked = away.command(&["testbed", "check", "--testbed", "testbed.toml", "--json"]);
         let looked = Ended::of(&looked.output().expect("it starts"));
         // A slow link costs accuracy; it does not prevent a run.
         assert_eq!(looked.code, Some(0), "{looked:?}");
@@ -74,8 +74,15 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         text.starts_with("its way to app carries 0.0") && finding["severity"] == "costs"
     };
     assert!(told.iter().any(is_told), "{found}");
-    away.lab("slow.toml", "load = \"one\"\ncompanion = \"app\"");
-    let run = away.start(&["run", "toys", "--lab", "slow.toml", "--json", "--keep-disturbed"]);
+    away.testbed("slow.toml", "load = \"one\"\ncompanion = \"app\"");
+    let run = away.start(&[
+        "run",
+        "toys",
+        "--testbed",
+        "slow.toml",
+        "--json",
+        "--keep-disturbed",
+    ]);
     let ended = Away::ended(run);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();

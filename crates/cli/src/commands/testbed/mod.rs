@@ -1,14 +1,14 @@
-//! `prony lab`: checks the hosts of a testbed, and manages what a testbed of pods needs.
+//! `prony testbed`: checks the hosts of a testbed, and manages what a testbed of pods needs.
 
 mod check;
 mod clean;
 mod rbac;
 
-use crate::checkout::{Checkout, LabArgs};
+use crate::checkout::{Checkout, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use anyhow::anyhow;
 use prony_kubernetes::Cluster;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 
 /// Check the hosts of a testbed, print the rights that pods need, and remove what they leave behind
 #[derive(Debug, clap::Args)]
@@ -34,18 +34,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Reads the testbed file, which these commands require.
-fn needed(args: &LabArgs) -> anyhow::Result<LabFile> {
+fn needed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
     let checkout = Checkout::find().ok();
     let file = args.read(checkout.as_ref())?;
     file.ok_or_else(|| {
         bad_input(anyhow!(
-            "no testbed is given: name its file with --lab, or with `lab = \"lab.toml\"` in prony.toml"
+            "no testbed is given: name its file with --testbed, or with `testbed = \"testbed.toml\"` in prony.toml"
         ))
     })
 }
 
 /// The Kubernetes cluster of a testbed file.
-fn cluster(file: &LabFile) -> anyhow::Result<&Cluster> {
+fn cluster(file: &TestbedFile) -> anyhow::Result<&Cluster> {
     file.kubernetes.as_ref().ok_or_else(|| {
         bad_input(anyhow!(
             "{}: its hosts are not pods: a testbed in a cluster has a section [kubernetes]",

@@ -2,7 +2,7 @@
 
 use crate::away::{Away, send};
 use crate::common::{Checkout, PATIENCE, signal, until};
-use crate::lab::{built_here, sent_to, service};
+use crate::testbed::{built_here, sent_to, service};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
@@ -10,8 +10,8 @@ use std::time::Instant;
 #[test]
 fn services_are_built_here_and_sent_over_ssh() {
     let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    away.checkout.write("lab.toml", &built_here(&lab));
+    let testbed = fs::read_to_string(away.checkout.path("testbed.toml")).expect("the testbed");
+    away.checkout.write("testbed.toml", &built_here(&testbed));
     // A host with an older C library refuses what is built here.
     let library = away.hosts.of("h1", "bin").join("getconf");
     fs::write(&library, "#!/bin/sh\necho glibc 2.3\n").expect("a file");
@@ -32,15 +32,15 @@ fn services_are_built_here_and_sent_over_ssh() {
 }
 
 #[test]
-fn a_lab_that_is_not_fit_is_refused_before_anything_is_built() {
+fn a_testbed_that_is_not_fit_is_refused_before_anything_is_built() {
     let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    let elsewhere = lab.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
-    away.checkout.write("lab.toml", &elsewhere);
+    let testbed = fs::read_to_string(away.checkout.path("testbed.toml")).expect("the testbed");
+    let elsewhere = testbed.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
+    away.checkout.write("testbed.toml", &elsewhere);
     let ended = Away::ended(away.run());
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for part in [
-        "the lab is not fit for a run",
+        "the testbed is not fit for a run",
         "one: app (10.79.0.99) is not reached from there",
         "two: app (10.79.0.99) is not reached from there",
         "mend `address` under [host.app]",
@@ -59,9 +59,7 @@ fn a_killed_worker_voids_the_trial_which_is_done_again() {
     let ended = Away::ended(child);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
-        ended
-            .err
-            .contains("the bench failed, not the service: the generator on two"),
+        ended.err.contains("infrastructure failure: the generator on two"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
@@ -85,7 +83,7 @@ fn a_worker_that_stands_still_is_named_in_time() {
     assert!(
         ended
             .err
-            .contains("the bench failed, not the service: two came not as far as the other workers"),
+            .contains("infrastructure failure: two came not as far as the other workers"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
@@ -138,7 +136,7 @@ fn a_host_that_comes_back_is_used_again() {
     assert!(
         ended
             .err
-            .contains("the bench failed, not the service: lost the connection to two"),
+            .contains("infrastructure failure: lost the connection to two"),
         "{ended:?}"
     );
     let report = ended.json();
@@ -176,10 +174,7 @@ fn a_board_in_turns_survives_the_end_of_a_worker() {
         assert_eq!(row["trials"], 1, "{row}");
     }
     assert!(
-        ended
-            .err
-            .contains("repeated: the bench failed, not the services: ")
-            && ended.err.contains("two"),
+        ended.err.contains("repeated: infrastructure failure: ") && ended.err.contains("two"),
         "{ended:?}"
     );
     assert_eq!(report["state"], "ended", "{report}");

@@ -1,16 +1,16 @@
-//! `prony lab rbac`: prints the rights that a testbed in a cluster needs.
+//! `prony testbed rbac`: prints the rights that a testbed in a cluster needs.
 
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
 use prony_kubernetes::{Subject, is_label};
 
-/// Print the role that a testbed of pods needs in its namespace, and its role binding: `prony lab rbac | kubectl apply -f -`
+/// Print the role that a testbed of pods needs in its namespace, and its role binding: `prony testbed rbac | kubectl apply -f -`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     /// The namespace [default: that of the testbed file]
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let namespace = match &args.namespace {
         Some(namespace) => namespace.clone(),
-        None => super::cluster(&super::needed(&args.lab)?)?.namespace.clone(),
+        None => super::cluster(&super::needed(&args.testbed)?)?.namespace.clone(),
     };
     if !is_label(&namespace, 63) {
         let text = "is not a name of a namespace: use lower-case letters, digits and dashes";

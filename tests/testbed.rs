@@ -14,7 +14,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 const READY: Duration = Duration::from_secs(30);
 
 /// Hosts `h1`, `h2`, … and a switch between them, at which the controller is, too.
-pub(crate) struct Lab {
+pub(crate) struct Testbed {
     folder: tempfile::TempDir,
     switch: Holder,
     hosts: Vec<Holder>,
@@ -36,8 +36,8 @@ impl Drop for Holder {
     }
 }
 
-/// Why no lab can be made here; `None`: one can.
-pub(crate) fn without_labs() -> Option<String> {
+/// Why no testbed can be made here; `None`: one can.
+pub(crate) fn without_testbeds() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("only root can make hosts in namespaces".to_owned());
     }
@@ -62,32 +62,32 @@ pub(crate) fn without_labs() -> Option<String> {
     (!tried.is_ok_and(|tried| tried.status.success())).then(|| "no namespaces can be made here".to_owned())
 }
 
-impl Lab {
+impl Testbed {
     /// So many hosts, of which each runs `prepare` first.
     pub(crate) fn new(hosts: usize, prepare: &str) -> Self {
         let folder = tempfile::Builder::new()
-            .prefix("prony-lab-")
+            .prefix("prony-testbed-")
             .tempdir()
             .expect("a folder");
         let switch = hold(Command::new("unshare").args(["--net", "cat"]));
-        let mut lab = Self {
+        let mut testbed = Self {
             folder,
             switch,
             hosts: Vec::new(),
         };
-        lab.inside("ip link set lo up");
-        lab.inside("ip link add br0 type bridge");
-        lab.inside("ip address add 10.79.0.1/24 dev br0");
-        lab.inside("ip link set br0 up");
+        testbed.inside("ip link set lo up");
+        testbed.inside("ip link add br0 type bridge");
+        testbed.inside("ip address add 10.79.0.1/24 dev br0");
+        testbed.inside("ip link set br0 up");
         for key in ["id", "stranger"] {
-            lab.key(key);
+            testbed.key(key);
         }
         for number in 1..=hosts {
-            lab.add(number, prepare);
+            testbed.add(number, prepare);
         }
-        lab.configure();
-        (1..=hosts).for_each(|number| lab.until_it_answers(number));
-        lab
+        testbed.configure();
+        (1..=hosts).for_each(|number| testbed.until_it_answers(number));
+        testbed
     }
 
     fn until_it_answers(&self, number: usize) {
@@ -194,7 +194,7 @@ impl Lab {
         ));
     }
 
-    /// A file of the lab.
+    /// A file of the testbed.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

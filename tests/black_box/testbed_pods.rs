@@ -2,20 +2,20 @@
 
 use crate::cluster::Cluster;
 use crate::common::{Checkout, until};
-use crate::lab::{prony, service, with_pipes};
+use crate::testbed::{prony, service, with_pipes};
 use serde_json::Value;
 
 /// A service and two workers. prony is in their image, where it is on this machine.
 fn with_pods(cluster: &Cluster) -> Checkout {
     let checkout = with_pipes(1, &["right"]);
-    let lab = format!(
+    let testbed = format!(
         "[kubernetes]\nkubeconfig = \"{}\"\nnamespace = \"bench\"\nimage = \"toy\"\nprony = \"{}\"\n\
          [host.app]\ncpus = 1\n[host.load]\nreplicas = 2\n\
          [roles]\nservice = \"app\"\nload = \"load\"\n",
         cluster.kubeconfig().display(),
         env!("CARGO_BIN_EXE_prony")
     );
-    checkout.write("lab.toml", &lab);
+    checkout.write("testbed.toml", &testbed);
     checkout
 }
 
@@ -23,7 +23,10 @@ fn with_pods(cluster: &Cluster) -> Checkout {
 fn pods_are_looked_at_and_measure_as_hosts_do() {
     let cluster = Cluster::start();
     let checkout = with_pods(&cluster);
-    let looked = prony(&checkout, &["lab", "check", "--lab", "lab.toml", "--json"]);
+    let looked = prony(
+        &checkout,
+        &["testbed", "check", "--testbed", "testbed.toml", "--json"],
+    );
     let found = looked.json();
     for host in ["app", "load-0", "load-1"] {
         let granted = &found["hosts"][host]["granted"];
@@ -43,7 +46,14 @@ fn pods_are_looked_at_and_measure_as_hosts_do() {
 
     let ended = prony(
         &checkout,
-        &["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"],
+        &[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ],
     );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
@@ -80,19 +90,22 @@ fn what_a_killed_controller_left_is_shown_and_removed() {
             "annotations": { "prony/what": "prony run toys" }, "labels": {} },
         "spec": { "completions": 0 },
     }));
-    let shown = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
+    let shown = prony(&checkout, &["testbed", "clean", "--testbed", "testbed.toml"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for part in ["prony-abc-app", "2026-01-01T00:00:00Z", "prony run toys", "--yes"] {
         assert!(shown.out.contains(part), "{part}: {shown:?}");
     }
     assert_eq!(cluster.state().jobs.len(), 1, "it was only shown");
-    let removed = prony(&checkout, &["lab", "clean", "--lab", "lab.toml", "--yes"]);
+    let removed = prony(
+        &checkout,
+        &["testbed", "clean", "--testbed", "testbed.toml", "--yes"],
+    );
     assert_eq!(
         (removed.code, cluster.state().jobs.len()),
         (Some(0), 0),
         "{removed:?}"
     );
-    let again = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
+    let again = prony(&checkout, &["testbed", "clean", "--testbed", "testbed.toml"]);
     assert!(
         again.out.contains("prony has nothing in the namespace bench"),
         "{again:?}"
@@ -104,12 +117,12 @@ fn a_cluster_that_refuses_is_quoted() {
     let cluster = Cluster::start();
     let checkout = with_pods(&cluster);
     cluster.state().refuses = Some((403, "GET"));
-    let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml"]);
+    let ended = prony(&checkout, &["run", "toys", "--testbed", "testbed.toml"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     for part in [
         "cannot create the pods of the testbed",
         "User \"ann\" cannot do that",
-        "`prony lab rbac`",
+        "`prony testbed rbac`",
     ] {
         assert!(ended.err.contains(part), "{part}: {ended:?}");
     }
@@ -120,11 +133,14 @@ fn a_cluster_that_refuses_is_quoted() {
 fn pods_on_a_single_node_are_allowed_where_asked_for_and_told() {
     let cluster = Cluster::start();
     let checkout = with_pods(&cluster);
-    let apart = std::fs::read_to_string(checkout.path("lab.toml")).expect("written before");
+    let apart = std::fs::read_to_string(checkout.path("testbed.toml")).expect("written before");
     let shared = apart.replace("[host.app]", "share_nodes = true\n[host.app]");
-    checkout.write("lab.toml", &shared);
+    checkout.write("testbed.toml", &shared);
     cluster.state().one_node = true;
-    let looked = prony(&checkout, &["lab", "check", "--lab", "lab.toml", "--json"]);
+    let looked = prony(
+        &checkout,
+        &["testbed", "check", "--testbed", "testbed.toml", "--json"],
+    );
     let told = "app and load-0 and load-1 share the node node0 and disturb each other";
     assert!(looked.err.contains(told), "{looked:?}");
     assert_eq!(

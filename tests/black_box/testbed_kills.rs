@@ -1,8 +1,8 @@
-//! The controller of a lab is killed at ten moments of a run: no host keeps anything of it, and the run goes on.
+//! The controller of a testbed is killed at ten moments of a run: no host keeps anything of it, and the run goes on.
 
 use crate::away::Away;
 use crate::common::{Checkout, Ended, PATIENCE, until};
-use crate::lab::service;
+use crate::testbed::service;
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
 fn a_controller_killed_at_ten_moments_leaves_nothing_on_any_host() {
     let checkout = Checkout::new(2, &["logs"]);
     let Some(away) = Away::with(checkout) else { return };
-    away.lab("lab.toml", "load = [\"one\", \"two\"]\ncompanion = \"app\"");
+    away.testbed("testbed.toml", "load = [\"one\", \"two\"]\ncompanion = \"app\"");
     let mut longest = Duration::ZERO;
     for (moment, has_come) in MOMENTS {
         let seen = Seen {
@@ -136,7 +136,7 @@ fn start(away: &Away, more: &[&str]) -> Child {
     } else {
         &["run", "toys"]
     };
-    away.start(&[what, &["--lab", "lab.toml", "--keep-disturbed"], more].concat())
+    away.start(&[what, &["--testbed", "testbed.toml", "--keep-disturbed"], more].concat())
 }
 
 /// Kills a controller as soon as this moment has come; gives what it had said, and when it was killed.

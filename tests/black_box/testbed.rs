@@ -23,10 +23,10 @@ service = "app"
 load = ["one", "two"]
 "#;
 
-/// The binary in a checkout with this lab.
+/// The binary in a checkout with this testbed.
 pub(crate) fn with_pipes(rounds: u32, modes: &[&str]) -> Checkout {
     let checkout = Checkout::new(rounds, modes);
-    checkout.write("lab.toml", PIPES);
+    checkout.write("testbed.toml", PIPES);
     checkout
 }
 
@@ -45,11 +45,18 @@ pub(crate) fn service(report: &Value) -> &Value {
 }
 
 #[test]
-fn a_lab_measures_as_one_machine_does() {
+fn a_testbed_measures_as_one_machine_does() {
     let checkout = with_pipes(2, &["right"]);
     let ended = prony(
         &checkout,
-        &["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"],
+        &[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ],
     );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
@@ -112,7 +119,14 @@ fn a_backend_runs_on_the_host_of_backing_services() {
     );
     let ended = prony(
         &checkout,
-        &["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"],
+        &[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ],
     );
     let report = ended.json();
     let row = service(&report);
@@ -128,7 +142,15 @@ fn a_load_of_many_workers_sends_what_was_asked_for() {
     let checkout = with_pipes(1, &["right"]);
     let mut toy = Toy::start(&checkout, "right");
     let arguments = [
-        "load", &toy.url, "--lab", "lab.toml", "-c", "6", "-n", "600", "--json",
+        "load",
+        &toy.url,
+        "--testbed",
+        "testbed.toml",
+        "-c",
+        "6",
+        "-n",
+        "600",
+        "--json",
     ];
     let ended = prony(&checkout, &arguments);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -147,16 +169,16 @@ fn a_load_of_many_workers_sends_what_was_asked_for() {
 }
 
 #[test]
-fn services_are_checked_and_compared_in_a_lab() {
+fn services_are_checked_and_compared_in_a_testbed() {
     let checkout = with_pipes(1, &["right", "slow"]);
-    let checked = prony(&checkout, &["check", "toy-right", "--lab", "lab.toml"]);
+    let checked = prony(&checkout, &["check", "toy-right", "--testbed", "testbed.toml"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     let arguments = [
         "duet",
         "toy-right",
         "toy-slow",
-        "--lab",
-        "lab.toml",
+        "--testbed",
+        "testbed.toml",
         "--rounds",
         "2",
         "--duration",
@@ -181,7 +203,14 @@ fn a_capacity_is_searched_by_all_workers() {
     checkout.write("suites/toys.toml", &suite);
     let ended = prony(
         &checkout,
-        &["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"],
+        &[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ],
     );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
@@ -189,9 +218,12 @@ fn a_capacity_is_searched_by_all_workers() {
 }
 
 #[test]
-fn a_lab_is_looked_at() {
+fn a_testbed_is_looked_at() {
     let checkout = with_pipes(1, &["right"]);
-    let ended = prony(&checkout, &["lab", "check", "--lab", "lab.toml", "--json"]);
+    let ended = prony(
+        &checkout,
+        &["testbed", "check", "--testbed", "testbed.toml", "--json"],
+    );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let found = ended.json();
     assert_eq!(found["hosts"]["app"]["cpus"], serde_json::json!([0]));
@@ -214,11 +246,11 @@ fn a_lab_is_looked_at() {
 }
 
 #[test]
-fn a_run_of_a_lab_goes_on_in_the_same_lab() {
+fn a_run_of_a_testbed_goes_on_in_the_same_testbed() {
     let checkout = with_pipes(4, &["right"]);
     let child = command(
         &checkout,
-        &["run", "toys", "--lab", "lab.toml", "--keep-disturbed"],
+        &["run", "toys", "--testbed", "testbed.toml", "--keep-disturbed"],
     )
     .spawn()
     .expect("the binary starts");
@@ -237,11 +269,14 @@ fn a_run_of_a_lab_goes_on_in_the_same_lab() {
     };
     let refused = resume(&[]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    for part in ["began in a lab of the hosts app, one, two", "--lab lab.toml"] {
+    for part in [
+        "began in a testbed of the hosts app, one, two",
+        "--testbed testbed.toml",
+    ] {
         assert!(refused.err.contains(part), "{part}: {refused:?}");
     }
     checkout.write("other.toml", &PIPES.replace("[\"one\", \"two\"]", "\"one\""));
-    let refused = resume(&["--lab", "other.toml"]);
+    let refused = resume(&["--testbed", "other.toml"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     for part in ["hosts: app (service)", "--force"] {
         assert!(refused.err.contains(part), "{part}: {refused:?}");
@@ -249,7 +284,7 @@ fn a_run_of_a_lab_goes_on_in_the_same_lab() {
     let toy = "services/toy-right/toy.py";
     let text = fs::read_to_string(checkout.path(toy)).expect("the toy");
     checkout.write(toy, &format!("{text}# changed\n"));
-    let refused = resume(&["--lab", "lab.toml"]);
+    let refused = resume(&["--testbed", "testbed.toml"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(
         refused.err.contains("build of toy-right/current: "),
@@ -257,32 +292,34 @@ fn a_run_of_a_lab_goes_on_in_the_same_lab() {
     );
     assert!(!refused.err.contains("hosts: "), "{refused:?}");
     checkout.write(toy, &text);
-    let done = resume(&["--lab", "lab.toml"]);
+    let done = resume(&["--testbed", "testbed.toml"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(stored(), 4);
     until("nothing is left behind", || checkout.processes().is_empty());
 }
 
 #[test]
-fn a_lab_file_that_is_wrong_is_told_by_its_line() {
+fn a_testbed_file_that_is_wrong_is_told_by_its_line() {
     let checkout = with_pipes(1, &["right"]);
     checkout.write(
-        "lab.toml",
+        "testbed.toml",
         &PIPES.replace("service = \"app\"", "service = \"apps\""),
     );
     for arguments in [
-        ["run", "toys", "--lab", "lab.toml"],
-        ["lab", "check", "--lab", "lab.toml"],
+        ["run", "toys", "--testbed", "testbed.toml"],
+        ["testbed", "check", "--testbed", "testbed.toml"],
     ] {
         let ended = prony(&checkout, &arguments);
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(
-            ended.err.contains("lab.toml:9: roles.service: no host `apps`"),
+            ended
+                .err
+                .contains("testbed.toml:9: roles.service: no host `apps`"),
             "{ended:?}"
         );
     }
-    checkout.write("lab.toml", &PIPES.replace("cpus = \"0\"", "cpus = \"4095\""));
-    let ended = prony(&checkout, &["lab", "check", "--lab", "lab.toml"]);
+    checkout.write("testbed.toml", &PIPES.replace("cpus = \"0\"", "cpus = \"4095\""));
+    let ended = prony(&checkout, &["testbed", "check", "--testbed", "testbed.toml"]);
     assert!(ended.err.contains("on app: it has no CPU 4095"), "{ended:?}");
 }
 
@@ -290,7 +327,7 @@ fn a_lab_file_that_is_wrong_is_told_by_its_line() {
 fn a_build_that_fails_there_is_a_row_with_the_reason() {
     let checkout = with_pipes(1, &["right"]);
     checkout.add("right", "\"echo what a pity; exit 4\"");
-    let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml", "--json"]);
+    let ended = prony(&checkout, &["run", "toys", "--testbed", "testbed.toml", "--json"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let report = ended.json();
     let excluded = &service(&report)["excluded"];
@@ -305,10 +342,17 @@ fn a_build_that_fails_there_is_a_row_with_the_reason() {
 #[test]
 fn services_are_built_here_and_sent() {
     let checkout = with_pipes(1, &["right"]);
-    checkout.write("lab.toml", &built_here(PIPES));
+    checkout.write("testbed.toml", &built_here(PIPES));
     // What is built says where.
     checkout.add("right", "\"pwd > built.txt\"");
-    let arguments = ["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"];
+    let arguments = [
+        "run",
+        "toys",
+        "--testbed",
+        "testbed.toml",
+        "--json",
+        "--keep-disturbed",
+    ];
     let first = prony(&checkout, &arguments);
     assert_eq!(first.code, Some(0), "{first:?}");
     assert_eq!(service(&first.json())["trials"], 1, "{first:?}");
@@ -327,7 +371,7 @@ fn services_are_built_here_and_sent() {
     let second = prony(&checkout, &arguments);
     assert_eq!(second.code, Some(0), "{second:?}");
     assert!(sent[0].join("mark").exists(), "it was sent again");
-    let checked = prony(&checkout, &["check", "toy-right", "--lab", "lab.toml"]);
+    let checked = prony(&checkout, &["check", "toy-right", "--testbed", "testbed.toml"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     // Other sources are another build.
     checkout.add("right", "\"pwd > built.txt; true\"");
@@ -338,9 +382,9 @@ fn services_are_built_here_and_sent() {
 #[test]
 fn what_runs_in_its_own_folder_alone_is_not_sent() {
     let checkout = with_pipes(1, &["right"]);
-    checkout.write("lab.toml", &built_here(PIPES));
+    checkout.write("testbed.toml", &built_here(PIPES));
     checkout.add("right", "\"ln -s $PWD/toy.py link.py\"");
-    let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml", "--json"]);
+    let ended = prony(&checkout, &["run", "toys", "--testbed", "testbed.toml", "--json"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let reason = service(&ended.json())["excluded"]["reason"].to_string();
     for part in ["link.py names a folder of this machine", "[host.app]"] {
@@ -349,9 +393,9 @@ fn what_runs_in_its_own_folder_alone_is_not_sent() {
     assert!(sent_to(&checkout.path("agents")).is_empty());
 }
 
-/// A lab whose service is built by the controller.
-pub(crate) fn built_here(lab: &str) -> String {
-    lab.replacen("[host.app]\n", "[host.app]\nbuild = \"here\"\n", 1)
+/// A testbed whose service is built by the controller.
+pub(crate) fn built_here(testbed: &str) -> String {
+    testbed.replacen("[host.app]\n", "[host.app]\nbuild = \"here\"\n", 1)
 }
 
 /// What was sent to a host with this cache.
@@ -408,7 +452,7 @@ fn three_hosts_measure_over_ssh() {
     let Some(away) = Away::new(1, "300ms") else { return };
     let looked = Ended::of(
         &away
-            .command(&["lab", "check", "--lab", "lab.toml", "--json"])
+            .command(&["testbed", "check", "--testbed", "testbed.toml", "--json"])
             .output()
             .expect("it starts"),
     );
@@ -443,20 +487,23 @@ fn three_hosts_measure_over_ssh() {
 }
 
 #[test]
-fn runs_of_two_labs_are_not_alike() {
+fn runs_of_two_testbeds_are_not_alike() {
     let checkout = with_pipes(1, &["right"]);
     checkout.write("other.toml", &PIPES.replace("[\"one\", \"two\"]", "\"one\""));
-    for lab in ["lab.toml", "other.toml"] {
-        let ended = prony(&checkout, &["run", "toys", "--lab", lab, "--keep-disturbed"]);
+    for testbed in ["testbed.toml", "other.toml"] {
+        let ended = prony(
+            &checkout,
+            &["run", "toys", "--testbed", testbed, "--keep-disturbed"],
+        );
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     let listed = checkout.prony(&["list", "runs", "--json"]).json();
     // The newest comes first.
-    let [lab, other] = [1, 0].map(|place| {
+    let [testbed, other] = [1, 0].map(|place| {
         let id = listed["runs"][place]["run"].as_str();
         id.unwrap_or_else(|| panic!("two runs: {listed}")).to_owned()
     });
-    let refused = checkout.prony(&["compare", &lab, &other]);
+    let refused = checkout.prony(&["compare", &testbed, &other]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     for part in [
         "hosts: app (service) at 127.0.0.1 on CPUs 0, one (load and backing service)",

@@ -1,13 +1,13 @@
-//! `prony lab check`: checks whether the hosts of a testbed are fit for a run.
+//! `prony testbed check`: checks whether the hosts of a testbed are fit for a run.
 
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
 use prony_host::HostError;
 use prony_kubernetes::Cluster;
 use prony_runner::Cancel;
-use prony_runner::testbed::{Finding, LabFile, Preflight, Severity};
+use prony_runner::testbed::{Finding, Preflight, Severity, TestbedFile};
 use prony_runner::{BenchError, Workbench};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,14 +16,14 @@ use std::fmt::Write as _;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let file = super::needed(&args.lab)?;
+    let file = super::needed(&args.testbed)?;
     let cancel = signals::listen()?;
     let preflight = match &file.kubernetes {
         Some(cluster) => in_cluster(&file, cluster, &cancel)?,
@@ -42,14 +42,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-fn looked_at(file: &LabFile, cancel: &Cancel) -> Result<Preflight, BenchError> {
-    let logs = std::env::temp_dir().join(format!("prony-lab-{}", std::process::id()));
-    let workbench = Workbench::new(logs, cancel)?.in_lab(Some(file), &|text| eprintln!("{text}"))?;
-    Ok(Preflight::of(&workbench.lab)?)
+fn looked_at(file: &TestbedFile, cancel: &Cancel) -> Result<Preflight, BenchError> {
+    let logs = std::env::temp_dir().join(format!("prony-testbed-{}", std::process::id()));
+    let workbench = Workbench::new(logs, cancel)?.in_testbed(Some(file), &|text| eprintln!("{text}"))?;
+    Ok(Preflight::of(&workbench.testbed)?)
 }
 
 /// Reports missing rights before any pod is started, else why pods could not be started: the user can fix both.
-fn in_cluster(file: &LabFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Result<Preflight> {
+fn in_cluster(file: &TestbedFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Result<Preflight> {
     let blocks = |text: String, remedy: String| Finding {
         host: format!("namespace {}", cluster.namespace),
         text,
@@ -64,7 +64,7 @@ fn in_cluster(file: &LabFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Res
     };
     let lacking = prony_kubernetes::lacking(cluster)?;
     if !lacking.is_empty() {
-        let remedy = "`prony lab rbac` prints the role that grants it";
+        let remedy = "`prony testbed rbac` prints the role that grants it";
         let each = lacking.into_iter();
         let each = each.map(|right| blocks(format!("the right to {right} is missing"), remedy.to_owned()));
         return Ok(alone(each.collect()));

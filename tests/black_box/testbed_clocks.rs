@@ -2,8 +2,8 @@
 //! stands between prony and the kernel, and moves what the kernel answers.
 
 use crate::common::until;
-use crate::lab::{Toy, prony, with_pipes};
 use crate::skip::skipped;
+use crate::testbed::{Toy, prony, with_pipes};
 use std::fs;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::process::Command;
@@ -69,11 +69,11 @@ fn clocks_that_jump_during_a_load_are_told() {
     );
     fs::write(&program, script).expect("written");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("allowed");
-    let lab = fs::read_to_string(checkout.path("lab.toml")).expect("the lab");
+    let testbed = fs::read_to_string(checkout.path("testbed.toml")).expect("the testbed");
     let jumping = format!("pipe = true\nprogram = {:?}", program.display().to_string());
-    let (app, workers) = lab.split_once("[host.one]").expect("a worker");
+    let (app, workers) = testbed.split_once("[host.one]").expect("a worker");
     let workers = workers.replace("pipe = true", &jumping);
-    checkout.write("lab.toml", &format!("{app}[host.one]{workers}"));
+    checkout.write("testbed.toml", &format!("{app}[host.one]{workers}"));
     let mut toy = Toy::start(&checkout, "logs");
     let jump = || {
         // The first request shows that a worker is at work, whose clock is known by then: that of `one` is asked first.
@@ -86,7 +86,17 @@ fn clocks_that_jump_during_a_load_are_told() {
             .expect("written");
     };
     let arguments = [
-        "load", &toy.url, "--lab", "lab.toml", "-c", "4", "--warmup", "500ms", "-d", "2s", "--json",
+        "load",
+        &toy.url,
+        "--testbed",
+        "testbed.toml",
+        "-c",
+        "4",
+        "--warmup",
+        "500ms",
+        "-d",
+        "2s",
+        "--json",
     ];
     let ended = std::thread::scope(|scope| {
         scope.spawn(jump);

@@ -1,10 +1,10 @@
-//! What else takes a lab, beside runs: over hosts that are agents on this machine.
+//! What else takes a testbed, beside runs: over hosts that are agents on this machine.
 
 use crate::away::Away;
 use crate::common::{Ended, PATIENCE, signal, until};
 use crate::hosts;
-use crate::lab::{Toy, command, prony, with_pipes};
 use crate::skip::skipped;
+use crate::testbed::{Toy, command, prony, with_pipes};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -18,8 +18,8 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
     let arguments = [
         "capacity",
         &toy.url,
-        "--lab",
-        "lab.toml",
+        "--testbed",
+        "testbed.toml",
         "--objective",
         "errors<50%",
     ];
@@ -56,12 +56,12 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
 }
 
 #[test]
-fn a_lab_is_calibrated_and_its_runs_cite_it() {
+fn a_testbed_is_calibrated_and_its_runs_cite_it() {
     let checkout = with_pipes(1, &["right"]);
     let last = ["calibrate", "--last", "--json"];
-    let in_lab = ["--lab", "lab.toml"];
+    let in_testbed = ["--testbed", "testbed.toml"];
     let arguments = ["calibrate", "--short", "--rounds", "3", "--json"];
-    let ended = prony(&checkout, &[&arguments[..], &in_lab].concat());
+    let ended = prony(&checkout, &[&arguments[..], &in_testbed].concat());
     assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
     let found = ended.json();
     assert_eq!(
@@ -73,22 +73,25 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
     assert_eq!(found["same_twice"]["rounds"], 3, "{found}");
     let machine = found["machine"].as_str().expect("a name");
     assert!(machine.starts_with("app (service) on 1 of "), "{machine}");
-    assert_eq!(prony(&checkout, &[&last[..], &in_lab].concat()).json(), found);
-    let text = prony(&checkout, &[&last[..2], &in_lab].concat()).out;
+    assert_eq!(prony(&checkout, &[&last[..], &in_testbed].concat()).json(), found);
+    let text = prony(&checkout, &[&last[..2], &in_testbed].concat()).out;
     assert!(text.contains("this testbed"), "{text}");
     let here = prony(&checkout, &last);
     assert!(here.err.contains("this machine was never calibrated"), "{here:?}");
-    let lab = fs::read_to_string(checkout.path("lab.toml")).expect("the lab");
-    checkout.write("other.toml", &lab.replace("[\"one\", \"two\"]", "\"one\""));
-    let other = prony(&checkout, &[&last[..], &["--lab", "other.toml"]].concat());
+    let testbed = fs::read_to_string(checkout.path("testbed.toml")).expect("the testbed");
+    checkout.write("other.toml", &testbed.replace("[\"one\", \"two\"]", "\"one\""));
+    let other = prony(&checkout, &[&last[..], &["--testbed", "other.toml"]].concat());
     assert_eq!(other.code, Some(2), "{other:?}");
-    assert!(other.err.contains("this lab was never calibrated"), "{other:?}");
+    assert!(
+        other.err.contains("this testbed was never calibrated"),
+        "{other:?}"
+    );
     // Both workers loaded the service that was entered twice.
     let report = prony(&checkout, &["report", "--json"]).json();
     let points = &report["groups"][0]["services"][0]["details"]["points"];
     assert_eq!(points[0]["workers"].as_array().map(Vec::len), Some(2), "{points}");
     let arguments = ["run", "toys", "--json", "--keep-disturbed"];
-    let run = prony(&checkout, &[&arguments[..], &in_lab].concat()).json();
+    let run = prony(&checkout, &[&arguments[..], &in_testbed].concat()).json();
     let at = found["calibrated_at"].as_str().expect("a time");
     let cited = format!("This testbed was calibrated at {at}");
     assert!(run["method"].to_string().contains(&cited), "{}", run["method"]);
@@ -100,7 +103,15 @@ fn services_are_built_several_times_on_their_host() {
     let checkout = with_pipes(4, &["right"]);
     checkout.add("right", "\"date +%N > built\"");
     let run = || {
-        let arguments = ["run", "toys", "--lab", "lab.toml", "--builds", "2", "--json"];
+        let arguments = [
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--builds",
+            "2",
+            "--json",
+        ];
         let ended = prony(&checkout, &[&arguments[..], &["--keep-disturbed"]].concat());
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json()
@@ -131,19 +142,19 @@ fn services_are_built_several_times_on_their_host() {
 }
 
 #[test]
-fn a_running_server_is_not_checked_in_a_lab() {
+fn a_running_server_is_not_checked_in_a_testbed() {
     let checkout = with_pipes(1, &["right"]);
     let arguments = [
         "check",
         "--url",
         "http://127.0.0.1:1",
         "hello",
-        "--lab",
-        "lab.toml",
+        "--testbed",
+        "testbed.toml",
     ];
     let ended = prony(&checkout, &arguments);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("remove --lab"), "{ended:?}");
+    assert!(ended.err.contains("remove --testbed"), "{ended:?}");
 }
 
 /// `prony serve` of a checkout.
@@ -194,8 +205,8 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     let arguments = [
         "run",
         "toys",
-        "--lab",
-        "lab.toml",
+        "--testbed",
+        "testbed.toml",
         "--keep-disturbed",
         "-d",
         "50s",
@@ -258,7 +269,7 @@ impl Drop for Ends {
     }
 }
 
-/// A toy with large replies on the host of the service, started by nobody of the lab.
+/// A toy with large replies on the host of the service, started by nobody of the testbed.
 fn wide_toy(away: &Away) -> Ends {
     let server = Command::new("nsenter")
         .args([&away.hosts.net_of(1), "python3"])
@@ -292,14 +303,14 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     away.checkout.add("wide", "");
     let prony = |arguments: &[&str]| {
         let output = away
-            .command(&[arguments, &["--lab", "lab.toml", "--json"]].concat())
+            .command(&[arguments, &["--testbed", "testbed.toml", "--json"]].concat())
             .output();
         let ended = Ended::of(&output.expect("it starts"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json()
     };
     // Brings the binary there while the network is fast.
-    prony(&["lab", "check"]);
+    prony(&["testbed", "check"]);
     if let Err(reason) = away.hosts.throttle(1, "4mbit") {
         skipped(&reason);
         return;
@@ -362,11 +373,14 @@ load = "load"
 #[test]
 fn pods_need_a_cluster_and_rights_that_are_printed() {
     let checkout = with_pipes(1, &["right"]);
-    let pipes = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
+    let pipes = prony(&checkout, &["testbed", "clean", "--testbed", "testbed.toml"]);
     assert_eq!(pipes.code, Some(2), "{pipes:?}");
     assert!(pipes.err.contains("its hosts are not pods"), "{pipes:?}");
-    checkout.write("lab.toml", PODS);
-    let role = prony(&checkout, &["lab", "rbac", "--lab", "lab.toml", "--user", "ann"]);
+    checkout.write("testbed.toml", PODS);
+    let role = prony(
+        &checkout,
+        &["testbed", "rbac", "--testbed", "testbed.toml", "--user", "ann"],
+    );
     assert_eq!(role.code, Some(0), "{role:?}");
     for part in [
         "namespace: bench}",
@@ -375,7 +389,7 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     ] {
         assert!(role.out.contains(part), "{part}: {role:?}");
     }
-    let wrong = prony(&checkout, &["lab", "rbac", "--namespace", "Not one"]);
+    let wrong = prony(&checkout, &["testbed", "rbac", "--namespace", "Not one"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     let said = if cfg!(feature = "kubernetes") {
         "cannot connect to a cluster"
@@ -383,19 +397,20 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
         "this prony was built without Kubernetes"
     };
     for arguments in [
-        &["lab", "check", "--lab", "lab.toml"][..],
-        &["lab", "clean", "--lab", "lab.toml"],
-        &["run", "toys", "--lab", "lab.toml"],
+        &["testbed", "check", "--testbed", "testbed.toml"][..],
+        &["testbed", "clean", "--testbed", "testbed.toml"],
+        &["run", "toys", "--testbed", "testbed.toml"],
     ] {
         let ended = prony(&checkout, arguments);
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.err.contains(said), "{ended:?}");
     }
-    checkout.write("lab.toml", &PODS.replace("cpus = 2", "cpus = 0.5"));
-    let part = prony(&checkout, &["lab", "check", "--lab", "lab.toml"]);
+    checkout.write("testbed.toml", &PODS.replace("cpus = 2", "cpus = 0.5"));
+    let part = prony(&checkout, &["testbed", "check", "--testbed", "testbed.toml"]);
     assert_eq!(part.code, Some(2), "{part:?}");
     assert!(
-        part.err.contains("lab.toml:7: host.app.cpus: give whole CPUs"),
+        part.err
+            .contains("testbed.toml:7: host.app.cpus: give whole CPUs"),
         "{part:?}"
     );
 }
