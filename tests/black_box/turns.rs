@@ -1,4 +1,4 @@
-//! `prony run --turns` from outside: services that take turns, one that dies in the middle, what cannot take turns.
+//! `prony run --turns` from outside: interleaved services, one that crashes in between, and services that cannot be interleaved.
 
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;
@@ -90,11 +90,19 @@ fn what_cannot_take_turns_is_refused_with_the_reason() {
     );
     let ended = users.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("a load of users cannot be interleaved"), "{}", ended.err);
+    assert!(
+        ended.err.contains("a load of users cannot be interleaved"),
+        "{}",
+        ended.err
+    );
     let alone = checkout(&["right"], CLOSED);
     let ended = alone.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("`turns` needs at least two services"), "{}", ended.err);
+    assert!(
+        ended.err.contains("`turns` needs at least two services"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
