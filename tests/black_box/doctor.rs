@@ -134,7 +134,7 @@ fn a_version_that_is_too_old_is_told() {
     let checkout = checkout("flux >= 2");
     checkout.write("flux-version", "flux 1.21\n");
     let json = checkout.prony(&["doctor", "--json"]).json();
-    assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, it needs 2");
+    assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, but 2 is needed");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
         "{}",
         done.err
     );
-    let now = &done.err[at("what is there now:")..];
+    let now = &done.err[at("available now:")..];
     assert!(
         now.lines()
             .any(|line| line.starts_with("Solder") && line.ends_with("13")),

@@ -499,7 +499,7 @@ fn without_an_engine_it_is_said_what_to_do() {
     let checkout = checkout(1, &[("mine", "image = \"a:1\"")]);
     let ended = prony(&checkout, "/no/such/engine", &["check", "mine"]);
     let said = format!("{}{}", ended.out, ended.err);
-    assert!(said.contains("not to be had"), "{said}");
+    assert!(said.contains("not available"), "{said}");
     assert!(
         said.contains("PRONY_CONTAINER_ENGINE is `/no/such/engine`"),
         "{said}"

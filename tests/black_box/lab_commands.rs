@@ -75,7 +75,7 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
     assert!(machine.starts_with("app (service) on 1 of "), "{machine}");
     assert_eq!(prony(&checkout, &[&last[..], &in_lab].concat()).json(), found);
     let text = prony(&checkout, &[&last[..2], &in_lab].concat()).out;
-    assert!(text.contains("this lab"), "{text}");
+    assert!(text.contains("this testbed"), "{text}");
     let here = prony(&checkout, &last);
     assert!(here.err.contains("this machine was never calibrated"), "{here:?}");
     let lab = fs::read_to_string(checkout.path("lab.toml")).expect("the lab");
@@ -90,7 +90,7 @@ fn a_lab_is_calibrated_and_its_runs_cite_it() {
     let arguments = ["run", "toys", "--json", "--keep-disturbed"];
     let run = prony(&checkout, &[&arguments[..], &in_lab].concat()).json();
     let at = found["calibrated_at"].as_str().expect("a time");
-    let cited = format!("This lab was calibrated at {at}");
+    let cited = format!("This testbed was calibrated at {at}");
     assert!(run["method"].to_string().contains(&cited), "{}", run["method"]);
     until("nothing is left behind", || checkout.processes().is_empty());
 }
@@ -143,7 +143,7 @@ fn a_running_server_is_not_checked_in_a_lab() {
     ];
     let ended = prony(&checkout, &arguments);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("leave --lab out"), "{ended:?}");
+    assert!(ended.err.contains("remove --lab"), "{ended:?}");
 }
 
 /// `prony serve` in a checkout.
@@ -364,7 +364,7 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     let checkout = with_pipes(1, &["right"]);
     let pipes = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
     assert_eq!(pipes.code, Some(2), "{pipes:?}");
-    assert!(pipes.err.contains("its hosts are no pods"), "{pipes:?}");
+    assert!(pipes.err.contains("its hosts are not pods"), "{pipes:?}");
     checkout.write("lab.toml", PODS);
     let role = prony(&checkout, &["lab", "rbac", "--lab", "lab.toml", "--user", "ann"]);
     assert_eq!(role.code, Some(0), "{role:?}");

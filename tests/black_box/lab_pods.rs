@@ -98,7 +98,7 @@ fn what_a_killed_controller_left_is_shown_and_removed() {
     );
     let again = prony(&checkout, &["lab", "clean", "--lab", "lab.toml"]);
     assert!(
-        again.out.contains("nothing of prony is in the namespace bench"),
+        again.out.contains("prony has nothing in the namespace bench"),
         "{again:?}"
     );
 }

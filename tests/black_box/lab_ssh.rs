@@ -108,7 +108,7 @@ fn a_host_without_power_ends_the_run_and_is_named() {
     assert!(
         ended
             .err
-            .contains("ended early, since a host of the lab is lost: cannot reach app"),
+            .contains("stopped early because a host of the testbed was lost: cannot reach app"),
         "{ended:?}"
     );
     assert!(report["ended_at"].is_null(), "it can be resumed: {report}");

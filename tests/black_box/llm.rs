@@ -162,7 +162,7 @@ fn answers_are_counted(url: &str) {
     assert_eq!(
         recording["outcomes"]["valid"], 20,
         "{}",
-        recording["wrong_replies"]
+        recording["unexpected_replies"]
     );
     let messages = &recording["messages"];
     assert_eq!(messages["received"], 20 * events, "20 × {events}");
@@ -197,10 +197,15 @@ fn a_wrong_key_and_a_wrong_model_are_reported(url: &str) {
     let two = ["-n", "2", "-c", "1", "--model"];
     let (recording, _) = load(url, &[&two[..], &["tiny"]].concat(), "sk-wrong-9876543210fedcba");
     assert_eq!(recording["outcomes"]["status"], 2, "{}", recording["outcomes"]);
-    assert!(recording["wrong_replies"][0]["got"].is_string(), "{recording}");
+    assert!(
+        recording["unexpected_replies"][0]["got"].is_string(),
+        "{recording}"
+    );
     let (recording, _) = load(url, &[&two[..], &["huge"]].concat(), KEY);
     assert_eq!(recording["outcomes"]["status"], 2, "{}", recording["outcomes"]);
-    let got = recording["wrong_replies"][0]["got"].as_str().expect("a reply");
+    let got = recording["unexpected_replies"][0]["got"]
+        .as_str()
+        .expect("a reply");
     assert!(got.contains("huge"), "{got}");
 }
 

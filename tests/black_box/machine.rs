@@ -135,7 +135,7 @@ fn a_store_that_may_not_be_written_says_who_reads_it() {
         };
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
         assert!(
-            ended.err.contains("store.db cannot be written") && ended.err.contains("--store"),
+            ended.err.contains("store.db is not writable") && ended.err.contains("--store"),
             "{}",
             ended.err
         );

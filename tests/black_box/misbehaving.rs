@@ -144,8 +144,8 @@ fn each_outcome_is_counted_exactly() {
         ),
         ("length-twice", once.to_vec(), json!({"valid": 20})),
         ("folded-line", once.to_vec(), json!({"valid": 20})),
-        ("bare-line-feeds", once.to_vec(), json!({"wrong_reply": 20})),
-        ("length-and-chunks", once.to_vec(), json!({"wrong_reply": 20})),
+        ("bare-line-feeds", once.to_vec(), json!({"unexpected": 20})),
+        ("length-and-chunks", once.to_vec(), json!({"unexpected": 20})),
     ] {
         let recording = Server::start(mode).load("http", &arguments);
         assert_eq!(outcomes(&recording), wanted, "{mode}: {recording:#}");
@@ -270,7 +270,7 @@ fn one_bad_greeting_over_tls_ends_no_load() {
 fn a_body_cut_over_tls_is_no_reply() {
     let server = Server::with_tls("cut-over-tls");
     let recording = server.load("https", &["--insecure", "-c", "1", "-n", "5"]);
-    assert_eq!(outcomes(&recording), json!({"wrong_reply": 5}), "{recording:#}");
+    assert_eq!(outcomes(&recording), json!({"unexpected": 5}), "{recording:#}");
     assert!(recording.to_string().contains("close_notify"), "{recording:#}");
 }
 
@@ -279,7 +279,11 @@ fn users_who_are_refused_count_with_all_their_requests() {
     let server = Server::start("refuses-after-the-probe");
     let load = ["--users", "50", "--requests-per-user", "10", "-d", "1s"];
     let recording = server.load("http", &load);
-    assert_eq!(outcomes(&recording), json!({"refused": 500}), "{recording:#}");
+    assert_eq!(
+        outcomes(&recording),
+        json!({"connect_error": 500}),
+        "{recording:#}"
+    );
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn the_think_time_of_one_user_is_in_no_time_of_another() {
     let recording = server.load("http", &load);
     let slowest = recording["valid_time_ns"]["max"].as_u64().expect("a time");
     assert!(slowest < 1_500_000_000, "{recording:#}");
-    assert_eq!(outcomes(&recording)["refused"], 1, "{recording:#}");
+    assert_eq!(outcomes(&recording)["connect_error"], 1, "{recording:#}");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn a_run_in_which_all_fail_is_no_success() {
     let checkout = Checkout::new(1, &["dies", "short"]);
     let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.err.contains("no service gave a number"), "{}", ended.err);
+    assert!(ended.err.contains("no service has a result"), "{}", ended.err);
     assert_eq!(rows(&ended.json()).len(), 2, "the report exists nevertheless");
 }
 
@@ -314,7 +314,7 @@ fn bad_input_ends_with_2_and_says_what_is_allowed() {
         (vec!["run", "toys", "--profile", "smoke"], "no profile `smoke`"),
         (
             vec!["run", "toys", "--precision", "200"],
-            "give a share between 0 and 1",
+            "use a share between 0 and 1",
         ),
         (vec!["report", "yesterday"], "prony: "),
     ] {
@@ -386,7 +386,7 @@ fn rounds_are_spent_on_those_whose_rank_is_open() {
     assert!(
         ended
             .err
-            .contains("goes on without what is settled: toy-slow/current hello"),
+            .contains("continues without the services that are settled: toy-slow/current hello"),
         "{}",
         ended.err
     );

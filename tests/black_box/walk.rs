@@ -90,7 +90,7 @@ fn a_project_is_made_once_and_changes_nothing() {
     );
     let again = shell(folder.path(), "prony init");
     assert!(
-        again.code == Some(2) && again.err.contains("is there already"),
+        again.code == Some(2) && again.err.contains("already exists"),
         "{again:?}"
     );
 

@@ -14,15 +14,15 @@ use std::path::PathBuf;
     arg_required_else_help = true
 )]
 pub(crate) struct Arguments {
-    /// Do it in this folder
+    /// Run as if started in this folder
     #[arg(short = 'C', long, value_name = "FOLDER", global = true)]
     pub(crate) directory: Option<PathBuf>,
-    /// What to do
+    /// The command to run
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-// One line a command: its arguments and what it does stand in its own file.
+// One line per command: its arguments and its code are in its own file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(hide = true)]

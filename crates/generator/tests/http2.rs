@@ -78,7 +78,7 @@ fn nginx_says_no() {
             recording.status_codes.get("404"),
             Some(&recording.requests.completed)
         );
-        assert_eq!(recording.wrong_replies[0].what, "status");
+        assert_eq!(recording.unexpected_replies[0].what, "status");
     });
 }
 

@@ -181,7 +181,7 @@ fn hurried_users(address: SocketAddr, transport: TransportChoice) -> Job {
     job
 }
 
-/// A user whose connection is still in progress at the end of the drain has sent nothing: `not_sent`. So a timeout is
+/// A user whose connection is still in progress at the end of the drain has sent nothing: `dropped`. So a timeout is
 /// that of the connection.
 fn assert_all_timed_out(job: &Job) {
     let recording = run(job);

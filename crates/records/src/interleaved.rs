@@ -2,7 +2,8 @@
 
 use crate::{
     Answers, BytesMoved, Connections, Coverage, Generator, Histogram, HistogramError, Interval, Level,
-    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses, WrongReply,
+    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
+    UnexpectedReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -138,7 +139,7 @@ impl Recording {
             histogram: responses.valid.encode(),
             open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
             occupancy: Occupancy::join(windows.iter().map(|window| window.occupancy)),
-            wrong_replies: wrong_replies(windows),
+            unexpected_replies: unexpected_replies(windows),
             interrupted: windows.iter().any(|window| window.interrupted),
             network: None,
             log: None,
@@ -293,10 +294,10 @@ fn intervals(windows: &[Recording]) -> Vec<Interval> {
     all
 }
 
-fn wrong_replies(windows: &[Recording]) -> Vec<WrongReply> {
+fn unexpected_replies(windows: &[Recording]) -> Vec<UnexpectedReply> {
     windows
         .iter()
-        .flat_map(|window| &window.wrong_replies)
+        .flat_map(|window| &window.unexpected_replies)
         .take(KEPT)
         .cloned()
         .collect()
@@ -408,7 +409,7 @@ mod tests {
             histogram: histogram.encode(),
             open_histogram: String::new(),
             occupancy: None,
-            wrong_replies: Vec::new(),
+            unexpected_replies: Vec::new(),
             interrupted: false,
             network: None,
             log: None,

@@ -22,6 +22,7 @@ mod interleaved;
 mod recording;
 mod resources;
 mod trial;
+mod upgrade;
 mod verdict;
 mod warning;
 
@@ -36,13 +37,14 @@ pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
     Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Quantile,
-    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage,
-    WorkerNow, WorkerRow, WorkerState, WrongReply, is_supported,
+    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams,
+    UnexpectedReply, Usage, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
     AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
     Stage, Steadiness, TrialRecord, that_count,
 };
+pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, verdict};
 pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

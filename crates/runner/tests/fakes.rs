@@ -210,7 +210,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
         histogram: Histogram::new().encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: Vec::new(),
+        unexpected_replies: Vec::new(),
         interrupted: false,
         network: None,
         log: None,
@@ -383,7 +383,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
     };
     let none = reason(
         Outcomes {
-            wrong_reply: 5,
+            unexpected: 5,
             timeout: 2,
             ..Outcomes::default()
         },

@@ -14,7 +14,7 @@ use crate::common::Ended;
 /// The start of the message about an infrastructure failure in a trial, which is repeated.
 const VOID: &str = "the bench failed, not the service: ";
 /// The start of the message that a run has ended early.
-const LOST: &str = "ended early, since a host of the lab is lost: ";
+const LOST: &str = "stopped early because a host of the testbed was lost: ";
 
 /// The part of a message from `part` to the end of its line.
 fn line<'a>(text: &'a str, part: &str) -> &'a str {

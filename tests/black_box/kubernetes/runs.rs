@@ -56,7 +56,7 @@ fn the_instructions_of_docs_labs_work_word_for_word() {
         .env("KUBECONFIG", run(&mut script(&["config"])).trim())
         .env("PRONY_LOCKS", folder.path().join("locks"))
         .env("NO_COLOR", "1"));
-    let end = "nothing of prony is in the namespace prony";
+    let end = "prony has nothing in the namespace prony";
     super::says(&walked, &["go-mine", "goodput", end]);
     println!("{}", line(&walked, "app: "));
 }

@@ -1,16 +1,17 @@
-// A board in turns: what a request cost each service in each cycle, and the cycles in which neighbours used the machine.
+// An interleaved ranking: the CPU time per request of each service in each cycle, and the cycles that neighbours
+// disturbed.
 
 import { idOf, type Row, type Services, type Turn } from "../data.ts";
 import { human, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS, type Theme } from "../theme.ts";
 import { axis, base, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Share of the machine above which a cycle is marked: as prony itself judges a trial to be disturbed. */
+/** Share of the machine above which a cycle is marked: the limit at which prony itself considers a trial disturbed. */
 const DISTURBED = 0.05;
 
 interface Line {
   name: string;
-  /** Place among all cycles of all rounds, CPU time of a request in ns. */
+  /** Position among all cycles of all rounds, and CPU time of a request in ns. */
   points: [number, number][];
   usual: number;
 }
@@ -18,7 +19,7 @@ interface Line {
 interface Cycle {
   round: number;
   cycle: number;
-  /** Share of the machine that neighbours used, the median over the services; null where it is not known. */
+  /** Share of the machine that neighbours used, the median over the services; null if it is not known. */
   others: number | null;
 }
 
@@ -31,7 +32,7 @@ const median = (values: number[]): number | null => {
 
 const keyOf = (turn: { round: number; cycle: number }): string => `${turn.round} ${turn.cycle}`;
 
-/** All cycles in the order of time. */
+/** All cycles in chronological order. */
 function cyclesOf(turns: Turn[], cpus: number): Cycle[] {
   const others = new Map<string, number[]>();
   const cycles = new Map<string, Cycle>();
@@ -44,7 +45,7 @@ function cyclesOf(turns: Turn[], cpus: number): Cycle[] {
   return sorted.map((one) => ({ ...one, others: median(others.get(keyOf(one)) ?? []) }));
 }
 
-/** Neighbouring cycles that neighbours disturbed, as ranges of places. */
+/** Adjacent cycles that neighbours disturbed, as ranges of positions. */
 function disturbed(cycles: Cycle[]): [number, number][] {
   const ranges: [number, number][] = [];
   cycles.forEach(({ others }, place) => {
@@ -80,7 +81,7 @@ export function turns(rows: Row[], services: Services, cpus: number): Chart | nu
   return {
     id: "turns",
     title: `CPU time per request in each cycle, ${unit.symbol}`,
-    reading: `Each point is a window. What moves all lines together is the machine; only the distances between them are compared. ${told}`,
+    reading: `Each point is a window. Movement that all lines share comes from the machine; only the distances between them are compared. ${told}`,
     height: 380 + legendHeight(known.slice(0, MOST_LINES).map((line) => line.name), 1080),
     table: {
       head: ["Service", `CPU per request, ${unit.symbol}, median window`, "Replies per second of CPU", "Windows"],

@@ -1,4 +1,4 @@
-// Every chart of a group, of the services that the table shows, in the table's order.
+// All charts of a group, for the services that the table shows, in the order of the table.
 
 import { useMemo, useState } from "preact/hooks";
 import { radar } from "../charts/across.ts";
@@ -37,7 +37,7 @@ interface Props {
   group: Group;
   rows: Row[];
   services: Services;
-  /** What the bars show; null for what the group is ranked by. */
+  /** The metric that the bars show; null for the ranking metric. */
   metric: Metric | null;
   choose: (metric: Metric | null) => void;
 }

@@ -1,4 +1,4 @@
-// What stood beside a service in each trial, and what was found there when the load was over.
+// The backing services of a service in each trial, and the checks in them after the load.
 
 import { idOf, type AfterLoad, type CompanionPoint, type Row } from "../data.ts";
 import { digits, human, whole, words, type Dimension } from "../format.ts";
@@ -9,16 +9,16 @@ const show = (value: number | null, dimension: Dimension): string => (value === 
 function connections({ watched }: CompanionPoint): string {
   if (!watched) return "–";
   const doing = Object.entries(watched.connections).map(([what, mean]) => `${words(what)} ${digits(mean)}`);
-  return `${watched.connections_most} at most${doing.length > 0 ? `; on average ${doing.join(", ")}` : ""}`;
+  return `up to ${watched.connections_most}${doing.length > 0 ? `; on average ${doing.join(", ")}` : ""}`;
 }
 
 function Used(props: { row: Row; used: { round: number; one: CompanionPoint }[] }) {
   if (props.used.length === 0) return null;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`Companions of ${idOf(props.row)} in each trial`}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Backing services of ${idOf(props.row)} in each trial`}>
       <table class="plain">
-        <caption>What stood beside it in each trial</caption>
-        <Heads of={["Round", "Companion", "CPU / request", "Memory, peak", "Written to disk", "Connections of the service"]} />
+        <caption>Backing services in each trial</caption>
+        <Heads of={["Round", "Backing service", "CPU / request", "Memory, peak", "Written to disk", "Connections of the service"]} />
         <tbody>
           {props.used.map(({ round, one }, index) => (
             <tr key={index}>
@@ -40,10 +40,10 @@ function Found(props: { row: Row; found: { round: number; one: AfterLoad }[] }) 
   if (props.found.length === 0) return null;
   const wanted = ({ low, high }: AfterLoad) => (low === high ? whole(low) : `${whole(low)} to ${whole(high)}`);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`What was found behind ${idOf(props.row)} after each load`}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Checks in the backing services of ${idOf(props.row)} after each load`}>
       <table class="plain">
-        <caption>What was found there when the load was over</caption>
-        <Heads of={["Round", "Companion", "What must hold", "Must be", "Was"]} />
+        <caption>Checks in the backing services after the load</caption>
+        <Heads of={["Round", "Backing service", "Check", "Expected", "Found"]} />
         <tbody>
           {props.found.map(({ round, one }, index) => (
             <tr key={index}>

@@ -1,4 +1,4 @@
-//! One file a command: its arguments, and `run`.
+//! One file per command: its arguments, and `run`.
 
 pub(crate) mod agent;
 pub(crate) mod backend;

@@ -1,16 +1,16 @@
 //! The chunked transfer coding (RFC 9112 §7.1), read in pieces of any size.
 
-/// Where in a chunked body the next byte lies.
+/// Position of the next byte within a chunked body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunks {
     state: State,
-    /// Bytes of chunk extensions and of the trailer section so far.
+    /// Bytes of chunk extensions and trailers read so far.
     overhead: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In a chunk's size: its value so far, and whether there was a digit.
+    /// Inside a chunk size: the value so far, and whether any digit was read.
     Size {
         value: u64,
         any: bool,
@@ -19,7 +19,7 @@ enum State {
     Extension {
         value: u64,
     },
-    /// After the CR of the size's line.
+    /// After the CR of the chunk-size line.
     SizeEnd {
         value: u64,
     },
@@ -28,15 +28,15 @@ enum State {
     },
     DataCr,
     DataEnd,
-    /// At the begin of a line of the trailer section.
+    /// At the start of a trailer line.
     TrailerStart,
     Trailer,
     TrailerEnd,
-    /// After the CR of the empty line that ends it all.
+    /// After the CR of the final empty line.
     LastEnd,
 }
 
-/// Most bytes of extensions and trailers, so that garbage ends.
+/// Limit on the bytes of extensions and trailers: reading garbage must end.
 const MAX_OVERHEAD: u32 = 64 * 1024;
 
 impl Chunks {
@@ -47,8 +47,8 @@ impl Chunks {
         }
     }
 
-    /// Reads from the front of `bytes`, gives the data to `data`; returns what is left of the bytes and whether the body
-    /// is complete.
+    /// Reads from the front of `bytes` and passes body data to `data`. Returns the unread bytes and whether the body is
+    /// complete.
     pub(super) fn read<'a>(
         &mut self,
         mut bytes: &'a [u8],
@@ -93,29 +93,29 @@ impl Chunks {
                 self.count()?;
                 match byte {
                     b'\r' => State::SizeEnd { value },
-                    b'\n' => return Err("the line of a chunk's size does not end with CR LF"),
+                    b'\n' => return Err("a chunk-size line does not end with CR LF"),
                     _ => State::Extension { value },
                 }
             }
             State::SizeEnd { value } => match (byte, value) {
                 (b'\n', 0) => State::TrailerStart,
                 (b'\n', left) => State::Data { left },
-                _ => return Err("the line of a chunk's size does not end with CR LF"),
+                _ => return Err("a chunk-size line does not end with CR LF"),
             },
             State::DataCr if byte == b'\r' => State::DataEnd,
             State::DataEnd if byte == b'\n' => State::Size { value: 0, any: false },
-            State::DataCr | State::DataEnd => return Err("a chunk is longer than its size says"),
+            State::DataCr | State::DataEnd => return Err("a chunk is longer than its size"),
             State::TrailerStart if byte == b'\r' => State::LastEnd,
             State::TrailerStart | State::Trailer => {
                 self.count()?;
                 match byte {
                     b'\r' => State::TrailerEnd,
-                    b'\n' => return Err("a line of the trailer does not end with CR LF"),
+                    b'\n' => return Err("a trailer line does not end with CR LF"),
                     _ => State::Trailer,
                 }
             }
             State::TrailerEnd if byte == b'\n' => State::TrailerStart,
-            State::TrailerEnd => return Err("a line of the trailer does not end with CR LF"),
+            State::TrailerEnd => return Err("a trailer line does not end with CR LF"),
             State::Data { .. } | State::LastEnd => self.state,
         })
     }
@@ -132,9 +132,9 @@ impl Chunks {
 fn push_digit(value: u64, byte: u8) -> Result<u64, &'static str> {
     let digit = char::from(byte)
         .to_digit(16)
-        .ok_or("a chunk's size is no hexadecimal number")?;
+        .ok_or("a chunk size is not a hexadecimal number")?;
     if value >> 56 != 0 {
-        return Err("a chunk's size is beyond any reply");
+        return Err("a chunk size is impossibly large");
     }
     Ok(value << 4 | u64::from(digit))
 }

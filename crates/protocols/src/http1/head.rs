@@ -3,12 +3,12 @@
 use crate::request_rules::is_token;
 use memchr::memmem;
 
-/// What the head says about the rest.
+/// Properties of the reply that its head determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ParsedHead {
     pub(crate) status: u16,
     pub(crate) length: Length,
-    /// The connection ends after this reply.
+    /// The server closes the connection after this reply.
     pub(crate) closes: bool,
 }
 
@@ -22,13 +22,13 @@ pub(crate) enum Length {
 
 const END: &[u8] = b"\r\n\r\n";
 
-/// Where the head that `bytes` begin with ends, looking from `from` on.
+/// Finds the end of the head at the start of `bytes`, searching from `from`.
 pub(crate) fn end(bytes: &[u8], from: usize) -> Option<usize> {
     memmem::find(&bytes[from..], END).map(|at| from + at + END.len())
 }
 
-/// Whether bytes without an end mark can become a head at all. A peer that speaks something else, or ends its lines with a
-/// bare LF, is not waited for. The bytes before `from` were looked at before.
+/// Checks whether incomplete bytes can still become a head, so that the client does not wait for a peer that speaks
+/// another protocol or ends lines with a bare LF. Bytes before `from` were checked earlier.
 pub(crate) fn plausible(bytes: &[u8], from: usize) -> Result<(), &'static str> {
     plausible_start(bytes)?;
     for at in memchr::memchr_iter(b'\n', &bytes[from..]).map(|at| from + at) {
@@ -49,8 +49,8 @@ fn plausible_start(bytes: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// The head with each folded line in one piece, where it has any: white space around the fold becomes one space (RFC 9112,
-/// section 5.2). White space before the first field folds nothing and is left for [`parse`] to refuse.
+/// Joins folded header lines, if there are any: white space around a fold becomes one space (RFC 9112, section 5.2).
+/// White space before the first field is not a fold; [`parse`] rejects it.
 pub(crate) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let folds = |at: &usize| bytes.get(at + 1).is_some_and(is_space);
@@ -69,7 +69,7 @@ pub(crate) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// Parses a whole head, its end mark included. Gives each field to `field`.
+/// Parses a whole head, including its end mark, and passes each field to `field`.
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     mut field: impl FnMut(&'a [u8], &'a [u8]),
@@ -85,7 +85,9 @@ pub(crate) fn parse<'a>(
     }
     let length = match (fields.length, fields.chunked) {
         (Some(_), true) => {
-            return Err("both Content-Length and Transfer-Encoding: two ways to read one reply");
+            return Err(
+                "the reply has both Content-Length and Transfer-Encoding, so its length is ambiguous",
+            );
         }
         (Some(length), false) => Length::Fixed(length),
         (None, true) if minor == 0 => return Err("Transfer-Encoding in an HTTP/1.0 reply"),
@@ -105,7 +107,7 @@ struct Lines<'a>(&'a [u8]);
 impl<'a> Lines<'a> {
     fn next_line(&mut self) -> Result<&'a [u8], &'static str> {
         let bytes = self.0;
-        let at = memchr::memchr2(b'\n', b'\r', bytes).ok_or("a line of the head has no end")?;
+        let at = memchr::memchr2(b'\n', b'\r', bytes).ok_or("a line of the head does not end")?;
         if bytes[at] != b'\r' || bytes.get(at + 1) != Some(&b'\n') {
             return Err("a line of the head does not end with CR LF");
         }
@@ -137,11 +139,11 @@ fn split(line: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
     let colon = memchr::memchr(b':', line).ok_or("a header field has no colon")?;
     let name = &line[..colon];
     if name.is_empty() || !name.iter().all(|&byte| is_token(byte)) {
-        return Err("a header field's name is no token");
+        return Err("a header field name is not a token");
     }
     let value = line[colon + 1..].trim_ascii();
     if value.contains(&0) {
-        return Err("a header field's value holds NUL");
+        return Err("a header field value contains NUL");
     }
     Ok((name, value))
 }
@@ -155,7 +157,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Looks at the fields that say where the reply ends and what comes after it.
+    /// Records the fields that decide where the reply ends and whether the connection stays open.
     fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => {
@@ -165,17 +167,17 @@ impl Fields {
                 }
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                // The same length more than once, in one field or in several, is one length (RFC 9112, section 6.3).
+                // A length that is repeated, in one field or in several, counts once (RFC 9112, section 6.3).
                 for length in value.split(|&byte| byte == b',') {
-                    let length = decimal(length.trim_ascii()).ok_or("Content-Length is no number")?;
+                    let length = decimal(length.trim_ascii()).ok_or("Content-Length is not a number")?;
                     if self.length.replace(length).is_some_and(|known| known != length) {
-                        return Err("two different values of Content-Length");
+                        return Err("Content-Length has two different values");
                     }
                 }
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                    return Err("a Transfer-Encoding other than chunked, which nobody asked for");
+                    return Err("a Transfer-Encoding other than chunked, which was not requested");
                 }
                 self.chunked = true;
             }
@@ -196,8 +198,8 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     )
 }
 
-/// Heads that were parsed before. A server sends the same head again and again (until its Date changes), and the same
-/// bytes have the same meaning: comparing them is several times faster than parsing.
+/// Cache of parsed heads. A server sends the same head again and again until its Date changes, and comparing the bytes
+/// is several times faster than parsing them.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     known: [Option<(Vec<u8>, ParsedHead)>; 4],
@@ -206,7 +208,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// The meaning and the length of the head that `bytes` begin with, where it is known.
+    /// Returns the parsed form and the length of the head at the start of `bytes`, if it is cached.
     pub(super) fn known(&mut self, bytes: &[u8]) -> Option<(ParsedHead, usize)> {
         let count = self.known.len();
         for step in 0..count {

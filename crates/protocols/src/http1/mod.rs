@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9112) as a client speaks it, with pipelining.
 //!
-//! Strict where a lenient reader could take one reply for two or two for one: such a reply is malformed.
+//! The parser is strict: a reply that a lenient reader could split in two or merge with the next one is malformed.
 
 mod chunked;
 pub(super) mod head;
@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 
 pub use request::Prepared;
 
-/// Longest head of a reply, bytes; far above what servers send, so that garbage ends.
+/// Maximum length of a reply's head, bytes: far above what servers send, but finite so that reading garbage ends.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// What the HTTP/1.1 connections of one worker share.
+/// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
 pub struct Shared {
     heads: Heads,
@@ -32,13 +32,13 @@ pub struct Shared {
 pub struct Http1 {
     under_way: VecDeque<UnderWay>,
     depth: u32,
-    /// The peer has said that it closes after the reply that is being read.
+    /// The peer has announced that it closes after the current reply.
     closing: bool,
-    /// We have said that no request comes any more.
+    /// We have announced that no further request follows.
     last_sent: bool,
     spent: bool,
     reading: Reading,
-    /// The part of a head that came without its end.
+    /// The start of a head that is not complete yet.
     partial: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ enum Reading {
 }
 
 impl Http1 {
-    /// Reads a head from the front of `bytes`; returns what is left of them, or `None` where the head goes on.
+    /// Reads a head from the front of `bytes`. Returns the unread bytes, or `None` if the head is incomplete.
     fn read_head<'a, S: ReplySink>(
         &mut self,
         shared: &mut Shared,
@@ -80,14 +80,14 @@ impl Http1 {
             self.parse_head(shared, &bytes[..length], sink)?;
             return Ok(Some(&bytes[length..]));
         }
-        // The end mark may lie across the pieces.
+        // The end mark may be split between two pieces.
         let searched = self.partial.len();
         let held = bytes.len().min(MAX_HEAD + 1 - searched.min(MAX_HEAD));
         self.partial.extend_from_slice(&bytes[..held]);
         let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
             return self.check_partial(searched);
         };
-        // Taken out and put back, so that its memory is kept.
+        // Taken out and put back to keep its allocation.
         let mut whole = std::mem::take(&mut self.partial);
         self.parse_head(shared, &whole[..length], sink)?;
         whole.clear();
@@ -100,7 +100,7 @@ impl Http1 {
         self.check_partial(0)
     }
 
-    /// Refuses a head that is still to be completed and can no more be a right one. `from`: what was not looked at yet.
+    /// Rejects an incomplete head that can no longer become valid. `from`: the first byte not checked yet.
     fn check_partial(&self, from: usize) -> Result<Option<&'static [u8]>, &'static str> {
         if self.partial.len() > MAX_HEAD {
             return Err("the head is longer than 64 KiB");
@@ -124,7 +124,7 @@ impl Http1 {
             }
         })?;
         if head.status == 101 {
-            return Err("101 switches to a protocol that was not asked for");
+            return Err("status 101 switches to a protocol that was not requested");
         }
         if head.status >= 200 {
             shared.heads.learn(bytes, head);
@@ -137,7 +137,7 @@ impl Http1 {
         let entry = self.under_way[0];
         if head.closes {
             self.closing = true;
-            // The server must not process what was pipelined behind this request (RFC 9112, section 9.6).
+            // The server must not process requests that were pipelined after this one (RFC 9112, section 9.6).
             for behind in self.under_way.drain(1..) {
                 sink.failed(behind.token, Failure::Unprocessed);
             }
@@ -161,7 +161,7 @@ impl Http1 {
         };
     }
 
-    /// Reads a body from the front of `bytes`; returns what is left of them and whether the body is complete.
+    /// Reads a body from the front of `bytes`. Returns the unread bytes and whether the body is complete.
     fn read_body<'a, S: ReplySink>(
         &mut self,
         bytes: &'a [u8],
@@ -188,7 +188,7 @@ impl Http1 {
         }
     }
 
-    /// Whether an idle connection is told that it is closed because no request came (RFC 9110, section 15.5.9).
+    /// Whether the server closes an idle connection with a 408 because no request came (RFC 9110, section 15.5.9).
     fn is_request_timeout(&self, bytes: &[u8]) -> bool {
         let is_idle = self.under_way.is_empty() && !self.spent;
         is_idle
@@ -200,7 +200,7 @@ impl Http1 {
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {
         let last = self.under_way.len() == 1 || self.closing;
         if last && !left_over.is_empty() {
-            return Err("more bytes came than the reply may have");
+            return Err("the server sent more bytes than the reply may have");
         }
         let entry = self
             .under_way
@@ -224,7 +224,7 @@ impl Http1 {
                     (self.closing, self.spent) = (true, true);
                     return Ok(());
                 }
-                return Err("bytes came without a request");
+                return Err("the server sent bytes without a request");
             }
             if matches!(self.reading, Reading::Head) {
                 match self.read_head(shared, bytes, sink)? {
@@ -249,7 +249,7 @@ impl Protocol for Http1 {
     type Prepared = Prepared;
     type Shared = Shared;
 
-    const GREETING: &'static str = "it said anything";
+    const GREETING: &'static str = "it sent any data";
     const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
     const BEHIND_A_TIMEOUT: Outcome = Outcome::Timeout;
@@ -319,7 +319,7 @@ impl Protocol for Http1 {
             if is_clean {
                 self.complete(&[], sink).expect("invariant: nothing is left over");
             } else if let Some(entry) = self.under_way.pop_front() {
-                let reason = "the TLS connection ended without close_notify, so the body may be cut";
+                let reason = "the TLS connection ended without close_notify, so the body may be truncated";
                 sink.failed(entry.token, Failure::Malformed(reason));
             }
         }

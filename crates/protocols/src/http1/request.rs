@@ -1,4 +1,4 @@
-//! Requests as bytes: all that is constant is one piece.
+//! Requests as bytes: adjacent constant parts are merged into one piece.
 
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, Reserved};
@@ -6,17 +6,17 @@ use crate::request_values::Values;
 use prony_load::{Body, Generated, Header, Part, Request, Target, Template};
 use std::io::Write as _;
 
-/// A request serialised as far as can be done before the run.
+/// A request serialised as far as possible before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The request line and the headers, without those that say where the request and the connection end.
+    /// The request line and the headers, except those that frame the body or control the connection.
     front: Vec<Piece>,
-    /// What comes then: the rest of the head, with the body where its length is known, else all before the value of
+    /// The rest of the head and, if its length is known, the body; otherwise everything up to the value of
     /// Content-Length.
     rest: Vec<Piece>,
-    /// Whether a header of the request speaks of the connection itself.
+    /// Whether the request sets `Connection` itself.
     has_connection: bool,
-    /// A body whose length is known only once its places are filled.
+    /// A body whose length is known only once its placeholders are filled.
     body: Option<Vec<Piece>>,
     is_head: bool,
 }
@@ -27,10 +27,10 @@ enum Piece {
     Value(usize),
 }
 
-/// Headers that say where a request ends: only we may write them.
+/// Headers that decide where a request ends: only prony may write them.
 const RESERVED: [Reserved; 1] = [Reserved {
     names: &["content-length", "transfer-encoding", "upgrade"],
-    reason: "it says where the request ends, which prony writes itself",
+    reason: "it decides where the request ends, and prony writes it itself",
 }];
 
 /// Tells the server that it may close after the reply (RFC 9112, section 9.6).
@@ -65,7 +65,7 @@ impl Prepared {
                 rest.text("Content-Length: 0\r\n\r\n");
                 None
             }
-            // Messages of gRPC were refused before.
+            // gRPC messages were rejected earlier.
             Body::None | Body::Messages(_) => {
                 rest.text("\r\n");
                 None
@@ -104,7 +104,7 @@ impl Prepared {
         self.is_head
     }
 
-    /// Appends the request. `is_last`: the server is told that no other one comes on the connection.
+    /// Appends the request. `is_last` tells the server that no other request follows on the connection.
     pub(super) fn render(&self, values: Values<'_>, is_last: bool, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         render(&self.front, values, out);
         if is_last && !self.has_connection {
@@ -145,7 +145,8 @@ impl Pieces {
         }
     }
 
-    /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
+    /// Appends a generated body and the header lines before it. Its length is known, and everything but its end is
+    /// constant.
     fn generated(&mut self, generated: &Generated) {
         let filler = generated.filler();
         let Some(chunk) = generated.chunk else {

@@ -1,5 +1,4 @@
-//! The handshake (RFC 6455, section 4): a request of HTTP/1.1 that asks for another protocol, and the reply that must switch
-//! to it.
+//! The handshake (RFC 6455, section 4): an HTTP/1.1 request to switch protocols, and the reply that must agree.
 
 use crate::http1::head;
 use crate::request_values::Values;
@@ -8,22 +7,22 @@ use base64::engine::general_purpose::STANDARD;
 use prony_load::Template;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// Longest head of a reply, bytes; far above what servers send, so that garbage ends.
+/// Maximum length of a reply's head, bytes: far above what servers send, but finite so that reading garbage ends.
 const MAX_HEAD: usize = 64 * 1024;
-/// What a server puts behind the key before it hashes both (section 1.3).
+/// A server appends this to the key before it hashes both (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The request for a handshake as far as it is the same for all connections.
+/// The part of a handshake request that is the same for all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// All of it but the value of the last header, which is the key; in rooms with places.
+    /// The request up to the value of its last header, which is the key. In rooms it may contain placeholders.
     pub(super) request: Template,
-    /// The subprotocols that it offers.
+    /// The subprotocols that the request offers.
     pub(super) subprotocols: Vec<String>,
 }
 
 impl Asked {
-    /// The request where it has no places.
+    /// The request, if it has no placeholders.
     pub(super) fn constant(&self) -> Vec<u8> {
         let mut request = Vec::new();
         self.request.render(&mut request, |_, _| {});
@@ -39,18 +38,18 @@ impl Asked {
     }
 }
 
-/// A handshake under way.
+/// A handshake in progress.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    /// What the key must be answered with.
+    /// The expected value of `Sec-WebSocket-Accept`.
     accept: String,
     subprotocols: Vec<String>,
-    /// The reply so far.
+    /// The reply received so far.
     partial: Vec<u8>,
 }
 
 impl Handshake {
-    /// Asks for it with a key of these 16 bytes.
+    /// Appends the request, with a key made of these 16 bytes.
     pub(super) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
         let key = STANDARD.encode(random);
         out.extend_from_slice(request);
@@ -63,10 +62,11 @@ impl Handshake {
         }
     }
 
-    /// Takes the reply from the front of `bytes`. Gives whether the peer has switched; until then all of `bytes` are taken.
+    /// Reads the reply from the front of `bytes`. Returns whether the peer has switched; until then all of `bytes` are
+    /// consumed.
     pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Result<bool, &'static str> {
         while !bytes.is_empty() {
-            // The end mark may lie across the pieces.
+            // The end mark may be split between two pieces.
             let searched = self.partial.len();
             self.partial.extend_from_slice(bytes);
             let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
@@ -86,7 +86,7 @@ impl Handshake {
         Ok(false)
     }
 
-    /// Whether this head switches; an interim one (1xx) does not.
+    /// Whether this head switches protocols; an interim one (1xx) does not.
     fn judge(&self, head: &[u8]) -> Result<bool, &'static str> {
         let mut said = Said::default();
         let unfolded = head::unfolded(head);
@@ -99,17 +99,17 @@ impl Handshake {
             status => return Err(refusal(status)),
         }
         if !said.upgrades || !said.is_web_socket {
-            return Err("the service switches to something else than WebSocket");
+            return Err("the service switches to a protocol other than WebSocket");
         }
         match said.accept {
             None => return Err("the service switches without Sec-WebSocket-Accept"),
             Some(accept) if accept != self.accept.as_bytes() => {
-                return Err("the service answers another key: its Sec-WebSocket-Accept is wrong");
+                return Err("the service's Sec-WebSocket-Accept does not match the key");
             }
             Some(_) => {}
         }
         if said.extends {
-            return Err("the service uses an extension (Sec-WebSocket-Extensions) that nobody asked for");
+            return Err("the service uses an extension (Sec-WebSocket-Extensions) that was not offered");
         }
         let was_offered = |chosen: &[u8]| self.subprotocols.iter().any(|one| one.as_bytes() == chosen);
         if said.subprotocol.is_some_and(|chosen| !was_offered(chosen)) {
@@ -119,13 +119,13 @@ impl Handshake {
     }
 }
 
-/// What the answer to a key is.
+/// The expected value of `Sec-WebSocket-Accept` for a key.
 fn accept(key: &str) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{GUID}").as_bytes());
     STANDARD.encode(hash)
 }
 
-/// What the headers of a reply say about the handshake.
+/// The headers of a reply that concern the handshake.
 #[derive(Default)]
 struct Said<'a> {
     upgrades: bool,
@@ -153,26 +153,26 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What it means that the handshake was answered with this status.
+/// Explains why a handshake failed with this status.
 const fn refusal(status: u16) -> &'static str {
     match status {
         200..=299 => {
-            "the service answers the handshake with a plain reply (200 or alike): there is no WebSocket at this path"
+            "the service answers the handshake with a plain reply (2xx): there is no WebSocket at this path"
         }
-        300..=399 => "the service redirects the handshake (3xx): give the URL that it names",
+        300..=399 => "the service redirects the handshake (3xx): use the URL that it redirects to",
         400 => "the service answers the handshake with 400 (bad request)",
         401 => {
-            "the service answers the handshake with 401: it wants to know who asks (-H 'Authorization: …')"
+            "the service answers the handshake with 401: it requires authentication (-H 'Authorization: …')"
         }
         403 => {
-            "the service answers the handshake with 403 (forbidden): it may want an Origin (-H 'Origin: …')"
+            "the service answers the handshake with 403 (forbidden): it may require an Origin (-H 'Origin: …')"
         }
         404 => "the service answers the handshake with 404: there is nothing at this path",
         405 => "the service answers the handshake with 405: there is no WebSocket at this path",
-        426 => "the service answers the handshake with 426: it wants another version of WebSocket",
+        426 => "the service answers the handshake with 426: it requires another version of WebSocket",
         429 => "the service answers the handshake with 429 (too many requests)",
         503 => "the service answers the handshake with 503 (unavailable)",
-        500..=599 => "the service answers the handshake with an error of its own (5xx)",
+        500..=599 => "the service answers the handshake with a server error (5xx)",
         _ => "the service answers the handshake with a status that does not switch",
     }
 }

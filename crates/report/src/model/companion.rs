@@ -1,44 +1,41 @@
-//! What stood beside a service.
+//! Resource use of backing services.
 
 use prony_records::{CompanionUse, Measurement, Watched};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What stood beside the service in one trial, and what it used in the measurement.
+/// A backing service in one trial, and its resource use during the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompanionPoint {
-    /// The contract's word for it.
+    /// Name in the contract.
     pub name: String,
-    /// What people call it.
+    /// Display name.
     pub title: String,
-    /// Its version.
     pub version: Option<String>,
-    /// How it was set up.
     pub settings: BTreeMap<String, String>,
-    /// CPUs that it could use.
+    /// CPUs that it may use.
     pub cpus: Vec<usize>,
-    /// Time from its start, with the copy of its data, until it was ready, s.
+    /// Time from its start, including the copy of its data, until it was ready, s.
     pub start_s: Option<f64>,
-    /// CPU time, ns.
     pub cpu_ns: Option<u64>,
     /// CPU time per complete reply of the service, ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Peak memory, bytes.
     pub memory_bytes_peak: Option<u64>,
-    /// Bytes sent to disk.
+    /// Bytes written to disk.
     pub disk_written_bytes: Option<u64>,
-    /// What the service's connections did there; `None`: it was not watched.
+    /// Activity of the service's connections; `None` if they were not watched.
     pub watched: Option<WatchedPoint>,
 }
 
-/// What the connections of a service did in a companion in the measurement.
+/// Activity of a service's connections in a backing service during the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WatchedPoint {
-    /// How often it was looked at.
+    /// Number of observations.
     pub samples: u64,
-    /// Most connections at one time.
+    /// Maximum number of connections at one time.
     pub connections_most: u64,
-    /// Connections at a time, on average: `idle`, `running`, or by what they waited for.
+    /// Average number of connections by state: `idle`, `running`, or the reason for waiting.
     pub connections: BTreeMap<String, f64>,
 }
 
@@ -54,7 +51,7 @@ impl From<&Watched> for WatchedPoint {
     }
 }
 
-/// Of one trial.
+/// The backing services of one trial.
 pub(super) fn companions(measured: &Measurement) -> Vec<CompanionPoint> {
     let completed = measured.recording.replies();
     let of = |one: &CompanionUse| {

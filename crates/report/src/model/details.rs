@@ -1,4 +1,4 @@
-//! What lies behind a row: distributions, each trial, one trial over time.
+//! Details of a row: distributions, each trial, one trial over time.
 
 use super::companion::{CompanionPoint, companions};
 use super::curves;
@@ -11,38 +11,34 @@ use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Points of one resource line, at most: more cannot be seen and make the page heavy.
+/// Maximum number of points of a resource line: more cannot be seen and make the page heavy.
 const MOST_POINTS: usize = 48;
 
-/// What lies behind a row.
+/// Details of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
-    /// Share of the requests, response time in ns that it does not exceed, as far as it has a bound. Of all trials together, for
-    /// pictures.
+    /// Shares of the requests, each with the response time in ns that it does not exceed, as far as that has a bound.
+    /// Over all trials, for charts.
     pub response_time_curve: Vec<(f64, u64)>,
-    /// Lower and upper bound in ns, share of the valid replies between them.
+    /// Lower and upper bound in ns, and the share of the valid replies between them.
     pub response_time_density: Vec<(u64, u64, f64)>,
-    /// What became of the requests of all trials.
+    /// Outcomes of the requests of all trials.
     pub outcomes: Outcomes,
-    /// The operations of the workload, where it has several.
+    /// The operations of the workload, if it has several.
     pub operations: Vec<OperationRow>,
-    /// Each trial.
     pub points: Vec<Point>,
     /// The trial with the median throughput, over time.
     pub series: Option<Series>,
-    /// Its windows, where it took turns with others.
+    /// Its windows, if it was interleaved with others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
-    /// CPUs of the service.
     pub service_cpus: Vec<usize>,
-    /// CPUs of the generator.
     pub generator_cpus: Vec<usize>,
 }
 
 /// An operation over all trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperationRow {
-    /// Its name.
     pub name: String,
     /// Complete replies.
     pub completed: u64,
@@ -57,92 +53,90 @@ pub struct OperationRow {
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// The round, from 0.
+    /// From 0.
     pub round: u32,
-    /// Start, RFC 3339 in UTC.
+    /// RFC 3339, UTC.
     pub started_at: String,
-    /// What it gave of each metric, under the metric's key.
+    /// The value of each metric, under the metric's key.
     #[serde(flatten)]
     pub metrics: BTreeMap<&'static str, Option<f64>>,
-    /// Place in the order of the whole run, from 0.
+    /// Position in the order of the whole run, from 0.
     pub order: u32,
-    /// Which process start it had, where that one served other trials too.
+    /// The process start of the trial, if it served other trials too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
-    /// Time that the hypervisor took from the machine in the measurement, ns.
+    /// Time that the hypervisor took from the machine during the measurement, ns.
     pub steal_ns: Option<u64>,
-    /// CPU time of everything else on the machine in the measurement, ns.
+    /// CPU time of everything else on the machine during the measurement, ns.
     pub other_cpu_ns: Option<u64>,
-    /// CPU time of the generator in the measurement, s.
+    /// CPU time of the generator during the measurement, s.
     pub generator_cpu_s: Option<f64>,
-    /// The messages of its streams, where there were any.
+    /// The messages of its streams, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
-    /// What each companion used in the measurement.
+    /// Resource use of each backing service during the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub companions: Vec<CompanionPoint>,
-    /// What was looked at behind the service when the load was over.
+    /// Checks in the backing services after the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
-    /// What each worker did, where several hosts made the load.
+    /// Results of each worker, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
-    /// How far apart the workers began, where several hosts made the load.
+    /// How far apart the workers started, if several hosts made the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers_start: Option<CommonStart>,
-    /// Why it gave nothing.
+    /// Why it has no measurement.
     pub excluded: Option<String>,
 }
 
-/// A window of a service that took turns with others.
+/// A window of a service that was interleaved with others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Turn {
-    /// The round, from 0.
+    /// From 0.
     pub round: u32,
-    /// The cycle, from 0: windows of the same round and cycle lie within seconds of each other.
+    /// From 0. Windows of the same round and cycle are within seconds of each other.
     pub cycle: u32,
     /// CPU time of the service per complete reply, ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Valid replies per second.
     pub goodput_per_s: f64,
-    /// CPUs that neither the service nor the generator kept busy, the hypervisor's with them.
+    /// CPUs kept busy by anything but the service and the generator, including the hypervisor.
     pub others_cpus: Option<f64>,
-    /// CPU time of the yardstick, ns: the longer, the slower the service's CPUs were.
+    /// CPU time of the CPU speed probe, ns: the longer, the slower the service's CPUs were.
     pub yardstick_ns: Option<f64>,
 }
 
-/// One trial over time. Times count from the begin of the measurement; those of the warm-up are negative.
+/// One trial over time. Times count from the start of the measurement; those of the warm-up are negative.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// The round, from 0.
+    /// From 0.
     pub round: u32,
-    /// Length of the measurement, s.
     pub duration_s: f64,
-    /// Length of the warm-up, s.
     pub warm_up_s: Option<f64>,
-    /// How it warmed up.
+    /// Whether and how it warmed up.
     pub classification: Option<Classification>,
-    /// What the generator saw.
+    /// Results of the generator.
     pub intervals: Vec<SeriesInterval>,
-    /// What the service used.
+    /// Resource use of the service.
     pub resources: Vec<SeriesResource>,
 }
 
-/// What the generator saw in a piece of a trial.
+/// Results of the generator in an interval of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesInterval {
-    /// Begin, s.
+    /// Start, s.
     pub at_s: f64,
     /// Complete replies per second.
     pub throughput_per_s: f64,
-    /// Messages of streams per second, where there are any.
+    /// Messages of streams per second, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages_per_s: Option<f64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
 }
 
-/// What the service used in a piece of a trial.
+/// Resource use of the service in an interval of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesResource {
     /// End, s.
@@ -153,7 +147,7 @@ pub struct SeriesResource {
     pub memory_bytes: Option<u64>,
 }
 
-/// The details of a service in a group; `None` where it has no trial.
+/// The details of a service in a group; `None` if it has no trial.
 pub(super) fn details(
     trials: &[TrialRecord],
     group: &Group,
@@ -340,7 +334,7 @@ fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
     }
 }
 
-/// CPU time is a counter: what lies between two kept samples is the mean of that stretch, so that thinning loses nothing.
+/// CPU time is a counter: the difference of two kept samples gives the mean between them, so thinning loses nothing.
 fn thinned(samples: &[ResourceSample]) -> Vec<SeriesResource> {
     let step = samples.len().div_ceil(MOST_POINTS).max(1);
     let kept: Vec<&ResourceSample> = samples.iter().step_by(step).collect();

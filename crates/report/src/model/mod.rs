@@ -1,4 +1,4 @@
-//! The report: every number, word and picture's data that a format shows.
+//! The report: every number, text and chart data that a format shows.
 
 mod companion;
 mod curves;

@@ -252,7 +252,7 @@ fn check_after(
 fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
     let outcomes = &recording.outcomes;
     let wrong = || {
-        let first = recording.wrong_replies.first();
+        let first = recording.unexpected_replies.first();
         first.map_or(String::new(), |reply| {
             format!(
                 "; {}: {}: expected {}, got {}",

@@ -180,7 +180,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         histogram: times.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: vec![],
+        unexpected_replies: vec![],
         interrupted: false,
         network: None,
         log: None,

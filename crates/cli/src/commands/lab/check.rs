@@ -1,4 +1,4 @@
-//! `prony lab check`: whether the hosts of a lab are fit for a run.
+//! `prony lab check`: checks whether the hosts of a testbed are fit for a run.
 
 use crate::checkout::LabArgs;
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use prony_runner::{BenchError, Workbench};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Reach every host of a lab, look at it, and measure the network between the roles
+/// Connect to every host of a testbed, inspect it, and measure the network between the roles
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -48,7 +48,7 @@ fn looked_at(file: &LabFile, cancel: &Cancel) -> Result<Preflight, BenchError> {
     Ok(Preflight::of(&workbench.lab)?)
 }
 
-/// What is missing of rights is told at once, and else why there are no pods: both can be mended.
+/// Reports missing rights before any pod is started, else why pods could not be started: the user can fix both.
 fn in_cluster(file: &LabFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Result<Preflight> {
     let blocks = |text: String, remedy: String| Finding {
         host: format!("namespace {}", cluster.namespace),
@@ -64,14 +64,14 @@ fn in_cluster(file: &LabFile, cluster: &Cluster, cancel: &Cancel) -> anyhow::Res
     };
     let lacking = prony_kubernetes::lacking(cluster)?;
     if !lacking.is_empty() {
-        let remedy = "`prony lab rbac` prints the role that has it";
+        let remedy = "`prony lab rbac` prints the role that grants it";
         let each = lacking.into_iter();
         let each = each.map(|right| blocks(format!("the right to {right} is missing"), remedy.to_owned()));
         return Ok(alone(each.collect()));
     }
     match looked_at(file, cancel) {
         Err(BenchError::Host(HostError::NoPods { text })) => {
-            Ok(alone(vec![blocks(text, "then look again".to_owned())]))
+            Ok(alone(vec![blocks(text, "then check again".to_owned())]))
         }
         looked => Ok(looked?),
     }
@@ -81,15 +81,15 @@ fn text(preflight: &Preflight) -> String {
     let mut text = String::new();
     for (name, host) in &preflight.hosts {
         let machine = &host.host.environment;
-        let cpu = machine.cpu.model.as_deref().unwrap_or("CPU not known");
+        let cpu = machine.cpu.model.as_deref().unwrap_or("unknown CPU");
         let _ = writeln!(
             text,
-            "{name}: {} at {}, {} CPUs of {} ({cpu}), Linux {}, clock known to {:.0} µs",
+            "{name}: {} at {}, {} CPUs of {} ({cpu}), Linux {}, clock error {:.0} µs",
             host.host.roles.join(" and "),
             host.host.address,
             host.host.cpus.len(),
             machine.cpu.online,
-            machine.kernel.as_deref().unwrap_or("not known"),
+            machine.kernel.as_deref().unwrap_or("of unknown version"),
             host.clock_error_ns as f64 / 1e3,
         );
     }
@@ -104,7 +104,7 @@ fn text(preflight: &Preflight) -> String {
         );
     }
     if preflight.findings.is_empty() {
-        text.push_str("nothing stands against a run\n");
+        text.push_str("nothing prevents a run\n");
     }
     for Finding {
         host,

@@ -1,4 +1,4 @@
-//! `prony lab clean`: what runs left behind in the namespace of a lab.
+//! `prony lab clean`: lists and removes what runs left behind in the namespace of a testbed.
 
 use crate::checkout::LabArgs;
 use crate::exit::Exit;
@@ -7,12 +7,12 @@ use crate::table;
 use prony_kubernetes::{Left, left, remove};
 use serde_json::json;
 
-/// Show what prony has in the namespace of a lab, by its label, and remove it
+/// List what prony has in the namespace of a testbed, found by its label, and remove it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// Remove it. Without this it is only shown: it may belong to a run that goes on
+    /// Remove it; without this option it is only listed, because it may belong to a run in progress
     #[arg(long)]
     yes: bool,
     /// Print JSON
@@ -25,8 +25,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let cluster = super::cluster(&file)?;
     let found = left(cluster)?;
     if args.json {
-        let told =
-            json!({ "schema": 1, "namespace": cluster.namespace, "removed": args.yes, "found": found });
+        let told = json!({ "schema": prony_records::SCHEMA, "namespace": cluster.namespace, "removed": args.yes, "found": found });
         print(&told.to_string())?;
     } else {
         print(&text(&found, &cluster.namespace, args.yes))?;
@@ -39,7 +38,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn text(found: &[Left], namespace: &str, goes: bool) -> String {
     if found.is_empty() {
-        return format!("nothing of prony is in the namespace {namespace}");
+        return format!("prony has nothing in the namespace {namespace}");
     }
     let or_dash = |text: &Option<String>| {
         text.clone()
@@ -57,7 +56,7 @@ fn text(found: &[Left], namespace: &str, goes: bool) -> String {
     let last = if goes {
         "removing it"
     } else {
-        "`prony lab clean --yes` removes it, also where it belongs to a run that goes on"
+        "`prony lab clean --yes` removes it, even if it belongs to a run in progress"
     };
     format!(
         "{}\n{last}",

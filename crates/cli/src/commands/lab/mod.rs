@@ -1,4 +1,4 @@
-//! `prony lab`: the hosts of a lab.
+//! `prony lab`: checks the hosts of a testbed, and manages what a testbed of pods needs.
 
 mod check;
 mod clean;
@@ -10,14 +10,14 @@ use anyhow::anyhow;
 use prony_kubernetes::Cluster;
 use prony_runner::testbed::LabFile;
 
-/// The hosts of a lab: whether they are fit for a run, and what pods need and leave
+/// Check the hosts of a testbed, print the rights that pods need, and remove what they leave behind
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
-// One line a command: its arguments and what it does stand in its own file.
+// One line per command: its arguments and its code are in its own file.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Check(check::Args),
@@ -33,22 +33,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// The lab file, which these commands cannot do without.
+/// Reads the testbed file, which these commands require.
 fn needed(args: &LabArgs) -> anyhow::Result<LabFile> {
     let checkout = Checkout::find().ok();
     let file = args.read(checkout.as_ref())?;
     file.ok_or_else(|| {
         bad_input(anyhow!(
-            "which lab? give its file with --lab, or `lab = \"lab.toml\"` in prony.toml"
+            "no testbed is given: name its file with --lab, or with `lab = \"lab.toml\"` in prony.toml"
         ))
     })
 }
 
-/// The cluster of a lab file.
+/// The Kubernetes cluster of a testbed file.
 fn cluster(file: &LabFile) -> anyhow::Result<&Cluster> {
     file.kubernetes.as_ref().ok_or_else(|| {
         bad_input(anyhow!(
-            "{}: its hosts are no pods: a lab in a cluster has [kubernetes]",
+            "{}: its hosts are not pods: a testbed in a cluster has a section [kubernetes]",
             file.path.display()
         ))
     })

@@ -1,4 +1,4 @@
-//! `prony lab rbac`: the rights that a lab in a cluster needs.
+//! `prony lab rbac`: prints the rights that a testbed in a cluster needs.
 
 use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
@@ -6,21 +6,21 @@ use crate::output::print;
 use anyhow::anyhow;
 use prony_kubernetes::{Subject, is_label};
 
-/// Print the role that a lab of pods needs in its namespace, and its binding: `prony lab rbac | kubectl apply -f -`
+/// Print the role that a testbed of pods needs in its namespace, and its role binding: `prony lab rbac | kubectl apply -f -`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// The namespace [default: that of the lab file]
+    /// The namespace [default: that of the testbed file]
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// For this user, as the cluster knows them
+    /// Bind the role to this user, as the cluster names them
     #[arg(long, value_name = "NAME", conflicts_with_all = ["group", "service_account"])]
     user: Option<String>,
-    /// For this group of users
+    /// Bind the role to this group of users
     #[arg(long, value_name = "NAME", conflicts_with = "service_account")]
     group: Option<String>,
-    /// For this service account of the namespace
+    /// Bind the role to this service account of the namespace
     #[arg(long, value_name = "NAME", default_value = "prony")]
     service_account: String,
 }
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => super::cluster(&super::needed(&args.lab)?)?.namespace.clone(),
     };
     if !is_label(&namespace, 63) {
-        let text = "is no name of a namespace: lower-case letters, digits and dashes";
+        let text = "is not a name of a namespace: use lower-case letters, digits and dashes";
         return Err(bad_input(anyhow!("--namespace: `{namespace}` {text}")));
     }
     let subject = match (&args.user, &args.group) {
