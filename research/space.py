@@ -58,7 +58,7 @@ class Cluster:
         self.image = "localhost/prony-test:1" if self.is_own else os.environ.get("PRONY_TEST_IMAGE")
         self.folder = Path(tempfile.mkdtemp(prefix="prony-kubernetes-"))
         self.prony = str(Path(os.environ.get("PRONY") or built()).resolve())
-                # A cluster that was already running is kept.
+        # A cluster that was already running is kept.
         self.stays = not self.is_own or run(*self.near, "true", check=False).returncode == 0
 
     def __enter__(self):
@@ -80,10 +80,10 @@ class Cluster:
         """The root of an image with prony, a shell, and the libraries of both."""
         root = self.folder / "image"
         shell = shutil.which("busybox")
-                # getconf reports the version of the C library.
+        # getconf reports the version of the C library.
         for program, place in [(self.prony, "usr/bin/prony"), (shell, "bin/busybox"), (shutil.which("getconf"), "usr/bin/getconf")]:
             (root / place).parent.mkdir(parents=True, exist_ok=True)
-                        # Debug information would only enlarge the image.
+            # Debug information would only enlarge the image.
             run("strip", "-o", root / place, program)
             for word in run("ldd", program, check=False).stdout.split():
                 if word.startswith("/"):
@@ -109,7 +109,7 @@ def built():
 class Space:
     """A namespace, its user, and a project with a lab file."""
 
-        # The number of namespaces so far: a new one does not wait for the deletion of an earlier one.
+    # The number of namespaces so far: a new one does not wait for the deletion of an earlier one.
     made = 0
 
     def __init__(self, cluster, name, may=True, **lab):
@@ -166,7 +166,7 @@ class Space:
         folder = self.cluster.folder
         environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_LAB")}
         environment |= {"NO_COLOR": "1", "PRONY_LOCKS": f"{folder}/locks", "PRONY_AGENT_CACHE": f"{folder}/agents"}
-                # Services of a lab file without pods start it by its name.
+        # Services of a lab file without pods start it by its name.
         environment["PATH"] = f"{Path(self.cluster.prony).parent}:{environment['PATH']}"
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command = [*self.cluster.near, self.cluster.prony, *words]

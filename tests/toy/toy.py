@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1
 
-        # The number of requests on this connection.
+    # The number of requests on this connection.
     seen = 0
 
     def do_GET(self):
