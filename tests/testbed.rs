@@ -1,6 +1,6 @@
-//! Hosts with OpenSSH on this machine: each in namespaces of its own for network, mounts, processes and name. Their network
-//! is theirs alone, so nothing listens on this machine. All of it ends with the test, however that ends: each namespace
-//! lives as long as its first process, and that one as long as its input, which the test holds.
+//! Hosts with OpenSSH on this machine: each has its own namespaces for network, mounts, processes and host name. They share an
+//! isolated network, so nothing listens on this machine. All of it ends with the test, however that ends: each namespace
+//! lives as long as its first process, which lives as long as its input, which the test holds.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the server of OpenSSH is; it wants to be started by its whole path.
+/// The OpenSSH server; it must be started by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
-/// Time for a host to answer.
+/// Longest time until a host answers.
 const READY: Duration = Duration::from_secs(30);
 
-/// Hosts `h1`, `h2`, … and a switch between them, at which the controller is, too.
+/// Hosts `h1`, `h2`, … and a switch that connects them and the controller.
 pub(crate) struct Testbed {
     folder: tempfile::TempDir,
     switch: Holder,
@@ -36,13 +36,13 @@ impl Drop for Holder {
     }
 }
 
-/// Why no testbed can be made here; `None`: one can.
+/// Why no hosts can be created here; `None` if it is possible.
 pub(crate) fn without_testbeds() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
-        return Some("only root can make hosts in namespaces".to_owned());
+        return Some("creating hosts in namespaces needs root".to_owned());
     }
     if !Path::new(SSHD).exists() {
-        return Some("there is no sshd (apt-get install openssh-server)".to_owned());
+        return Some("sshd is missing (apt-get install openssh-server)".to_owned());
     }
     for (tool, package) in [
         ("ssh", "openssh-client"),
@@ -53,17 +53,17 @@ pub(crate) fn without_testbeds() -> Option<String> {
     ] {
         let path = std::env::var_os("PATH").unwrap_or_default();
         if !std::env::split_paths(&path).any(|folder| folder.join(tool).exists()) {
-            return Some(format!("there is no `{tool}` (apt-get install {package})"));
+            return Some(format!("`{tool}` is missing (apt-get install {package})"));
         }
     }
     let tried = Command::new("unshare")
         .args(["--net", "--mount", "--pid", "--fork", "true"])
         .output();
-    (!tried.is_ok_and(|tried| tried.status.success())).then(|| "no namespaces can be made here".to_owned())
+    (!tried.is_ok_and(|tried| tried.status.success())).then(|| "namespaces cannot be created here".to_owned())
 }
 
 impl Testbed {
-    /// So many hosts, of which each runs `prepare` first.
+    /// Creates hosts, each of which runs `prepare` first.
     pub(crate) fn new(hosts: usize, prepare: &str) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("prony-testbed-")
@@ -126,7 +126,7 @@ impl Testbed {
         self.hosts.push(holder);
     }
 
-    /// Starts a host whose files are there.
+    /// Starts a host whose files exist.
     fn power(&self, number: usize, prepare: &str) -> Holder {
         let (name, address) = (format!("h{number}"), address(number));
         let (home, config) = (self.of(&name, "home"), self.path(&format!("{name}.conf")));
@@ -170,7 +170,7 @@ impl Testbed {
         self.config("config", "id", "known_hosts");
     }
 
-    /// A configuration of ssh with another key or other known hosts.
+    /// Writes a configuration of ssh with another key or other known hosts.
     pub(crate) fn config(&self, name: &str, key: &str, known: &str) {
         let mut text = String::new();
         for number in 1..=9 {
@@ -199,12 +199,12 @@ impl Testbed {
         self.folder.path().join(name)
     }
 
-    /// A folder of a host: `home`, or `bin`, which comes first in its PATH.
+    /// A folder of a host: `home`, or `bin`, which is first in its PATH.
     pub(crate) fn of(&self, host: &str, folder: &str) -> PathBuf {
         self.path(host).join(folder)
     }
 
-    /// A program of a host, before all others of this name.
+    /// Installs a program on a host that takes precedence over others of the same name.
     pub(crate) fn program(&self, host: &str, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.of(host, "bin").join(name);
@@ -212,7 +212,7 @@ impl Testbed {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("allowed");
     }
 
-    /// The words of ssh in the controller's network, with this configuration.
+    /// The ssh command in the controller's network, with this configuration.
     pub(crate) fn ssh_with(&self, config: &str) -> Vec<String> {
         let net = self.net();
         let config = self.path(config).display().to_string();
@@ -221,17 +221,17 @@ impl Testbed {
             .to_vec()
     }
 
-    /// What makes `nsenter` run a program in the controller's network.
+    /// The option of `nsenter` for the controller's network.
     pub(crate) fn net(&self) -> String {
         format!("--net={}", self.switch.net())
     }
 
-    /// The words of ssh that reach every host.
+    /// The ssh command that connects to any host.
     pub(crate) fn ssh(&self) -> Vec<String> {
         self.ssh_with("config")
     }
 
-    /// Runs a command on a host, over a connection of its own.
+    /// Runs a command on a host, over a separate connection.
     pub(crate) fn run(&self, host: &str, command: &str) -> Output {
         let words = self.ssh();
         Command::new(&words[0])
@@ -242,16 +242,16 @@ impl Testbed {
             .expect("ssh runs")
     }
 
-    /// Lets nothing through to a host and from it: nobody is told.
+    /// Drops all packets to and from a host, without notifying either side.
     pub(crate) fn cut(&self, host: &str) {
         self.inside(&format!("ip link set {host} down"));
     }
 
-    /// Waits until the controller has repeated something to a host in vain for more than a second: a cut is felt. TCP repeats 0.2, 0.6,
-    /// 1.4, 3.0 and 6.2 s after the first loss, the last of which is beyond the lease of an agent.
+    /// Waits until the controller has retransmitted to a host for more than a second, which shows that the cut is effective. TCP
+    /// retransmits 0.2, 0.6, 1.4, 3.0 and 6.2 s after the first loss; the last of these is later than the lease of an agent.
     pub(crate) fn until_a_cut_is_felt(&self, number: usize) {
         let table = format!("/proc/{}/net/tcp", self.switch.0.id());
-        // The server of OpenSSH there, as the kernel writes it: the address as a number of this machine.
+        // The OpenSSH server there, in the kernel's notation: the address in the byte order of this machine.
         let [a, b, c, d] = [10, 79, 0, 10 + number];
         let server = format!("{d:02X}{c:02X}{b:02X}{a:02X}:0016");
         let deadline = Instant::now() + READY;
@@ -265,17 +265,17 @@ impl Testbed {
             if sockets.lines().filter_map(repeats).any(|repeats| repeats >= 3) {
                 return;
             }
-            assert!(Instant::now() < deadline, "no cut is felt: {sockets}");
+            assert!(Instant::now() < deadline, "the cut is not effective: {sockets}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Lets all through again.
+    /// Lets all packets through again.
     pub(crate) fn mend(&self, host: &str) {
         self.inside(&format!("ip link set {host} up"));
     }
 
-    /// Lets so much through to a host and from it, in the words of `tc`: `10mbit`. The error is what this kernel lacks.
+    /// Limits the rate to and from a host, in the notation of `tc`: `10mbit`. The error is what this kernel lacks.
     pub(crate) fn throttle(&self, number: usize, rate: &str) -> Result<(), String> {
         let ends = [
             (self.switch.net(), format!("h{number}")),
@@ -296,21 +296,21 @@ impl Testbed {
         Ok(())
     }
 
-    /// What makes `nsenter` run a program in the network of a host.
+    /// The option of `nsenter` for the network of a host.
     pub(crate) fn net_of(&self, number: usize) -> String {
         format!("--net={}", self.hosts[number - 1].net())
     }
 
-    /// Switches a host off, at once.
+    /// Switches a host off immediately.
     pub(crate) fn switch_off(&mut self, number: usize) {
         let holder = &mut self.hosts[number - 1];
         holder.0.kill().expect("killed");
         holder.0.wait().expect("waited for");
     }
 
-    /// Switches a host on that was switched off: it begins anew, with its disk as it was.
+    /// Switches a host on again: it boots with an unchanged disk.
     pub(crate) fn switch_on(&mut self, number: usize) {
-        // Its cable goes with it, but not at once.
+        // Its link disappears with it, but with a delay.
         let cable = format!("h{number}");
         let _ = Command::new("nsenter")
             .args([&self.net(), "ip", "link", "delete", &cable])
@@ -330,7 +330,7 @@ pub(crate) fn address(number: usize) -> String {
     format!("10.79.0.1{number}")
 }
 
-/// Starts the first process of a namespace and waits until it is in it.
+/// Starts the first process of a namespace, and waits until it has entered it.
 fn hold(command: &mut Command) -> Holder {
     let holder = Holder(command.stdin(Stdio::piped()).spawn().expect("unshare runs"));
     let own = fs::read_link("/proc/self/ns/net").expect("a namespace");
@@ -342,7 +342,7 @@ fn hold(command: &mut Command) -> Holder {
     holder
 }
 
-/// Runs a command, whose words are divided by one space each.
+/// Runs a command, whose words are separated by single spaces.
 fn run(command: &str) {
     let words: Vec<&str> = command.split(' ').collect();
     let output = Command::new(words[0])

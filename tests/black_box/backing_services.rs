@@ -1,4 +1,4 @@
-//! Services beside a real database and a real cache, which prony makes, starts, kills and removes.
+//! Services with a real database and a real cache, which prony creates, starts, kills and removes.
 
 use crate::common::{Checkout, Ended, until};
 use crate::shopfront;
@@ -13,7 +13,7 @@ pub(crate) const DATA: &str =
 
 pub(crate) const CONTRACT: &str = r#"name = "shop"
 title = "Shop"
-summary = "Names of items that stand in a database."
+summary = "Names of items in a database."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
 
 [backing.db]
@@ -38,19 +38,19 @@ load = { kind = "closed", connections = 2 }
 
 const CACHE: &str = r#"name = "shop"
 title = "Shop"
-summary = "What a cache says."
+summary = "The answer of a cache."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
 
 [backing.cache]
 use = "redis"
 
 [operation.item]
-summary = "Whether the cache is there."
+summary = "Whether the cache is available."
 http = "GET /item/1"
 expect = { status = 200, text = "PONG" }
 
 [workload.item]
-summary = "Whether the cache is there."
+summary = "Whether the cache is available."
 mix = [{ operation = "item" }]
 load = { kind = "closed", connections = 2 }
 "#;
@@ -78,7 +78,7 @@ contract = "shop"
 services = ["shop"]
 "#;
 
-/// A project with a service in front of a database; `None`, and said so, where there is no database.
+/// A project with a service that uses a database; `None`, with a message, without a database.
 pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
     let contract = CONTRACT.replace("SETTINGS", settings);
     let files = [
@@ -110,7 +110,7 @@ pub(crate) fn nothing_is_left(checkout: &Checkout) {
     assert_eq!(live(checkout), [] as [&Path; 0], "copies of the data");
 }
 
-/// The number of the process whose command begins so and that runs in this checkout.
+/// The process id of the command with this prefix that runs in this checkout.
 pub(crate) fn process(checkout: &Checkout, command: &str) -> Option<i32> {
     let inside = checkout.path(".").canonicalize().expect("the folder");
     let pids = fs::read_dir("/proc").expect("/proc").flatten();
@@ -133,7 +133,7 @@ fn a_service_is_measured_beside_its_database() {
     let Some(checkout) = shop("shared_buffers = \"64MB\"", DATA) else {
         return;
     };
-    // What a killed prony left: no process has this number and start.
+    // A leftover of a killed prony: no process has this number and start time.
     checkout.write(".prony/backing-services/live/4194305-1/data/leftover", "");
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -195,7 +195,7 @@ fn a_seed_with_an_error_names_file_and_line() {
 
 #[test]
 fn too_many_connections_are_named() {
-    // Three of them are for its superuser.
+    // Three of them are reserved for the superuser.
     let Some(checkout) = shop("max_connections = 4", DATA) else {
         return;
     };
@@ -216,7 +216,7 @@ fn killed_prony_leaves_no_database_and_the_next_one_removes_its_data() {
     child.kill().expect("KILL");
     child.wait().expect("it is gone");
     until("no process is left", || checkout.processes().is_empty());
-    // Two at once in one project, which find what was left.
+    // Two at once in one project, which both find the leftovers.
     let pair = [0, 1].map(|_| checkout.start(&["check", "shop"]));
     for one in pair {
         let ended = Ended::of(&one.wait_with_output().expect("it ends"));

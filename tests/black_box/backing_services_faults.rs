@@ -1,4 +1,4 @@
-//! What can go wrong around a database: its disk, its port, its data, its locks. Each is told as what it is, and nothing is left.
+//! Faults of a database: its disk, its port, its data, its locks. Each is reported as such, and nothing is left behind.
 
 use crate::backing_services::{DATA, nothing_is_left, process, run, shop};
 use crate::common::{Checkout, Ended, until};
@@ -8,13 +8,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A small disk at a folder; it is gone when this is.
+/// A small disk mounted on a folder; it is unmounted on drop.
 struct Disk {
     folder: PathBuf,
 }
 
 impl Disk {
-    /// `None`, and said so, where nobody can mount one.
+    /// `None`, with a message, if it cannot be mounted.
     fn mount(folder: &Path, size: &str) -> Option<Self> {
         fs::create_dir_all(folder).expect("a folder");
         let mut mount = Command::new("mount");
@@ -27,7 +27,7 @@ impl Disk {
             let folder = folder.to_owned();
             return Some(Self { folder });
         }
-        skipped("only root can mount a small disk, and not in every container");
+        skipped("mounting a small disk needs root, and is not possible in every container");
         None
     }
 }
@@ -43,7 +43,7 @@ fn said(ended: &Ended) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text of a file of the checkout with one part replaced.
+/// Replaces one part of a file of the checkout.
 fn change(checkout: &Checkout, file: &str, from: &str, to: &str) {
     let text = fs::read_to_string(checkout.path(file)).expect("a file");
     assert!(text.contains(from), "{from}");
@@ -67,7 +67,7 @@ fn a_disk_that_is_too_small_for_the_seed_is_told() {
     nothing_is_left(&checkout);
 }
 
-/// Takes all that is left of the disk of a folder.
+/// Fills the disk of a folder.
 fn fill(folder: &Path) {
     let mut file = fs::File::create(folder.join("filler")).expect("a file");
     let zeros = vec![0; 1 << 20];
@@ -84,7 +84,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     let Some(_mounted) = Disk::mount(&disk, "600m") else {
         return;
     };
-    // Each reply needs a page of the disk that was not there before.
+    // Each reply needs a new page on the disk.
     let note = "with noted as (insert into note select string_agg(md5(random()::text), '') from generate_series(1, 1000)) select name";
     change(&checkout, "services/shop/shop.py", "select name", note);
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
@@ -99,7 +99,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     nothing_is_left(&checkout);
 }
 
-/// A session that holds the table of the items for itself, as long as its input is open.
+/// A session that holds an exclusive lock on the table of items until its input is closed.
 struct Lock(Child);
 
 impl Lock {
@@ -124,7 +124,7 @@ impl Drop for Lock {
     }
 }
 
-/// A variable of the environment of a process.
+/// A variable in the environment of a process.
 fn variable(pid: i32, name: &str) -> String {
     let environment = fs::read(format!("/proc/{pid}/environ")).expect("an environment");
     let environment = String::from_utf8_lossy(&environment).into_owned();
@@ -154,7 +154,7 @@ fn a_service_that_waits_for_a_lock_is_told_with_what_it_waited_for() {
     });
     let service = process(&checkout, "shop.py").expect("the service");
     let lock = Lock::hold(&variable(service, "DATABASE_URL"));
-    // What is checked after the load shall not wait as well.
+    // The checks after the load must not wait as well.
     until("the load is over", || process(&checkout, "load --job").is_none());
     drop(lock);
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
@@ -196,7 +196,7 @@ fn a_port_that_is_taken_meanwhile_is_left_to_whoever_has_it() {
     let Some(checkout) = shop("", DATA) else { return };
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../backing-services/postgresql/backing.toml");
     let own = fs::read_to_string(own).expect("the backing service");
-    // The first time, somebody else is faster.
+    // The first time, another process is faster.
     let taken = r#"
 if mkdir TAKEN 2>/dev/null; then
   python3 -c 'import os, socket, time; taken = socket.create_server((os.environ["HOST"], int(os.environ["PORT"]))); open("LISTENS", "w"); time.sleep(600)' &
@@ -205,7 +205,7 @@ fi
 exec "#;
     let marks = checkout.path("marks");
     fs::create_dir(&marks).expect("a folder");
-    // It is another user who writes there.
+    // PostgreSQL writes there as another user.
     let open = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777);
     fs::set_permissions(&marks, open).expect("a mode");
     let taken = taken
@@ -219,7 +219,7 @@ exec "#;
     checkout.write("backing-services/postgresql/backing.toml", &changed);
     let ended = checkout.prony(&["check", "shop"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(marks.join("listens").exists(), "somebody was faster");
+    assert!(marks.join("listens").exists(), "another process was faster");
     nothing_is_left(&checkout);
 }
 
@@ -241,7 +241,7 @@ fn data_that_another_run_removed_is_made_again() {
 #[test]
 fn two_runs_at_once_share_the_data_of_one_seed() {
     let Some(checkout) = shop("", DATA) else { return };
-    // Each with locks of its own, as on CPUs of its own.
+    // Each with its own locks, as if on its own CPUs.
     let pair = ["one", "two"].map(|name| {
         let mut run = checkout.command(&["run", "shop", "--json", "--keep-disturbed", "--seed", "7"]);
         run.env("PRONY_LOCKS", checkout.path(name));

@@ -1,10 +1,10 @@
-//! A check that restarts the database: services that find it again pass, and those that do not are told apart.
+//! A check that restarts the database: services that reconnect pass, all others fail.
 
 use crate::backing_services::{CONTRACT, DATA, HANDLER, nothing_is_left, shop};
 use crate::common::{Checkout, Ended};
 use crate::shopfront;
 
-/// What is tried in the second for which the database is away.
+/// A case during which the database is away for a second.
 const CASE: &str = r#"
 [[case]]
 name = "the database is away"
@@ -16,10 +16,10 @@ times = 4
 
 [workload.item]"#;
 
-/// How a reply is made: the original asks the database each time, and answers 500 where it cannot.
+/// The line that makes a reply: the original queries the database each time, and answers 500 if that fails.
 const ASKS: &str = r#"        told = subprocess.run(ask(self.path.rsplit("/", 1)[1]), capture_output=True)"#;
 
-/// A shop whose replies are made otherwise, and its check.
+/// A shop with a modified handler, and its check.
 fn checked(instead: &str, times: [&str; 2]) -> Option<(Checkout, Ended)> {
     let checkout = shop("", DATA)?;
     let [away, recovers] = times;
@@ -36,7 +36,7 @@ fn checked(instead: &str, times: [&str; 2]) -> Option<(Checkout, Ended)> {
     Some((checkout, ended))
 }
 
-/// It fails, and this is told.
+/// The check must fail with this message.
 fn rejected(instead: &str, times: [&str; 2], told: &str) {
     let Some((_, ended)) = checked(instead, times) else {
         return;
@@ -54,7 +54,7 @@ fn a_service_that_finds_its_database_again_passes() {
         return;
     };
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    // The load afterwards begins with the data that was seeded.
+    // The load afterwards starts with the seeded data.
     let ended = checkout.prony(&["run", "shop", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], 1);

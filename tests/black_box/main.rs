@@ -1,4 +1,4 @@
-//! The real binary from outside, in a checkout of toys.
+//! Tests of the real binary from outside, in a checkout of toys.
 
 mod action;
 mod away;

@@ -1,4 +1,4 @@
-//! `prony new service`: a folder that is right as it is. `prony list services`: which there are, and what they send.
+//! `prony new service` creates a folder that works unchanged; `prony list services` lists services and their replies.
 
 use crate::common::Checkout;
 

@@ -1,4 +1,4 @@
-//! Runs over several hosts. Hosts are agents on this machine and, in one test, namespaces of it with OpenSSH of their own.
+//! Runs over several hosts. The hosts are agents on this machine and, in one test, namespaces with their own OpenSSH.
 
 use crate::away::Away;
 use crate::common::{Checkout, Ended, signal, until};
@@ -99,7 +99,7 @@ fn a_testbed_measures_as_one_machine_does() {
     );
     until("nothing is left behind", || checkout.processes().is_empty());
     let works = fs::read_dir(checkout.path("agents/work")).map_or(0, Iterator::count);
-    assert_eq!(works, 0, "the folders of agents go with them");
+    assert_eq!(works, 0, "agents remove their folders");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_backend_runs_on_the_host_of_backing_services() {
     let report = ended.json();
     let row = service(&report);
     let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
-    // Whether the toy fulfils all of this contract is another test's: here it must have been asked, with its backend up.
+    // Another test verifies that the toy passes this contract: here it must have been called, with its backend running.
     assert!(!reason.contains("backend did not"), "{row}");
     assert_ne!(row["excluded"]["stage"], "build", "{row}");
     until("nothing is left behind", || checkout.processes().is_empty());
@@ -338,12 +338,12 @@ fn a_build_that_fails_there_is_a_row_with_the_reason() {
     );
 }
 
-/// The service is built here, in a checkout that the host has no copy of, and sent once.
+/// The service is built here, from a checkout that the host does not have, and sent once.
 #[test]
 fn services_are_built_here_and_sent() {
     let checkout = with_pipes(1, &["right"]);
     checkout.write("testbed.toml", &built_here(PIPES));
-    // What is built says where.
+    // The build records its folder.
     checkout.add("right", "\"pwd > built.txt\"");
     let arguments = [
         "run",
@@ -366,14 +366,14 @@ fn services_are_built_here_and_sent() {
         fs::canonicalize(built.trim()).expect("a folder"),
         fs::canonicalize(here.path()).expect("a folder"),
     );
-    // What is there already is not sent again: the next run finds it as it is.
+    // A build that is there already is not sent again: the next run uses it unchanged.
     fs::write(sent[0].join("mark"), "").expect("a file");
     let second = prony(&checkout, &arguments);
     assert_eq!(second.code, Some(0), "{second:?}");
-    assert!(sent[0].join("mark").exists(), "it was sent again");
+    assert!(sent[0].join("mark").exists(), "the build was sent again");
     let checked = prony(&checkout, &["check", "toy-right", "--testbed", "testbed.toml"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    // Other sources are another build.
+    // Other sources make another build.
     checkout.add("right", "\"pwd > built.txt; true\"");
     assert_eq!(prony(&checkout, &arguments).code, Some(0));
     assert_eq!(sent_to(&checkout.path("agents")).len(), 2);
@@ -393,12 +393,12 @@ fn what_runs_in_its_own_folder_alone_is_not_sent() {
     assert!(sent_to(&checkout.path("agents")).is_empty());
 }
 
-/// A testbed whose service is built by the controller.
+/// A testbed file whose service is built by the controller.
 pub(crate) fn built_here(testbed: &str) -> String {
     testbed.replacen("[host.app]\n", "[host.app]\nbuild = \"here\"\n", 1)
 }
 
-/// What was sent to a host with this cache.
+/// The builds that were sent to the host with this cache.
 pub(crate) fn sent_to(cache: &Path) -> Vec<PathBuf> {
     let projects = fs::read_dir(cache.join("projects"))
         .into_iter()
@@ -408,14 +408,14 @@ pub(crate) fn sent_to(cache: &Path) -> Vec<PathBuf> {
     sent.flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// A toy of a checkout that runs by itself.
+/// A toy of a checkout that runs on its own.
 pub(crate) struct Toy {
     process: Child,
     pub(crate) url: String,
 }
 
 impl Toy {
-    /// The toy `right`. What it says goes to `toy.log` of the checkout.
+    /// Starts a toy. Its output goes to `toy.log` of the checkout.
     pub(crate) fn start(checkout: &Checkout, mode: &str) -> Self {
         let log = fs::File::create(checkout.path("toy.log")).expect("a file");
         let port = ports::reserved();

@@ -1,5 +1,5 @@
-//! Workers whose clocks jump in the middle of a load. Nobody can set the clocks of this machine for a test, so a library
-//! stands between prony and the kernel, and moves what the kernel answers.
+//! Workers whose clocks jump in the middle of a load. A test cannot set the clocks of this machine, so a preloaded library
+//! shifts the clock readings of prony.
 
 use crate::common::until;
 use crate::skip::skipped;
@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::process::Command;
 use std::time::Duration;
 
-/// A file tells how far each clock is ahead of the kernel's, ns: first the wall clock, then the monotonic one.
+/// The library reads from a file how far each clock is ahead of the kernel's, ns: first the wall clock, then the monotonic one.
 const LIBRARY: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -41,9 +41,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 "#;
 
-/// The wall clock jumps by an hour, as when somebody sets it.
+/// The wall clock jumps by an hour, as if it was set manually.
 const WALL: Duration = Duration::from_hours(1);
-/// The monotonic clock of a virtual machine that was paused: 50 ms, many times what the clocks may be wrong.
+/// The monotonic clock jumps by 50 ms, as after a pause of a virtual machine: many times the uncertainty of the clock offsets.
 const MONOTONIC: Duration = Duration::from_millis(50);
 
 #[test]
@@ -76,7 +76,7 @@ fn clocks_that_jump_during_a_load_are_told() {
     checkout.write("testbed.toml", &format!("{app}[host.one]{workers}"));
     let mut toy = Toy::start(&checkout, "logs");
     let jump = || {
-        // The first request shows that a worker is at work, whose clock is known by then: that of `one` is asked first.
+        // The first request shows that the workers are running; the clock of `one`, which is queried first, is known by then.
         until("the load is on", || {
             fs::metadata(checkout.path("toy.log")).is_ok_and(|log| log.len() > 0)
         });

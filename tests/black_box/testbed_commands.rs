@@ -1,4 +1,4 @@
-//! What else takes a testbed, beside runs: over hosts that are agents on this machine.
+//! Commands other than `run` with a testbed, over hosts that are agents on this machine.
 
 use crate::away::Away;
 use crate::common::{Ended, PATIENCE, signal, until};
@@ -47,7 +47,7 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
     }
     assert!(ended.err.contains("/s  met"), "{ended:?}");
     let logs = fs::read_dir(checkout.path("agents/work")).map_or(0, Iterator::count);
-    assert_eq!(logs, 0, "the agents were there, and are gone");
+    assert_eq!(logs, 0, "the agents ran and removed their folders");
     let away = prony(
         &checkout,
         &[&arguments[..3], &["nowhere.toml"], &arguments[4..]].concat(),
@@ -86,7 +86,7 @@ fn a_testbed_is_calibrated_and_its_runs_cite_it() {
         other.err.contains("this testbed was never calibrated"),
         "{other:?}"
     );
-    // Both workers loaded the service that was entered twice.
+    // Both workers loaded the service, which is entered twice in the report.
     let report = prony(&checkout, &["report", "--json"]).json();
     let points = &report["groups"][0]["services"][0]["details"]["points"];
     assert_eq!(points[0]["workers"].as_array().map(Vec::len), Some(2), "{points}");
@@ -131,7 +131,7 @@ fn services_are_built_several_times_on_their_host() {
     assert!(components.to_string().contains("between_builds"), "{report}");
     let first = stamps();
     assert_eq!(first.len(), 2, "{first:?}");
-    assert_ne!(first[0], first[1], "each was built on its own");
+    assert_ne!(first[0], first[1], "each build is separate");
     run();
     let second = stamps();
     assert_eq!(second.len(), 2, "{second:?}");
@@ -157,7 +157,7 @@ fn a_running_server_is_not_checked_in_a_testbed() {
     assert!(ended.err.contains("remove --testbed"), "{ended:?}");
 }
 
-/// `prony serve` of a checkout.
+/// `prony serve` in a checkout.
 struct Serves {
     process: Child,
     address: String,
@@ -179,7 +179,7 @@ impl Serves {
         Self { process, address }
     }
 
-    /// The lines of what it answers.
+    /// The lines of a response.
     fn lines(&self, path: &str) -> impl Iterator<Item = String> + use<> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
@@ -248,7 +248,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     let report: Value = serde_json::from_str(&body[start..=end]).expect("JSON");
     let hosts = &report["environment"]["hosts"];
     assert_eq!(hosts["app"]["roles"], serde_json::json!(["service"]), "{hosts}");
-    // The first asks it to end after this trial, another one to end now.
+    // The first signal lets it finish this trial, further ones stop it at once.
     until("it ends", || {
         signal(&child, "INT");
         child.try_wait().expect("a state").is_some()
@@ -259,7 +259,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
     until("nothing is left behind", || checkout.processes().is_empty());
 }
 
-/// A process that ends with the test.
+/// A process that is killed on drop.
 struct Ends(Child);
 
 impl Drop for Ends {
@@ -269,7 +269,7 @@ impl Drop for Ends {
     }
 }
 
-/// A toy with large replies on the host of the service, started by nobody of the testbed.
+/// A toy with large replies on the host of the service, which prony did not start.
 fn wide_toy(away: &Away) -> Ends {
     let server = Command::new("nsenter")
         .args([&away.hosts.net_of(1), "python3"])
@@ -298,7 +298,7 @@ fn wide_toy(away: &Away) -> Ends {
 fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     let Some(away) = Away::new(1, "300ms") else { return };
     if Command::new("tc").arg("-V").output().is_err() {
-        return skipped("there is no `tc` (apt-get install iproute2)");
+        return skipped("`tc` is missing (apt-get install iproute2)");
     }
     away.checkout.add("wide", "");
     let prony = |arguments: &[&str]| {
@@ -309,7 +309,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json()
     };
-    // Brings the binary there while the network is fast.
+    // Installs the binary there while the network is fast.
     prony(&["testbed", "check"]);
     if let Err(reason) = away.hosts.throttle(1, "4mbit") {
         skipped(&reason);
@@ -355,7 +355,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     away.nothing_is_left(&["h2", "h3"]);
 }
 
-/// Hosts that are pods of a cluster that nobody has.
+/// Hosts that are pods of a cluster that does not exist.
 const PODS: &str = r#"
 [kubernetes]
 kubeconfig = "nowhere"

@@ -1,4 +1,4 @@
-//! The controller of a testbed is killed at ten moments of a run: no host keeps anything of it, and the run goes on.
+//! The controller of a testbed is killed at ten moments of a run: no host keeps any process or file, and the run can be resumed.
 
 use crate::away::Away;
 use crate::common::{Checkout, Ended, PATIENCE, until};
@@ -10,20 +10,20 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 const HOSTS: [&str; 3] = ["h1", "h2", "h3"];
-/// Within this time nothing may be left on any host: the lease of an agent, and as long again.
+/// Within this time, every host must be clean: twice the lease of an agent.
 const GONE: Duration = Duration::from_secs(10);
 
-/// What is seen of a run from outside.
+/// The state of a run, as visible from outside.
 struct Seen<'a> {
     away: &'a Away,
-    /// What the store said of its progress before this controller began.
+    /// The stored progress of the run before this controller started.
     before: Option<String>,
 }
 
-/// A moment of a run, and whether it has come.
+/// A moment of a run, and whether it has been reached.
 type Moment = (&'static str, fn(&Seen<'_>) -> bool);
 
-/// In the order in which they come; each kill leaves the run before the next one.
+/// In chronological order; each kill leaves the run at an earlier moment than the next one.
 const MOMENTS: [Moment; 10] = [
     ("prony comes to a host", |seen| {
         let cache = seen.away.hosts.of("h1", "home").join(".cache/prony/agent");
@@ -68,19 +68,19 @@ impl Seen<'_> {
     }
 }
 
-/// What the store says of the run under way.
+/// The stored progress of the current run.
 fn progress(away: &Away) -> Option<String> {
     ask(away, "SELECT record FROM progress")
 }
 
 fn ask<T: rusqlite::types::FromSql>(away: &Away, question: &str) -> Option<T> {
     let store = away.checkout.path(".prony/store.db");
-    // Opening what is not there would make it.
+    // Opening a store that does not exist would create it.
     let store = store.exists().then(|| Connection::open(store))?.ok()?;
     store.query_row(question, [], |row| row.get(0)).ok()
 }
 
-/// Whether a file below a folder holds these bytes.
+/// Whether a file below a folder contains these bytes.
 fn holds(folder: &Path, bytes: &[u8]) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
@@ -106,29 +106,29 @@ fn a_controller_killed_at_ten_moments_leaves_nothing_on_any_host() {
         let left = killed.elapsed();
         longest = longest.max(left);
         println!(
-            "{moment}: killed after {:?}, nothing left after {left:?}",
+            "{moment}: killed after {:?}, clean after {left:?}",
             killed - began
         );
-        assert!(left < GONE, "{moment}: something was left for {left:?}");
+        assert!(left < GONE, "{moment}: leftovers for {left:?}");
         let halves = |host: &&str| {
             let copies = away.hosts.of(host, "home").join(".cache/prony/agent");
             let copies = fs::read_dir(copies).into_iter().flatten().flatten();
             let mut names = copies.map(|file| file.file_name().to_string_lossy().into_owned());
             names.any(|name| name.contains(".part."))
         };
-        until("no half of a prony is left", || !HOSTS.iter().any(halves));
+        until("no partial copy of prony is left", || !HOSTS.iter().any(halves));
         until("nothing is left here", || away.checkout.processes().is_empty());
         let listed = away.checkout.prony(&["list", "runs"]);
         assert_eq!(listed.code, Some(0), "{moment}: {child:?}: {listed:?}");
     }
-    println!("nothing was left anywhere after {longest:?} at the latest");
+    println!("every host was clean after at most {longest:?}");
     let ended = Away::ended(start(&away, &["--json"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(service(&ended.json())["trials"], 2, "{ended:?}");
     away.nothing_is_left(&HOSTS);
 }
 
-/// Begins the run, or goes on with it once it is stored.
+/// Starts the run, or resumes it if it is stored.
 fn start(away: &Away, more: &[&str]) -> Child {
     let is_stored = ask::<i64>(away, "SELECT count(*) FROM run").is_some_and(|runs| runs > 0);
     let what: &[&str] = if is_stored {
@@ -139,14 +139,14 @@ fn start(away: &Away, more: &[&str]) -> Child {
     away.start(&[what, &["--testbed", "testbed.toml", "--keep-disturbed"], more].concat())
 }
 
-/// Kills a controller as soon as this moment has come; gives what it had said, and when it was killed.
+/// Kills a controller as soon as this moment is reached; returns its output, and when it was killed.
 fn kill(mut child: Child, moment: &str, has_come: impl Fn() -> bool) -> (Ended, Instant) {
     let deadline = Instant::now() + PATIENCE;
     while !has_come() {
         let ended = child.try_wait().expect("asked");
         if ended.is_some() || Instant::now() > deadline {
             let _ = child.kill();
-            panic!("{moment}: it never came: {:?}", Away::ended(child));
+            panic!("{moment}: never reached: {:?}", Away::ended(child));
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -1,4 +1,4 @@
-//! A worker whose link is slow: it is found before a run, and a run over it says that the network was the limit.
+//! A worker with a slow link: `testbed check` detects it, and a run over it reports the network as the limit.
 
 use crate::away::Away;
 use crate::common::{Checkout, Ended};
@@ -7,10 +7,10 @@ use crate::testbed::service;
 use serde_json::Value;
 use std::fs;
 
-/// What the link of the slow worker lets through, bits per second, and in the words of `tc`.
+/// The rate of the slow link, bits per second, and as `tc` expects it.
 const SLOW: (f64, &str) = (10e6, "10mbit");
 
-/// A toy with replies of 20 kB, so that a slow link is full of them long before anything else is busy.
+/// A toy with replies of 20 kB, so that they saturate a slow link before anything else.
 fn large_replies() -> Checkout {
     let checkout = Checkout::new(1, &["right"]);
     let toy = "services/toy-right/toy.py";
@@ -18,7 +18,7 @@ fn large_replies() -> Checkout {
     let large = text.replace("b\"Hello, World!\"", "b\"x\" * 20_000");
     assert_ne!(large, text, "the toy has no greeting");
     checkout.write(toy, &large);
-    // Until now the contracts are those of the repository.
+    // The contracts are a link to those of the repository.
     fs::remove_file(checkout.path("contracts")).expect("a link");
     checkout.write(
         "contracts/hello/contract.toml",
@@ -32,14 +32,14 @@ fn large_replies() -> Checkout {
     checkout
 }
 
-/// What the way from a host to the service carries, bits per second.
+/// The measured rate of the path from a host to the service, bits per second.
 fn carries(links: &Value, from: &str) -> f64 {
     let all = links.as_array().expect("links");
     let link = all
         .iter()
         .find(|link| link["from"] == from && link["to"] == "app");
     link.and_then(|link| link["bits_per_s"].as_f64())
-        .unwrap_or_else(|| panic!("no way from {from}: {links}"))
+        .unwrap_or_else(|| panic!("no link from {from}: {links}"))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         assert_eq!(looked.code, Some(0), "{looked:?}");
         looked.json()
     };
-    // Brings prony to the hosts, which takes long over a slow link.
+    // Installs prony on the hosts, which takes long over a slow link.
     let fast = look();
     if let Err(reason) = away.hosts.throttle(2, SLOW.1) {
         return skipped(&reason);
@@ -87,7 +87,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     let slow = carries(&report["environment"]["links"], "one");
-    // Of a single trial there is no estimate.
+    // A single trial gives no estimate.
     let goodput = service(&report)["goodput_per_s"]["observed"][0].as_f64();
     let goodput = goodput.unwrap_or_else(|| panic!("no rate: {report}"));
     assert!(goodput * 20_000.0 * 8.0 < slow * 1.1, "{goodput} over {slow}");

@@ -1,4 +1,5 @@
-//! The first part of docs/TESTBEDS.md, from three machines to a report, word for word. The machines are namespaces with OpenSSH.
+//! Runs the first part of docs/TESTBEDS.md, from three machines to a report, exactly as written. The machines are namespaces with
+//! OpenSSH.
 
 use crate::common::{Ended, until};
 use crate::hosts;
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// The code blocks of the page's walk, each with its language.
+/// The code blocks of the walkthrough, each with its language.
 fn blocks() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TESTBEDS.md");
     let page = fs::read_to_string(page).expect("docs/TESTBEDS.md");
@@ -18,7 +19,7 @@ fn blocks() -> Vec<(String, String)> {
         .expect("the heading")
         .1;
     let walk = walk.split_once("\n## ").expect("the next heading").0;
-    // Outside, inside, outside, …: every second part is a block.
+    // Text and blocks alternate: every second part is a block.
     let blocks = walk.split("\n```").skip(1).step_by(2);
     blocks
         .map(|block| {
@@ -28,18 +29,18 @@ fn blocks() -> Vec<(String, String)> {
         .collect()
 }
 
-/// One script of all commands; the testbed file is written where the page shows it.
+/// One script of all commands; it writes the testbed file where the page shows it.
 fn script(blocks: &[(String, String)]) -> String {
     let steps = blocks.iter().map(|(language, text)| match language.as_str() {
         "sh" => text.clone(),
         "toml" => format!("cat > testbed.toml <<'END'\n{text}END\n"),
         "ssh-config" => String::new(),
-        other => panic!("what is to be done with a block of `{other}`?"),
+        other => panic!("no rule for a block of `{other}`"),
     });
     steps.collect()
 }
 
-/// A controller in the network of the hosts, whose `ssh` has the configuration of the page.
+/// A controller in the network of the hosts, whose `ssh` uses the configuration of the page.
 struct Controller {
     folder: TempDir,
     net: String,
@@ -125,7 +126,7 @@ fn the_page_takes_three_machines_to_a_report() {
     let pages = fs::read_dir(controller.folder.path().join("my-api/.prony/reports")).expect("reports");
     let mut pages = pages.flatten().map(|entry| entry.path().join("report.html"));
     assert!(pages.any(|page| page.is_file()), "no page in\n{}", walked.err);
-    // What the page says of the hosts afterwards.
+    // The page's claims about the hosts afterwards.
     for host in ["h1", "h2", "h3"] {
         let works = hosts.of(host, "home").join(".cache/prony/work");
         until("no folder is left behind", || {

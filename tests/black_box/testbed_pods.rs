@@ -1,11 +1,11 @@
-//! Runs on pods of a cluster that makes believe: its API is over HTTP, and what runs in its pods runs on this machine.
+//! Runs on pods of a fake cluster: its API is over HTTP, and its pods run on this machine.
 
 use crate::cluster::Cluster;
 use crate::common::{Checkout, until};
 use crate::testbed::{prony, service, with_pipes};
 use serde_json::Value;
 
-/// A service and two workers. prony is in their image, where it is on this machine.
+/// A service and two workers. Their image contains prony at its path on this machine.
 fn with_pods(cluster: &Cluster) -> Checkout {
     let checkout = with_pipes(1, &["right"]);
     let testbed = format!(
@@ -95,7 +95,11 @@ fn what_a_killed_controller_left_is_shown_and_removed() {
     for part in ["prony-abc-app", "2026-01-01T00:00:00Z", "prony run toys", "--yes"] {
         assert!(shown.out.contains(part), "{part}: {shown:?}");
     }
-    assert_eq!(cluster.state().jobs.len(), 1, "it was only shown");
+    assert_eq!(
+        cluster.state().jobs.len(),
+        1,
+        "`testbed clean` without --yes only lists it"
+    );
     let removed = prony(
         &checkout,
         &["testbed", "clean", "--testbed", "testbed.toml", "--yes"],

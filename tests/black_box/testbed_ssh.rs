@@ -1,4 +1,4 @@
-//! Runs over hosts with OpenSSH that fail: they lose power, stand still, are cut off, or are not fit for a run.
+//! Runs over hosts with OpenSSH that fail: they lose power, freeze, are disconnected, or are unfit for a run.
 
 use crate::away::{Away, send};
 use crate::common::{Checkout, PATIENCE, signal, until};
@@ -12,7 +12,7 @@ fn services_are_built_here_and_sent_over_ssh() {
     let Some(away) = Away::new(1, "300ms") else { return };
     let testbed = fs::read_to_string(away.checkout.path("testbed.toml")).expect("the testbed");
     away.checkout.write("testbed.toml", &built_here(&testbed));
-    // A host with an older C library refuses what is built here.
+    // A host with an older C library cannot run builds of this machine.
     let library = away.hosts.of("h1", "bin").join("getconf");
     fs::write(&library, "#!/bin/sh\necho glibc 2.3\n").expect("a file");
     fs::set_permissions(&library, fs::Permissions::from_mode(0o755)).expect("made");
@@ -74,10 +74,7 @@ fn a_worker_that_stands_still_is_named_in_time() {
     send("STOP", late);
     let began = Instant::now();
     let ended = Away::ended(child);
-    println!(
-        "a worker that stands still: the run ended after {:?}",
-        began.elapsed()
-    );
+    println!("a frozen worker: the run ended after {:?}", began.elapsed());
     assert!(began.elapsed() < PATIENCE * 2, "{ended:?}");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
@@ -112,7 +109,7 @@ fn a_host_without_power_ends_the_run_and_is_named() {
             .contains("stopped early because a host of the testbed was lost: cannot reach app"),
         "{ended:?}"
     );
-    assert!(report["ended_at"].is_null(), "it can go on: {report}");
+    assert!(report["ended_at"].is_null(), "it can be resumed: {report}");
     away.nothing_is_left(&["h2", "h3"]);
 }
 
@@ -123,7 +120,7 @@ fn a_host_that_comes_back_is_used_again() {
     away.generator("h3");
     let connections = away.connections("h3");
     away.hosts.cut("h3");
-    until("the host has given the controller up", || {
+    until("the host has dropped the controller", || {
         away.processes("h3").is_empty()
     });
     until("the controller makes another connection", || {
@@ -161,7 +158,7 @@ fn a_board_in_turns_survives_the_end_of_a_worker() {
             .filter(|(_, line)| line.starts_with("python3 toy.py"))
             .count()
     };
-    until("both are up and take turns", || {
+    until("both are up and interleaved", || {
         toys(&away) == 2 && away.running("h3", "load --job").is_some()
     });
     away.hosts.switch_off(3);

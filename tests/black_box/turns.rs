@@ -1,4 +1,4 @@
-//! `prony run --turns` from outside: services that take turns, one that dies in the middle, what cannot take turns.
+//! `prony run --turns` from outside: interleaved services, one that crashes in between, and services that cannot be interleaved.
 
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;

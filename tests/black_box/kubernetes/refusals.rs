@@ -1,4 +1,4 @@
-//! What the cluster refuses: rights, quotas, nodes, images, namespaces.
+//! Refusals of the cluster: rights, quotas, nodes, images, namespaces.
 
 use super::space::{SOON, Space, ended, is_own, kubectl, try_kubectl, until, words};
 use super::{line, says};
@@ -95,7 +95,7 @@ fn a_namespace_that_is_missing_and_one_that_is_deleted_end_the_run() {
     });
 }
 
-/// `prony testbed check` looks at pods into whose image prony is brought.
+/// `prony testbed check` works with pods whose image does not contain prony.
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn prony_is_brought_into_an_image_with_a_shell() {
@@ -104,7 +104,7 @@ fn prony_is_brought_into_an_image_with_a_shell() {
     says(&looked.err, &["bringing prony there"]);
     let found = looked.json();
     let hosts = found["hosts"].as_object().expect("hosts");
-    // Each pod asked for one CPU.
+    // Each pod requested one CPU.
     let shared = hosts.values().filter(|host| {
         let allowed = host["granted"]["allowed"].as_array();
         allowed.expect("CPUs").len() > 1

@@ -1,4 +1,4 @@
-//! Runs in which nothing fails.
+//! Runs without faults.
 
 use super::line;
 use super::space::{Space, is_own, near, run, script, try_kubectl, words};
@@ -28,13 +28,13 @@ load = ["load-0", "load-1"]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn the_instructions_of_docs_testbeds_work_word_for_word() {
     if !is_own() {
-        return skipped("it wants a cluster of this machine");
+        return skipped("it needs a local cluster");
     }
-    // The service of the page is written in it.
+    // The service of the page is written in Go.
     if Command::new("go").arg("version").output().is_err() {
-        return skipped("it wants Go on this machine");
+        return skipped("it needs Go on this machine");
     }
-    // As if nodes had fetched it.
+    // As if the nodes had pulled it.
     let image =
         std::env::var("PRONY_TEST_IMAGE_ROOT").expect("PRONY_TEST_IMAGE_ROOT: cargo xtask kubernetes");
     run(&mut script(&["image", "docker.io/library/debian:12", &image]));
@@ -61,7 +61,7 @@ fn the_instructions_of_docs_testbeds_work_word_for_word() {
     println!("{}", line(&walked, "app: "));
 }
 
-/// A namespace, until this is dropped.
+/// A namespace that is deleted on drop.
 struct Removed(&'static str);
 
 impl Drop for Removed {
@@ -70,7 +70,7 @@ impl Drop for Removed {
     }
 }
 
-/// The blocks of the walk through the page, as a script.
+/// The code blocks of the walkthrough in the page, as a script.
 fn instructions(page: &str) -> String {
     let (_, walk) = page
         .split_once("\n### From nothing to a report\n")
@@ -104,12 +104,12 @@ fn pods_give_the_records_that_one_machine_gives() {
         .collect();
     assert_eq!(nodes.len(), 3, "{nodes:?}");
     for point in rows(&there).flat_map(points) {
-        // How far apart the workers began.
+        // The spread of the start times of the workers.
         assert!(point["workers_start"]["bound_ns"].is_number(), "{point}");
     }
 }
 
-/// What a report has of a service: trials, the fields of their points, and the workers of each.
+/// The content of a report about a service: trials, the fields of their points, and the workers of each.
 #[derive(Debug, PartialEq)]
 struct Record {
     trials: Value,
@@ -149,7 +149,7 @@ fn points(row: &Value) -> &[Value] {
     row["details"]["points"].as_array().expect("points")
 }
 
-/// The paths of all members of a record, whatever their values are.
+/// The paths of all members of a record, regardless of their values.
 fn fields(value: &Value) -> BTreeSet<String> {
     let below = |prefix: &str, inner: &Value| -> Vec<String> {
         let inner = fields(inner).into_iter();
@@ -186,7 +186,7 @@ fn ten_runs_leave_no_object() {
         kinds.contains(&"pods") && kinds.contains(&"jobs.batch"),
         "{kinds:?}"
     );
-    // A kind that cannot be listed here makes kubectl fail, after it has listed the others.
+    // kubectl fails on a kind that cannot be listed, but lists the others first.
     let listed = try_kubectl(&[
         "--namespace",
         &space.name,
@@ -194,7 +194,7 @@ fn ten_runs_leave_no_object() {
         &kinds.join(","),
         "--output=name",
     ]);
-    // What every namespace has, what this test made, and what the cluster tells of what was.
+    // The objects of every namespace, the objects of this test, and the cluster's events.
     let known = [
         "event",
         "serviceaccount/",
@@ -218,7 +218,7 @@ fn ten_runs_leave_no_object() {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn what_two_workers_did_is_added_up_to_the_last_request() {
     if !is_own() {
-        return skipped("pods of another cluster may not reach this machine");
+        return skipped("pods of another cluster may be unable to connect to this machine");
     }
     let toy = Toy::start();
     let space = Space::new("merge");
