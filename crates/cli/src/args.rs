@@ -41,7 +41,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Granted(commands::cpu_grant::Args),
     Init(commands::init::Args),
-    #[command(alias = "testbed")]
+    #[command(alias = "lab")]
     Testbed(commands::testbed::Args),
     #[command(hide = true)]
     Link(commands::link::Args),

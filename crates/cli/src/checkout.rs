@@ -39,7 +39,7 @@ impl ClaimArgs {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TestbedArgs {
     /// Testbed file, which lists hosts and their roles [default: `testbed` in prony.toml, else this machine]
-    #[arg(long, alias = "testbed", value_name = "FILE", env = "PRONY_TESTBED")]
+    #[arg(long, alias = "lab", value_name = "FILE", env = "PRONY_TESTBED")]
     testbed: Option<PathBuf>,
 }
 

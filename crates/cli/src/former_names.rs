@@ -3,14 +3,14 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Old and new names. A command stands for itself: `prony testbed`.
+/// Old and new names. A command stands for itself: `prony lab`.
 const RENAMED: &[(&str, &str)] = &[
     ("--turns", "--interleaved"),
-    ("--testbed", "--testbed"),
+    ("--lab", "--testbed"),
     ("--staircase", "--step-load"),
 ];
-const RENAMED_COMMANDS: &[(&str, &str)] = &[("testbed", "testbed")];
-const RENAMED_VARIABLES: &[(&str, &str)] = &[("PRONY_TESTBED", "PRONY_TESTBED")];
+const RENAMED_COMMANDS: &[(&str, &str)] = &[("lab", "testbed")];
+const RENAMED_VARIABLES: &[(&str, &str)] = &[("PRONY_LAB", "PRONY_TESTBED")];
 
 /// One line for each old name that the command line or the environment uses.
 pub(crate) fn hints(
@@ -63,10 +63,10 @@ mod tests {
     #[test]
     fn each_old_name_gets_a_line_and_a_new_one_none() {
         assert_eq!(
-            of("prony testbed check --testbed=l.toml --turns", &[]),
+            of("prony lab check --lab=l.toml --turns", &[]),
             [
-                "`prony testbed` is now `prony testbed`; the old name still works",
-                "--testbed is now --testbed; the old name still works",
+                "`prony lab` is now `prony testbed`; the old name still works",
+                "--lab is now --testbed; the old name still works",
                 "--turns is now --interleaved; the old name still works",
             ]
         );
@@ -74,15 +74,15 @@ mod tests {
             of("prony testbed check --testbed l.toml", &["PRONY_TESTBED"]),
             [""; 0]
         );
-        assert_eq!(of("prony run", &["PRONY_TESTBED", "PRONY_TESTBED"]), [""; 0]);
+        assert_eq!(of("prony run", &["PRONY_LAB", "PRONY_TESTBED"]), [""; 0]);
         assert_eq!(
-            of("prony run", &["PRONY_TESTBED"]),
-            ["PRONY_TESTBED is now PRONY_TESTBED; the old name still works"]
+            of("prony run", &["PRONY_LAB"]),
+            ["PRONY_LAB is now PRONY_TESTBED; the old name still works"]
         );
     }
 
     #[test]
     fn what_comes_after_two_hyphens_is_not_a_flag() {
-        assert_eq!(of("prony compare -- --testbed", &[]), [""; 0]);
+        assert_eq!(of("prony compare -- --lab", &[]), [""; 0]);
     }
 }

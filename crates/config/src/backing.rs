@@ -127,7 +127,7 @@ struct WrittenReady {
 
 /// The folders of backing services and the file that describes each; the older name first, so that the newer one wins.
 pub(crate) const PLACES: [(&str, &str); 2] = [
-    ("backing_services", "backing.toml"),
+    ("companions", "companion.toml"),
     ("backing-services", "backing.toml"),
 ];
 

@@ -57,7 +57,7 @@ pub struct InterleavedWindow {
     /// CPU speed probe: mean CPU time of a constant piece of work on the service's CPUs, ns. The longer it takes, the slower they
     /// were.
     #[serde(default)]
-    #[serde(alias = "cpu_speed_probe_ns")]
+    #[serde(alias = "yardstick_ns")]
     pub cpu_speed_probe_ns: Option<f64>,
 }
 

@@ -82,7 +82,7 @@ pub struct Measurement {
     #[serde(default)]
     pub generator: Option<Resources>,
     /// Backing services and the resources they used.
-    #[serde(default, alias = "backing_services", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, alias = "companions", skip_serializing_if = "Vec::is_empty")]
     pub backing_services: Vec<BackingUsage>,
     /// Checks in backing services after the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -122,7 +122,7 @@ pub struct AfterLoad {
     /// Name of the check in the contract.
     pub name: String,
     /// Backing service that was queried.
-    #[serde(alias = "backing_service")]
+    #[serde(alias = "companion")]
     pub backing_service: String,
     /// Expected value, as written in the contract.
     pub equals: String,
@@ -193,7 +193,7 @@ pub enum Fault {
     #[default]
     Service,
     /// The testbed, such as a generator that was killed: an infrastructure failure, which says nothing about the service.
-    #[serde(alias = "testbed")]
+    #[serde(alias = "lab")]
     Infrastructure,
 }
 

@@ -112,7 +112,7 @@ metrics! {
     /// CPU time of the service's whole process tree during the measurement per complete reply received in it, ns.
     CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request" Figures::CPU;
     /// CPU time of all backing services together during the measurement per complete reply of the service received in it, ns.
-    #[serde(alias = "backing_service_cpu_ns_per_request")]
+    #[serde(alias = "companion_cpu_ns_per_request")]
     BackingServiceCpuNsPerRequest backing_service_cpu_ns_per_request "ns" Lower "backing services' CPU per request" Figures::CPU;
     /// Number of CPUs that the service kept busy.
     CpusBusy cpus_busy "cpus" Lower "CPUs busy" Figures::CPU;

@@ -202,7 +202,7 @@ kinds! {
     /// The network between the hosts, not the service, was the limit.
     NetworkBound,
     /// A backing service was the limit.
-    #[serde(alias = "backing_service_bound")]
+    #[serde(alias = "companion_bound")]
     BackingServiceBound,
     /// Requests were sent too long after they were due.
     ScheduleLag,

@@ -32,7 +32,7 @@ struct Settings {
     /// The file that keeps the runs, from the project's folder.
     store: Option<PathBuf>,
     /// The testbed file of every run that names none, from the project's folder.
-    #[serde(alias = "testbed")]
+    #[serde(alias = "lab")]
     testbed: Option<PathBuf>,
 }
 

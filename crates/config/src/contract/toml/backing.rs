@@ -19,7 +19,7 @@ pub(crate) enum WrittenVariable {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenRows {
-    #[serde(rename = "backing", alias = "backing_service")]
+    #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
 }
@@ -29,7 +29,7 @@ pub(crate) struct WrittenRows {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenAfter {
     pub(crate) name: String,
-    #[serde(rename = "backing", alias = "backing_service")]
+    #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
     pub(crate) equals: Spanned<String>,
@@ -40,7 +40,7 @@ pub(crate) struct WrittenAfter {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenDuring {
     pub(crate) name: String,
-    #[serde(rename = "backing", alias = "backing_service")]
+    #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) connections: Spanned<WrittenMost>,
 }

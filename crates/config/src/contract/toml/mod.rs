@@ -36,7 +36,7 @@ pub(crate) struct WrittenContract {
     pub(crate) without: Vec<Spanned<String>>,
     /// The required backing services.
     #[serde(default, skip_serializing)]
-    #[serde(rename = "backing", alias = "backing_service")]
+    #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: BTreeMap<String, Spanned<BackingRequirementToml>>,
     /// Values of the seeded data of backing services.
     #[serde(default)]

@@ -154,7 +154,7 @@ enum WrittenCpus {
 struct WrittenRoles {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
-    #[serde(rename = "backing", alias = "backing_service")]
+    #[serde(rename = "backing", alias = "companion")]
     backing_service: Option<Spanned<String>>,
 }
 
