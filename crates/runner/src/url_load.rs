@@ -89,7 +89,7 @@ fn goes_to(target: &Target, file: &TestbedFile) -> bool {
         let found = (name, 0).to_socket_addrs();
         found.map_or_else(|_| Vec::new(), |found| found.map(|found| found.ip()).collect())
     };
-    let reached = match &target.reach.addresses[..] {
+    let reached = match &target.connect.addresses[..] {
         [] => addresses(&target.host),
         given => given.to_vec(),
     };
@@ -99,7 +99,7 @@ fn goes_to(target: &Target, file: &TestbedFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_load::Reach;
+    use prony_load::ConnectOptions;
 
     #[test]
     fn the_host_of_services_is_known_by_its_address() {
@@ -115,16 +115,16 @@ mod tests {
             port: 80,
             authority: host.to_owned(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         };
         let there = file("pipe = true\naddress = \"127.0.0.1\"");
         assert!(goes_to(&target("127.0.0.1"), &there));
         assert!(goes_to(&target("localhost"), &there));
         assert!(!goes_to(&target("127.0.0.2"), &there));
         let resolved = Target {
-            reach: Reach {
+            connect: ConnectOptions {
                 addresses: vec![IpAddr::from([127, 0, 0, 1])],
-                ..Reach::default()
+                ..ConnectOptions::default()
             },
             ..target("api.example")
         };

@@ -65,7 +65,7 @@ fn describe_arrival(arrival: &Value, what: &str) -> String {
             rate("to"),
             seconds("over_ns")
         ),
-        Some("staircase") => format!(
+        Some("step_load" | "staircase") => format!(
             "{} {what}, {} more every {} s",
             rate("from"),
             rate("step"),

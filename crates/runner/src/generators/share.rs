@@ -53,7 +53,7 @@ mod tests {
     use crate::testbed::placement::{Site, across};
     use prony_host::{Core, Cpus, Topology, Wants};
     use prony_load::{
-        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
+        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, Phases, Protocol, Request, Target,
         Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
@@ -86,7 +86,7 @@ mod tests {
                 port: 80,
                 authority: "a".to_owned(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),

@@ -131,13 +131,13 @@ impl<'a> Saving<'a> {
 
 /// Counters of this machine at the start of a load that this process makes: what is neither its own nor the server's is of others.
 pub fn neighbours(target: &Target) -> Option<Neighbours> {
-    let is_here = target.reach.unix.is_some() || addresses(target).into_iter().any(is_own);
+    let is_here = target.connect.unix.is_some() || addresses(target).into_iter().any(is_own);
     Neighbours::begin(is_here.then_some(target.port))
 }
 
 fn addresses(target: &Target) -> Vec<IpAddr> {
-    if !target.reach.addresses.is_empty() {
-        return target.reach.addresses.clone();
+    if !target.connect.addresses.is_empty() {
+        return target.connect.addresses.clone();
     }
     let found = (target.host.as_str(), target.port).to_socket_addrs();
     found.into_iter().flatten().map(|address| address.ip()).collect()

@@ -66,14 +66,14 @@ fn precision(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.load.rate.is_some()
         || args.load.ramp.is_some()
-        || args.load.staircase.is_some()
+        || args.load.step_load.is_some()
         || args.load.users.is_some()
         || !args.load.schedule.stages.is_empty()
         || args.load.schedule.requests.is_some()
         || args.load.connections.growth.is_some()
     {
         return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: remove --rate, --ramp, --staircase, --stages, --users, -n and -c \
+            "capacity chooses the offered load itself: remove --rate, --ramp, --step-load, --stages, --users, -n and -c \
              A:B:TIME, and use --start and --limit"
         )));
     }
