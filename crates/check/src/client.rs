@@ -144,7 +144,7 @@ impl Client {
     ) -> Result<(), Wrong> {
         let started = Instant::now();
         if self.protocol == Protocol::WebSocket {
-            self.talk(exchange, delivery).await?;
+            self.script(exchange, delivery).await?;
             return in_time(exchange, started.elapsed());
         }
         let reused = line.is_some();
@@ -166,7 +166,7 @@ impl Client {
 
     /// What is said and heard on a WebSocket of its own.
     async fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), Wrong> {
-        let patience = self.patience + websocket::of_messages(&exchange.talk);
+        let patience = self.patience + websocket::of_messages(&exchange.script);
         let in_bytes = delivery == Delivery::SingleBytes;
         let talk = timeout(patience, websocket::talk(&self.endpoint, exchange, in_bytes)).await;
         talk.unwrap_or_else(|_| Err(Fault::TimedOut(patience).into()))

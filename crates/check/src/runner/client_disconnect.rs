@@ -235,7 +235,7 @@ mod tests {
                 body: Body::None,
             },
             expect: Expectation::default(),
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         };

@@ -21,13 +21,13 @@ const SHOWN: usize = 40;
 
 /// Has a talk on a connection of its own. After it the client leaves, and nothing may have come beside what was expected.
 pub(super) async fn talk(endpoint: &Endpoint, exchange: &Exchange, in_bytes: bool) -> Result<(), Wrong> {
-    if matches!(exchange.talk.first(), Some(Turn::By(_))) {
+    if matches!(exchange.script.first(), Some(Turn::By(_))) {
         return room::talk(endpoint, exchange, in_bytes).await;
     }
     let Some(mut talk) = Talk::open(endpoint, exchange, in_bytes).await? else {
         return Ok(());
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::Say(frame) => talk.say(frame),
             Turn::Hear(Heard::Echo) => talk.echo().await?,

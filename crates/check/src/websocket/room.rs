@@ -26,14 +26,14 @@ pub(super) async fn talk(endpoint: &Endpoint, exchange: &Exchange, in_bytes: boo
         said: Vec::new(),
         current: 0,
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::By(member) => room.turn_of(member).await?,
             Turn::Say(frame) => room.say(frame),
             Turn::Hear(Heard::Echo) => room.hear().await?,
             Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes).await?,
             Turn::Deaf => room.guests[room.current].is_deaf = true,
-            Turn::Cut => room.guests[room.current].talk = None,
+            Turn::Cut => room.guests[room.current].script = None,
         }
     }
     for number in 0..room.guests.len() {
@@ -47,7 +47,7 @@ struct Guest {
     name: String,
     path: Option<Vec<u8>>,
     /// Its connection, until that is over.
-    talk: Option<Talk>,
+    script: Option<Talk>,
     /// Whether it reads nothing any more.
     is_deaf: bool,
 }
@@ -100,7 +100,7 @@ impl Room<'_> {
 
     fn say(&mut self, frame: &Frame) {
         let guest = &mut self.guests[self.current];
-        if let Some(talk) = &mut guest.talk {
+        if let Some(talk) = &mut guest.script {
             talk.say(frame);
             let said = talk.owed.drain(..).map(|message| (self.current, message));
             self.said.extend(said);
@@ -110,7 +110,7 @@ impl Room<'_> {
     /// All that was said comes to every member of the room in which it was said.
     async fn hear(&mut self) -> Result<(), Wrong> {
         let said = std::mem::take(&mut self.said);
-        let patience = SILENCE + of_messages(&self.exchange.talk);
+        let patience = SILENCE + of_messages(&self.exchange.script);
         let due: Vec<usize> = self
             .guests
             .iter()
@@ -121,7 +121,7 @@ impl Room<'_> {
             .collect();
         let mut listening = JoinSet::new();
         for (number, guest) in self.guests.iter_mut().enumerate() {
-            if let Some(mut talk) = guest.talk.take_if(|_| !guest.is_deaf) {
+            if let Some(mut talk) = guest.script.take_if(|_| !guest.is_deaf) {
                 let count = due[number];
                 listening.spawn(async move {
                     let mut heard = Vec::new();
@@ -135,7 +135,7 @@ impl Room<'_> {
         heard.resize_with(self.guests.len(), || None);
         while let Some(listened) = listening.join_next().await {
             let (number, talk, messages, all) = listened.expect("invariant: who listens does not panic");
-            self.guests[number].talk = Some(talk);
+            self.guests[number].script = Some(talk);
             heard[number] = Some((messages, all));
         }
         let mut first: Vec<(&Option<Vec<u8>>, usize)> = Vec::new();
@@ -165,7 +165,7 @@ impl Room<'_> {
     async fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
         self.said.retain(|(by, _)| *by != number);
         let guest = &mut self.guests[number];
-        let Some(mut talk) = guest.talk.take() else {
+        let Some(mut talk) = guest.script.take() else {
             return Ok(());
         };
         talk.end(codes).await.map_err(|mut wrong| {
@@ -177,7 +177,7 @@ impl Room<'_> {
     /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
     async fn leave(&mut self, number: usize) -> Result<(), Wrong> {
         let guest = &mut self.guests[number];
-        match &mut guest.talk {
+        match &mut guest.script {
             Some(talk) if !guest.is_deaf => {
                 talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
                 self.end(number, &[Some(NORMAL)]).await
