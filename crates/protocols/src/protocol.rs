@@ -13,7 +13,6 @@
 use crate::request_values::Values;
 use prony_load::events::IdStep;
 use prony_load::{Limits, Request, Target};
-use prony_records::Outcome;
 use smallvec::SmallVec;
 
 /// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
@@ -42,6 +41,38 @@ pub struct Head<'a> {
     pub status: u16,
     /// Headers in the order they came, names as the peer wrote them; empty unless they were asked for.
     pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// The version that the peer answers in.
+    pub version: Version,
+    /// What ends the body.
+    pub framing: Framing,
+    /// Whether the peer says that the connection ends after this reply.
+    pub closes: bool,
+}
+
+/// Versions of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1, or a higher minor version, which means the same to a client (RFC 9110, section 2.5).
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+/// What ends the body of a reply (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none, whatever the headers say: a reply to HEAD, 204, 304, or a switch of protocols.
+    NoBody,
+    /// `Content-Length`.
+    Length,
+    /// The chunked transfer coding.
+    Chunked,
+    /// The end of the connection.
+    UntilClose,
+    /// The end of the stream of HTTP/2, or of the message of a WebSocket.
+    Stream,
 }
 
 /// Headers put together for a [`Head`] without allocating, unless a reply has more of them than any usual one.
@@ -164,8 +195,9 @@ pub trait Protocol: Sized {
     /// Whether replies may come in another order than their requests.
     const MULTIPLEXES: bool = false;
 
-    /// The outcome of a request that waits behind one that timed out, where that costs the connection.
-    const BEHIND_A_TIMEOUT: Outcome = Outcome::Reset;
+    /// Whether a request that waits behind one that timed out has timed out as well, where that costs the connection; else its
+    /// connection was reset.
+    const TIMES_OUT_IN_TURN: bool = false;
 
     /// Whether the protocol itself tells where each message of a reply ends ([`ReplySink::message`]).
     const TELLS_MESSAGES: bool = false;

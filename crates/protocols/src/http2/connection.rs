@@ -69,6 +69,8 @@ pub struct Connection<M: Semantics> {
     pub(super) continued: Option<Continued>,
     /// The header block so far, where it goes on.
     pub(super) fragments: Vec<u8>,
+    /// Its length, with a surcharge for each frame.
+    pub(super) fragments_cost: usize,
 }
 
 impl<M: Semantics> Connection<M> {
@@ -118,6 +120,7 @@ impl<M: Semantics> Protocol for Connection<M> {
             passing: None,
             continued: None,
             fragments: Vec::new(),
+            fragments_cost: 0,
         }
     }
 

@@ -1,15 +1,14 @@
 //! The handshake (RFC 6455, section 4): a request of HTTP/1.1 that asks for another protocol, and the reply that must switch
 //! to it.
 
-use crate::http1::head;
+use crate::http1::head::{self, PartialHead, trimmed};
+use crate::protocol::Version;
 use crate::request_values::Values;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prony_load::Template;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// Longest head of a reply, bytes; far above what servers send, so that garbage ends.
-const MAX_HEAD: usize = 64 * 1024;
 /// What a server puts behind the key before it hashes both (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -46,7 +45,7 @@ pub(super) struct Handshake {
     accept: String,
     subprotocols: Vec<String>,
     /// The reply so far.
-    partial: Vec<u8>,
+    partial: PartialHead,
 }
 
 impl Handshake {
@@ -59,27 +58,21 @@ impl Handshake {
         Self {
             accept: accept(&key),
             subprotocols: asked.subprotocols.clone(),
-            partial: Vec::new(),
+            partial: PartialHead::default(),
         }
     }
 
     /// Takes the reply from the front of `bytes`. Gives whether the peer has switched; until then all of `bytes` are taken.
     pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Result<bool, &'static str> {
         while !bytes.is_empty() {
-            // The end mark may lie across the pieces.
-            let searched = self.partial.len();
-            self.partial.extend_from_slice(bytes);
-            let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
+            let Some(taken) = self.partial.push(bytes)? else {
                 *bytes = &[];
-                if self.partial.len() > MAX_HEAD {
-                    return Err("the head of the handshake is longer than 64 KiB");
-                }
-                head::plausible(&self.partial, searched)?;
                 return Ok(false);
             };
-            *bytes = &bytes[length - searched..];
-            let whole = std::mem::take(&mut self.partial);
-            if self.judge(&whole[..length])? {
+            *bytes = &bytes[taken..];
+            let switches = self.judge(self.partial.bytes())?;
+            self.partial.clear();
+            if switches {
                 return Ok(true);
             }
         }
@@ -97,6 +90,9 @@ impl Handshake {
             101 => {}
             100..=199 => return Ok(false),
             status => return Err(refusal(status)),
+        }
+        if parsed.version == Version::Http10 {
+            return Err("the service switches in HTTP/1.0, which has no upgrades");
         }
         if !said.upgrades || !said.is_web_socket {
             return Err("the service switches to something else than WebSocket");
@@ -139,7 +135,7 @@ impl<'a> Said<'a> {
     fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         if is("connection") {
-            let mut options = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+            let mut options = value.split(|&byte| byte == b',').map(trimmed);
             self.upgrades |= options.any(|option| option.eq_ignore_ascii_case(b"upgrade"));
         } else if is("upgrade") {
             self.is_web_socket |= value.eq_ignore_ascii_case(b"websocket");

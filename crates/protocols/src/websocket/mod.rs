@@ -17,7 +17,7 @@ pub use prepare::Prepared;
 pub use shared::Shared;
 
 use crate::protocol::{
-    Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token, Version,
 };
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
@@ -27,8 +27,14 @@ use reader::{Reader, Seen};
 use rooms::{Place, Rooms};
 use std::collections::VecDeque;
 
-/// What the HTTP status of each message is: that of the handshake.
-const SWITCHED: u16 = 101;
+/// The head of each message: that of the handshake.
+const SWITCHED_HEAD: Head<'static> = Head {
+    status: 101,
+    headers: &[],
+    version: Version::Http11,
+    framing: Framing::Stream,
+    closes: false,
+};
 
 /// How the peer broke the protocol, and the close code that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,11 +148,7 @@ impl WebSocket {
         };
         self.is_other_kind = kind != entry.kind;
         sink.first_byte(entry.token);
-        let head = Head {
-            status: SWITCHED,
-            headers: &[],
-        };
-        sink.head(entry.token, head);
+        sink.head(entry.token, SWITCHED_HEAD);
         Ok(())
     }
 
