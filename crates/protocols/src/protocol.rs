@@ -90,8 +90,8 @@ pub struct End {
 pub enum Failure {
     /// The reply is not well-formed; what was wrong, for the user.
     Malformed(&'static str),
-    /// The peer gave the request up (`RST_STREAM`).
-    Reset,
+    /// The peer gave the request up (`RST_STREAM`), with this error code (RFC 9113, section 7).
+    Reset(u32),
     /// The peer says that it has not begun with the request, so that it may be sent again (a stream that GOAWAY left out
     /// or that was refused: RFC 9113, section 8.7).
     Unprocessed,

@@ -255,7 +255,7 @@ impl ReplySink for Answer {
     fn failed(&mut self, _: Token, failure: Failure) {
         self.broken(match failure {
             Failure::Malformed(reason) => reason.to_owned(),
-            Failure::Reset | Failure::Unprocessed => "it gives the call up".to_owned(),
+            Failure::Reset(_) | Failure::Unprocessed => "it gives the call up".to_owned(),
         });
     }
 }

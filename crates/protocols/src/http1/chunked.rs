@@ -60,7 +60,9 @@ enum Extension {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trailer {
     /// At the start of a line; `first`: no field was there yet, so that white space continues none.
-    Start { first: bool },
+    Start {
+        first: bool,
+    },
     Name,
     Value,
     /// After the CR of a field.
@@ -174,7 +176,9 @@ impl Extension {
     fn next(self, byte: u8) -> Result<Self, &'static str> {
         let is_space = matches!(byte, b' ' | b'\t');
         Ok(match (self, byte) {
-            (Self::Space | Self::Name | Self::AfterName | Self::Value | Self::AfterQuoted, b';') => Self::BeforeName,
+            (Self::Space | Self::Name | Self::AfterName | Self::Value | Self::AfterQuoted, b';') => {
+                Self::BeforeName
+            }
             (Self::Space | Self::BeforeName | Self::AfterName | Self::BeforeValue, _) if is_space => self,
             (Self::BeforeName | Self::Name, _) if is_token(byte) => Self::Name,
             (Self::Name, _) if is_space => Self::AfterName,
@@ -198,7 +202,9 @@ impl Trailer {
             (Self::Start { .. } | Self::Name, _) if is_token(byte) => Self::Name,
             (Self::Name, b'\r') => return Err("a field of the trailer has no colon"),
             (Self::Start { .. } | Self::Name | Self::Value, b'\n') => return Err(TRAILER_LINE),
-            (Self::Start { .. } | Self::Name, _) => return Err("the name of a field of the trailer is no token"),
+            (Self::Start { .. } | Self::Name, _) => {
+                return Err("the name of a field of the trailer is no token");
+            }
             (Self::Value, 0) => return Err("the value of a field of the trailer holds NUL"),
             (Self::Value, b'\r') => Self::End,
             (Self::Value, _) => Self::Value,

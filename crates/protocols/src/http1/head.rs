@@ -186,7 +186,11 @@ pub(crate) fn parse<'a>(
     let length = fields.length(minor)?;
     Ok(ParsedHead {
         status,
-        version: if minor == 0 { Version::Http10 } else { Version::Http11 },
+        version: if minor == 0 {
+            Version::Http10
+        } else {
+            Version::Http11
+        },
         length,
         closes: fields.close || (minor == 0 && !fields.keep_alive),
     })
@@ -238,7 +242,8 @@ fn status_line(line: &[u8], is_whole: bool) -> Result<(u8, u16), &'static str> {
     Ok((digit(7), status))
 }
 
-const NOTHING_TO_CONTINUE: &str = "the line after the status line begins with white space: there is no field that it continues";
+const NOTHING_TO_CONTINUE: &str =
+    "the line after the status line begins with white space: there is no field that it continues";
 
 /// A whole field line as name and value (RFC 9112, section 5).
 pub(crate) fn split(line: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
@@ -330,7 +335,9 @@ impl Fields {
             return Err(fault);
         }
         match (self.length, &self.codings) {
-            (_, Codings::Others) => Err("a Transfer-Encoding other than chunked, once: nothing else was asked for"),
+            (_, Codings::Others) => {
+                Err("a Transfer-Encoding other than chunked, once: nothing else was asked for")
+            }
             (Some(_), Codings::Chunked) => {
                 Err("both Content-Length and Transfer-Encoding: two ways to read one reply")
             }

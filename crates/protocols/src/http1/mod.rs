@@ -210,7 +210,11 @@ impl Http1 {
         while !bytes.is_empty() {
             if self.spent {
                 // What follows the first words of a notice that the connection is closed is a part of it.
-                return if self.was_closed_idle { Ok(()) } else { Err(UNASKED) };
+                return if self.was_closed_idle {
+                    Ok(())
+                } else {
+                    Err(UNASKED)
+                };
             }
             if self.under_way.is_empty() {
                 return self.read_idle(bytes);

@@ -6,9 +6,9 @@
 //! them), or if the table has not changed since (gRPC in Go names them, and the table stays as it is).
 
 use super::frame::{ErrorCode, Violation};
+use super::hpack::{Decoder, Effect, Fields, HpackError};
 use crate::http1::head::{decimal, note_length};
 use crate::request_rules::is_token;
-use super::hpack::{Decoder, Effect, Fields, HpackError};
 
 /// Largest sum of names and values of a reply's headers, bytes.
 pub(super) const MOST_HEADERS: usize = 256 * 1024;
@@ -197,7 +197,8 @@ fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.iter().any(u8::is_ascii_uppercase) {
         return Some("a reply holds a header name in upper case");
     }
-    (!name.iter().all(|&byte| is_token(byte))).then_some("a reply holds a header name with a forbidden character")
+    (!name.iter().all(|&byte| is_token(byte)))
+        .then_some("a reply holds a header name with a forbidden character")
 }
 
 /// What a value must not hold (RFC 9113, section 8.2.1).

@@ -125,14 +125,7 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     fn open(&mut self, _: &mut Shared, _: &Prepared, out: &mut Vec<u8>) {
-        out.extend_from_slice(frame::PREFACE);
-        let settings = [
-            (setting::ENABLE_PUSH, 0),
-            (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
-            (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
-        ];
-        frame::write_settings(&settings, out);
-        frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+        write_preface(out);
     }
 
     #[inline]
@@ -198,6 +191,18 @@ impl<M: Semantics> Protocol for Connection<M> {
     fn is_spent(&self) -> bool {
         self.is_closing && self.streams.open() == 0
     }
+}
+
+/// What a client says first (RFC 9113, section 3.4).
+pub(crate) fn write_preface(out: &mut Vec<u8>) {
+    out.extend_from_slice(frame::PREFACE);
+    let settings = [
+        (setting::ENABLE_PUSH, 0),
+        (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
+        (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
+    ];
+    frame::write_settings(&settings, out);
+    frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
 }
 
 /// Whether a frame's header can be that of HTTP/1.1 text: then the service does not speak HTTP/2.

@@ -114,10 +114,9 @@ impl<M: Semantics> Connection<M> {
         }
         if let Some(slot) = self.streams.find(header.stream) {
             let token = self.close(slot);
-            let failure = if number(payload) == ErrorCode::RefusedStream as u32 {
-                Failure::Unprocessed
-            } else {
-                Failure::Reset
+            let failure = match number(payload) {
+                code if code == ErrorCode::RefusedStream as u32 => Failure::Unprocessed,
+                code => Failure::Reset(code),
             };
             sink.failed(token, failure);
         }

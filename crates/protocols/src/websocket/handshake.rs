@@ -1,7 +1,7 @@
 //! The handshake (RFC 6455, section 4): a request of HTTP/1.1 that asks for another protocol, and the reply that must switch
 //! to it.
 
-use crate::http1::head::{self, PartialHead, trimmed};
+use crate::http1::head::{self, ParsedHead, PartialHead, trimmed};
 use crate::protocol::Version;
 use crate::request_values::Values;
 use base64::Engine as _;
@@ -14,9 +14,9 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The request for a handshake as far as it is the same for all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// All of it but the value of the last header, which is the key; in rooms with places.
-    pub(super) request: Template,
+    pub(crate) request: Template,
     /// The subprotocols that it offers.
     pub(super) subprotocols: Vec<String>,
 }
@@ -30,7 +30,7 @@ impl Asked {
     }
 
     /// The request with the values of a room.
-    pub(super) fn request(&self, values: Values<'_>) -> Vec<u8> {
+    pub(crate) fn request(&self, values: Values<'_>) -> Vec<u8> {
         let mut request = Vec::new();
         self.request
             .render(&mut request, |index, out| values.append(index, out));
@@ -38,9 +38,21 @@ impl Asked {
     }
 }
 
+/// The status of a reply that switches.
+const SWITCHED: u16 = 101;
+
+/// The reply to a handshake, which switches or refuses to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) version: Version,
+    /// Its head, without folds.
+    pub(crate) head: Vec<u8>,
+}
+
 /// A handshake under way.
 #[derive(Debug)]
-pub(super) struct Handshake {
+pub(crate) struct Handshake {
     /// What the key must be answered with.
     accept: String,
     subprotocols: Vec<String>,
@@ -50,7 +62,7 @@ pub(super) struct Handshake {
 
 impl Handshake {
     /// Asks for it with a key of these 16 bytes.
-    pub(super) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
+    pub(crate) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
         let key = STANDARD.encode(random);
         out.extend_from_slice(request);
         out.extend_from_slice(key.as_bytes());
@@ -62,34 +74,37 @@ impl Handshake {
         }
     }
 
-    /// Takes the reply from the front of `bytes`. Gives whether the peer has switched; until then all of `bytes` are taken.
-    pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Result<bool, &'static str> {
+    /// Takes the reply from the front of `bytes`. Gives it once it is there: until then all of `bytes` are taken.
+    pub(crate) fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Answer>, &'static str> {
         while !bytes.is_empty() {
             let Some(taken) = self.partial.push(bytes)? else {
                 *bytes = &[];
-                return Ok(false);
+                break;
             };
             *bytes = &bytes[taken..];
-            let switches = self.judge(self.partial.bytes())?;
+            let head = self.partial.bytes();
+            let head = head::unfolded(head).unwrap_or_else(|| head.to_vec());
             self.partial.clear();
-            if switches {
-                return Ok(true);
+            let parsed = self.judge(&head)?;
+            // An interim reply (1xx) is followed by another one.
+            if parsed.status == SWITCHED || parsed.status >= 200 {
+                let (status, version) = (parsed.status, parsed.version);
+                return Ok(Some(Answer {
+                    status,
+                    version,
+                    head,
+                }));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Whether this head switches; an interim one (1xx) does not.
-    fn judge(&self, head: &[u8]) -> Result<bool, &'static str> {
+    /// Reads a head; one that switches must say what it switches to.
+    fn judge(&self, head: &[u8]) -> Result<ParsedHead, &'static str> {
         let mut said = Said::default();
-        let unfolded = head::unfolded(head);
-        let parsed = head::parse(unfolded.as_deref().unwrap_or(head), |name, value| {
-            said.note(name, value);
-        })?;
-        match parsed.status {
-            101 => {}
-            100..=199 => return Ok(false),
-            status => return Err(refusal(status)),
+        let parsed = head::parse(head, |name, value| said.note(name, value))?;
+        if parsed.status != SWITCHED {
+            return Ok(parsed);
         }
         if parsed.version == Version::Http10 {
             return Err("the service switches in HTTP/1.0, which has no upgrades");
@@ -105,13 +120,13 @@ impl Handshake {
             Some(_) => {}
         }
         if said.extends {
-            return Err("the service uses an extension (Sec-WebSocket-Extensions) that nobody asked for");
+            return Err("the service uses an extension (Sec-WebSocket-Extensions), and none is wanted");
         }
         let was_offered = |chosen: &[u8]| self.subprotocols.iter().any(|one| one.as_bytes() == chosen);
         if said.subprotocol.is_some_and(|chosen| !was_offered(chosen)) {
             return Err("the service chose a subprotocol (Sec-WebSocket-Protocol) that was not offered");
         }
-        Ok(true)
+        Ok(parsed)
     }
 }
 
@@ -150,7 +165,7 @@ impl<'a> Said<'a> {
 }
 
 /// What it means that the handshake was answered with this status.
-const fn refusal(status: u16) -> &'static str {
+pub(super) const fn refusal(status: u16) -> &'static str {
     match status {
         200..=299 => {
             "the service answers the handshake with a plain reply (200 or alike): there is no WebSocket at this path"

@@ -5,10 +5,10 @@
 //! code that the RFC names. Start at [`WebSocket`]: `handshake` comes first, `reader` takes frames apart, `frame` has their
 //! format. Where connections are members of rooms, `room` knows what must come to whom.
 
-mod frame;
-mod handshake;
+pub(crate) mod frame;
+pub(crate) mod handshake;
 mod prepare;
-mod reader;
+pub(crate) mod reader;
 mod rooms;
 mod shared;
 mod utf8;
@@ -17,7 +17,8 @@ pub use prepare::Prepared;
 pub use shared::Shared;
 
 use crate::protocol::{
-    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token, Version,
+    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Version,
 };
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
@@ -38,9 +39,9 @@ const SWITCHED_HEAD: Head<'static> = Head {
 
 /// How the peer broke the protocol, and the close code that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fault {
+pub(crate) struct Fault {
     code: u16,
-    reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// One WebSocket connection.
@@ -118,7 +119,7 @@ impl WebSocket {
                         member.is_in |= rooms.hear(member.place, heard, sink)?;
                         continue;
                     }
-                    Seen::Ping | Seen::Close => {}
+                    Seen::Ping | Seen::Pong | Seen::Close => {}
                 }
             }
             match seen {
@@ -133,6 +134,8 @@ impl WebSocket {
                 Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
                 Seen::End => self.complete(shared, out, sink),
                 Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
+                // A pong that nobody asked for means nothing (section 5.5.3).
+                Seen::Pong => {}
                 Seen::Close => self.closed(shared, out, sink)?,
             }
         }
@@ -320,8 +323,12 @@ impl Protocol for WebSocket {
     ) -> Result<(), ProtocolError> {
         if let Some(handshake) = &mut self.handshake {
             match handshake.read(&mut bytes) {
-                Ok(false) => return Ok(()),
-                Ok(true) => self.handshake = None,
+                Ok(None) => return Ok(()),
+                Ok(Some(answer)) if answer.status == SWITCHED_HEAD.status => self.handshake = None,
+                Ok(Some(answer)) => {
+                    self.spent = true;
+                    return Err(ProtocolError(handshake::refusal(answer.status)));
+                }
                 Err(reason) => {
                     self.spent = true;
                     return Err(ProtocolError(reason));

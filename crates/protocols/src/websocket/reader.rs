@@ -6,7 +6,7 @@ use super::utf8::{NoText, Utf8};
 
 /// What was seen next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     /// A message begins.
     Begin(Kind),
     /// Bytes of it; at least one.
@@ -15,13 +15,15 @@ pub(super) enum Seen<'a> {
     End,
     /// A ping, whose bytes [`Reader::control`] has.
     Ping,
+    /// A pong; its bytes are there, too.
+    Pong,
     /// The end of the connection; its code and reason are there, too.
     Close,
 }
 
 /// The state of what comes on one connection.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// A header that came without its end.
     partial: Bytes<LONGEST_HEADER>,
     /// The frame whose payload is coming; its length is what is still to come.
@@ -33,7 +35,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             partial: Bytes::new(),
             frame: None,
@@ -44,19 +46,19 @@ impl Reader {
     }
 
     /// The payload of the control frame that was seen last.
-    pub(super) fn control(&self) -> &[u8] {
+    pub(crate) fn control(&self) -> &[u8] {
         self.control.get()
     }
 
     /// Whether a message has begun and is not complete.
-    pub(super) const fn is_within_message(&self) -> bool {
+    pub(crate) const fn is_within_message(&self) -> bool {
         self.message.is_some()
     }
 
     /// Takes from the front of `bytes` what is seen next; `None`: all of them are taken. No message may be longer than
     /// `longest` bytes.
     #[inline]
-    pub(super) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
+    pub(crate) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
                 let Some(header) = self.header(bytes)? else {
@@ -80,9 +82,8 @@ impl Reader {
                 self.frame = None;
                 match opcode {
                     opcode::PING => return Ok(Some(Seen::Ping)),
-                    opcode::CLOSE => return Ok(Some(Seen::Close)),
-                    // A pong that nobody asked for means nothing (section 5.5.3).
-                    _ => continue,
+                    opcode::PONG => return Ok(Some(Seen::Pong)),
+                    _ => return Ok(Some(Seen::Close)),
                 }
             }
             if !piece.is_empty() {
