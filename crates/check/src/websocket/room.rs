@@ -23,14 +23,14 @@ pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
         said: Vec::new(),
         current: 0,
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::By(member) => room.turn_of(member)?,
             Turn::Say(frame) => room.say(frame),
             Turn::Hear(Heard::Echo) => room.hear()?,
             Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes)?,
             Turn::Deaf => room.guests[room.current].is_deaf = true,
-            Turn::Cut => room.guests[room.current].talk = None,
+            Turn::Cut => room.guests[room.current].script = None,
         }
     }
     for number in 0..room.guests.len() {
@@ -44,7 +44,7 @@ struct Guest<'a> {
     name: String,
     path: Option<Vec<u8>>,
     /// Its connection, until that is over.
-    talk: Option<Talk<'a>>,
+    script: Option<Talk<'a>>,
     /// Whether it reads nothing any more.
     is_deaf: bool,
 }
@@ -96,7 +96,7 @@ impl Room<'_> {
 
     fn say(&mut self, frame: &Frame) {
         let guest = &mut self.guests[self.current];
-        if let Some(talk) = &mut guest.talk {
+        if let Some(talk) = &mut guest.script {
             talk.say(frame);
             let said = talk.owed.drain(..).map(|message| (self.current, message));
             self.said.extend(said);
@@ -106,7 +106,7 @@ impl Room<'_> {
     /// All that was said comes to every member of the room in which it was said.
     fn hear(&mut self) -> Result<(), Wrong> {
         let said = std::mem::take(&mut self.said);
-        let patience = SILENCE + of_messages(&self.exchange.talk);
+        let patience = SILENCE + of_messages(&self.exchange.script);
         let due: Vec<usize> = self
             .guests
             .iter()
@@ -119,7 +119,7 @@ impl Room<'_> {
         let heard: Vec<Option<Listened>> = thread::scope(|scope| {
             let mut listening = Vec::new();
             for (guest, count) in self.guests.iter_mut().zip(due) {
-                let talk = guest.talk.as_mut().filter(|_| !guest.is_deaf);
+                let talk = guest.script.as_mut().filter(|_| !guest.is_deaf);
                 listening.push(talk.map(|talk| scope.spawn(move || listen(talk, count, deadline))));
             }
             let done = listening
@@ -155,7 +155,7 @@ impl Room<'_> {
     fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
         self.said.retain(|(by, _)| *by != number);
         let guest = &mut self.guests[number];
-        let Some(mut talk) = guest.talk.take() else {
+        let Some(mut talk) = guest.script.take() else {
             return Ok(());
         };
         talk.end(codes).map_err(|mut wrong| {
@@ -167,7 +167,7 @@ impl Room<'_> {
     /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
     fn leave(&mut self, number: usize) -> Result<(), Wrong> {
         let guest = &mut self.guests[number];
-        match &mut guest.talk {
+        match &mut guest.script {
             Some(talk) if !guest.is_deaf => {
                 talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
                 self.end(number, &[Some(NORMAL)])

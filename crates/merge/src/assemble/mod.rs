@@ -12,7 +12,7 @@ use prony_load::{Header, Job, Load, Protocol};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
     Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA, Warning,
-    WarningKind, WrongReply, count,
+    WarningKind, UnexpectedReply, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -71,7 +71,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         log,
         decoded: decoded(job, part),
         network: Some(network(job, part)),
-        wrong_replies: wrong_replies(job, part),
+        unexpected_replies: unexpected_replies(job, part),
         workers: workers::rows(part, duration_s),
         start,
         answers: part.totals.answered.named(job),
@@ -236,7 +236,7 @@ fn decoded(job: &Job, part: &Part) -> Option<DecodedBodies> {
 }
 
 fn network(job: &Job, part: &Part) -> Network {
-    let is_tcp = job.target.reach.unix.is_none();
+    let is_tcp = job.target.connect.unix.is_none();
     Network {
         addresses: ranked(part)
             .map(|(address, one)| Address {
@@ -328,10 +328,10 @@ fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {
         .collect()
 }
 
-fn wrong_replies(job: &Job, part: &Part) -> Vec<WrongReply> {
+fn unexpected_replies(job: &Job, part: &Part) -> Vec<UnexpectedReply> {
     let operations = &job.workload.operations;
     let wrong = |entry: &crate::SampleEntry| {
-        Some(WrongReply {
+        Some(UnexpectedReply {
             operation: operations.get(usize::from(entry.operation))?.name.clone(),
             what: entry.what.clone(),
             expected: entry.expected.clone(),

@@ -253,7 +253,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
         if let Some(again) = due.again {
-            let outcome = if outcome == Outcome::NotSent {
+            let outcome = if outcome == Outcome::Dropped {
                 Outcome::Reset
             } else {
                 outcome
