@@ -127,7 +127,7 @@ class Space:
         self.config.write_text(self.credentials(self.kubectl("create", "token", "prony", "--duration=2h").strip()))
         self.lab(**lab)
         if may:
-            self.kubectl("apply", "--filename=-", input=self.prony("lab", "rbac", "--lab", "lab.toml").stdout)
+            self.kubectl("apply", "--filename=-", input=self.prony("testbed", "rbac", "--testbed", "testbed.toml").stdout)
 
     def __enter__(self):
         return self
@@ -147,7 +147,7 @@ class Space:
         config["users"][0]["user"] = {"token": token}
         return json.dumps(config)
 
-    def lab(self, file="lab.toml", image=None, config=None, namespace=None, prony=True, cpus=1, node=None, **more):
+    def lab(self, file="testbed.toml", image=None, config=None, namespace=None, prony=True, cpus=1, node=None, **more):
         """Writes a lab file; `cpus` and `node` are for the service's pod, `more` are keys of [kubernetes]."""
         keys = {"pull": "IfNotPresent", "within": "60s", "deadline": "20m", **more}
         if prony:
@@ -164,7 +164,7 @@ class Space:
     def start(self, *words):
         """Starts prony in the cluster's network."""
         folder = self.cluster.folder
-        environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_LAB")}
+        environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_TESTBED")}
         environment |= {"NO_COLOR": "1", "PRONY_LOCKS": f"{folder}/locks", "PRONY_AGENT_CACHE": f"{folder}/agents"}
         # Services of a lab file without pods start it by its name.
         environment["PATH"] = f"{Path(self.cluster.prony).parent}:{environment['PATH']}"
@@ -188,8 +188,8 @@ class Space:
         assert done.returncode == code, f"it ended with {done.returncode}, not {code}:\n{err[-3000:]}{out[-1000:]}"
         return done
 
-    def run(self, suite="one", lab="lab.toml"):
-        return self.start("run", suite, "--lab", lab, "--json", "--keep-disturbed")
+    def run(self, suite="one", lab="testbed.toml"):
+        return self.start("run", suite, "--testbed", lab, "--json", "--keep-disturbed")
 
     def pods(self):
         """Running pods, by their name in prony: their name in the cluster, and their node."""

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 /// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
 pub(crate) struct Away {
     pub(crate) checkout: Checkout,
-    pub(crate) hosts: hosts::Lab,
+    pub(crate) hosts: hosts::Testbed,
 }
 
 impl Away {
@@ -24,32 +24,32 @@ impl Away {
         Self::with(checkout)
     }
 
-    /// Uses this checkout, and writes `lab.toml` into it. `None`, with a message, if no hosts can be created.
+    /// Uses this checkout, and writes `testbed.toml` into it. `None`, with a message, if no hosts can be created.
     pub(crate) fn with(checkout: Checkout) -> Option<Self> {
-        if let Some(reason) = hosts::without_labs() {
+        if let Some(reason) = hosts::without_testbeds() {
             skipped(&reason);
             return None;
         }
-        let hosts = hosts::Lab::new(3, "");
+        let hosts = hosts::Testbed::new(3, "");
         let away = Self { checkout, hosts };
-        away.lab("lab.toml", "load = [\"one\", \"two\"]");
+        away.testbed("testbed.toml", "load = [\"one\", \"two\"]");
         Some(away)
     }
 
     /// Writes a testbed file with the three hosts, these roles and the role of the service.
-    pub(crate) fn lab(&self, file: &str, roles: &str) {
+    pub(crate) fn testbed(&self, file: &str, roles: &str) {
         let words: Vec<String> = self
             .hosts
             .ssh()
             .iter()
             .map(|word| format!("\"{word}\""))
             .collect();
-        let lab = format!(
+        let testbed = format!(
             "[host.app]\nssh = \"h1\"\n[host.one]\nssh = \"h2\"\n[host.two]\nssh = \"h3\"\n[roles]\nservice = \"app\"\n\
              {roles}\n[ssh]\ncommand = [{}]\n",
             words.join(", ")
         );
-        self.checkout.write(file, &lab);
+        self.checkout.write(file, &testbed);
     }
 
     /// The binary in the network of the controller.
@@ -75,7 +75,14 @@ impl Away {
     }
 
     pub(crate) fn run(&self) -> Child {
-        self.start(&["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"])
+        self.start(&[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ])
     }
 
     /// Starts the binary in the network of the controller.

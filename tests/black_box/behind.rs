@@ -12,7 +12,7 @@ title = "Shop"
 summary = "Names of items in a database."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers", "chunked body"]
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 seed = ["schema.sql"]
 
@@ -155,7 +155,7 @@ fn forgets(row: &Value) {
     let reason = reason(row);
     for part in [
         "after the load it breaks its contract: `items: none is lost or duplicated`: ",
-        " in companion `db`, where it must be `before + add.201`: 10",
+        " in backing service `db`, where it must be `before + add.201`: 10",
     ] {
         assert!(reason.contains(part), "{reason}");
     }
@@ -174,8 +174,9 @@ fn a_service_that_forgets_or_holds_too_many_connections_is_excluded() {
     let reason = reason(holds);
     assert!(
         reason.contains("under the load it breaks its contract: `no more connections than allowed`: ")
-            && reason
-                .contains(" connections to companion `db` (PostgreSQL) at one time, where 6 are allowed"),
+            && reason.contains(
+                " connections to backing service `db` (PostgreSQL) at one time, where 6 are allowed"
+            ),
         "{reason}"
     );
 }

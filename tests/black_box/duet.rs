@@ -140,7 +140,7 @@ title = "A message that is relayed"
 summary = "A message to which a backend replies."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD"]
 
-[companion.backend]
+[backing.backend]
 use = "delay"
 delay = "5ms"
 
@@ -188,7 +188,7 @@ fn each_of_two_relays_has_a_backend_and_logs_of_its_own() {
         .flat_map(|folder| std::fs::read_dir(folder.path()).expect("a folder"));
     let names: Vec<String> = logs
         .filter_map(|log| log.ok()?.file_name().into_string().ok())
-        .filter(|name| name.starts_with("companion-backend"))
+        .filter(|name| name.starts_with("backing-backend"))
         .collect();
     assert_eq!(names.len(), 2, "{names:?}");
     nothing_is_left(&checkout);

@@ -49,7 +49,7 @@ fn the_cheaper_service_ranks_first_by_cpu_time_per_request() {
     let windows = windows.unwrap_or_else(|| panic!("no windows: {report}"));
     assert_eq!(windows.len(), 12, "{windows:?}");
     for window in windows {
-        let known = window["yardstick_ns"].as_f64();
+        let known = window["cpu_speed_probe_ns"].as_f64();
         assert!(
             known.is_some_and(|ns| ns > 0.0),
             "the speed of its CPUs is not known: {window}"

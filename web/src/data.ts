@@ -56,7 +56,7 @@ export const METRICS = [
   "response_time_ns_p99_9",
   "response_time_ns_max",
   "cpu_ns_per_request",
-  "companion_cpu_ns_per_request",
+  "backing_service_cpu_ns_per_request",
   "cpus_busy",
   "memory_bytes_peak",
   "memory_bytes_mean",
@@ -120,7 +120,7 @@ export interface Messages {
 }
 
 /** A backing service in a trial, and its resource use. */
-export interface CompanionPoint {
+export interface BackingPoint {
   title: string;
   version: string | null;
   cpu_ns_per_request: number | null;
@@ -133,7 +133,7 @@ export interface CompanionPoint {
 /** A check in a backing service after the load of a trial. */
 export interface AfterLoad {
   name: string;
-  companion: string;
+  backing_service: string;
   equals: string;
   low: number;
   high: number;
@@ -151,7 +151,7 @@ export type TrialPoint = {
   other_cpu_ns?: number;
   generator_cpu_s?: number;
   messages?: Messages;
-  companions?: CompanionPoint[];
+  backing_services?: BackingPoint[];
   after?: AfterLoad[];
   /** Results of each worker; absent if one machine made the load. */
   workers?: WorkerRow[];
@@ -160,7 +160,7 @@ export type TrialPoint = {
 } & { [metric in Metric]?: number };
 
 /** A window of a service that was interleaved with others. */
-export interface Turn {
+export interface Window {
   round: number;
   /** Windows of the same round and cycle are within seconds of each other. */
   cycle: number;
@@ -169,7 +169,7 @@ export interface Turn {
   /** CPUs kept busy by anything but the service and the generator, including the hypervisor. */
   others_cpus: number | null;
   /** CPU time of the CPU speed probe: the longer, the slower the service's CPUs were. */
-  yardstick_ns: number | null;
+  cpu_speed_probe_ns: number | null;
 }
 
 export interface Details {
@@ -182,7 +182,7 @@ export interface Details {
   points: TrialPoint[];
   series: Series | null;
   /** The windows, if it was interleaved with others. */
-  turns?: Turn[];
+  interleaved?: Window[];
   service_cpus: number[];
   generator_cpus: number[];
 }
@@ -231,7 +231,7 @@ export interface Group {
   ceiling_text: string | null;
   ranked_by: Metric;
   /** Display names of the backing services; absent if there are none. */
-  companions?: string[];
+  backing_services?: string[];
   /** The result in a sentence. */
   finding: string;
   services: Row[];
@@ -282,14 +282,14 @@ export interface Environment {
   runtimes?: Record<string, string>;
   findings?: { text: string; remedy: string }[];
   /** The hosts of a testbed, by name; absent if one machine did everything. */
-  hosts?: Record<string, LabHost>;
+  hosts?: Record<string, TestbedHost>;
   /** Measurements of the network between hosts before the run. */
   links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
 }
 
 /** A host of a testbed. */
-export interface LabHost {
-  /** `service`, `load`, `companion`. */
+export interface TestbedHost {
+  /** `service`, `load`, `backing service`. */
   roles: string[];
   address: string;
   cpus: number[];

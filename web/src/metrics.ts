@@ -23,7 +23,7 @@ export const METRIC: Record<Metric, MetricInfo> = {
   response_time_ns_p99_9: { title: "p99.9", dimension: "time", better: "lower" },
   response_time_ns_max: { title: "Longest", dimension: "time", better: "lower" },
   cpu_ns_per_request: { title: "CPU / request", dimension: "time", better: "lower" },
-  companion_cpu_ns_per_request: { title: "Backing CPU / request", dimension: "time", better: "lower" },
+  backing_service_cpu_ns_per_request: { title: "Backing CPU / request", dimension: "time", better: "lower" },
   cpus_busy: { title: "CPU", dimension: "cpus", better: "lower" },
   memory_bytes_peak: { title: "Memory, peak", dimension: "bytes", better: "lower" },
   memory_bytes_mean: { title: "Memory, mean", dimension: "bytes", better: "lower" },

@@ -114,8 +114,8 @@ for (const width of WIDTHS) {
       for (const row of report.groups[0]!.services)
         for (const point of row.details?.points ?? []) {
           const watched = { connections_most: 16, connections: { running: 3.25, lock: 1.5 } };
-          point.companions = [{ title: "PostgreSQL", version: "15.9", cpu_ns_per_request: 8e4, memory_bytes_peak: 64 * 2 ** 20, disk_written_bytes: null, watched }];
-          point.after = [{ name: "none is lost", companion: "db", equals: "before + createOrder.201", low: 30, high: 32, found: 31 }];
+          point.backing_services = [{ title: "PostgreSQL", version: "15.9", cpu_ns_per_request: 8e4, memory_bytes_peak: 64 * 2 ** 20, disk_written_bytes: null, watched }];
+          point.after = [{ name: "none is lost", backing_service: "db", equals: "before + createOrder.201", low: 30, high: 32, found: 31 }];
         }
       const { page, said } = await browser.open(report, { width });
       await open(page, "rust-axum/current");

@@ -72,9 +72,9 @@ describe("the report", () => {
     const heads = await page.locator(".ranking > thead th").allInnerTexts();
     const at = (word: string) => heads.findIndex((head) => head.includes(word));
     assert.ok(at("CPU / request") > 0 && at("CPU / request") < at("Goodput"), heads.join(" | "));
-    const figure = page.locator("#chart-turns");
+    const figure = page.locator("#chart-interleaved");
     assert.match(await figure.locator("figcaption").innerText(), /Shaded: the 10 of 30 cycles .* \(usually [\d.]+ %\)/);
-    assert.ok((await colours(page, "#chart-turns")) > 8);
+    assert.ok((await colours(page, "#chart-interleaved")) > 8);
     await figure.locator("summary").click();
     await figure.locator("table.plain tbody tr").first().waitFor();
     const head = await figure.locator("table.plain th").allInnerTexts();
@@ -86,7 +86,7 @@ describe("the report", () => {
 
   test("has no chart of windows if services were not interleaved", async () => {
     const { page } = await browser.open(synthetic(SMALL));
-    assert.equal(await page.locator("#chart-turns").count(), 0);
+    assert.equal(await page.locator("#chart-interleaved").count(), 0);
     await page.close();
   });
 

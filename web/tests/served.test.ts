@@ -44,7 +44,7 @@ async function fits(page: Page): Promise<void> {
   }
 }
 
-const news = (trials: number, running: boolean, throughput: number, lab: object = {}) => ({
+const news = (trials: number, running: boolean, throughput: number, testbed: object = {}) => ({
   running,
   trials,
   sequence: trials,
@@ -62,7 +62,7 @@ const news = (trials: number, running: boolean, throughput: number, lab: object 
     response_time_ns_p99: 2_400_000,
     workers: [],
     lost: null,
-    ...lab,
+    ...testbed,
   },
 });
 
@@ -99,7 +99,7 @@ describe("a run in progress", () => {
   test("names the hosts of a testbed with their state", async () => {
     const report: Report = { ...synthetic({ services: 3, contracts: ["hello"] }), state: "running", ended_at: null };
     const host = (...roles: string[]) => ({ roles, address: "10.0.0.7", cpus: [0, 1], environment: { ...report.environment, hosts: {} } });
-    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "companion") } };
+    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "backing_service") } };
     server.answers.set(`/api/runs/${report.run}`, report);
     const { page, said } = await browser.visit(`${server.address}/run/${report.run}`);
     await eventually(async () => server.listening, 1);
@@ -111,7 +111,7 @@ describe("a run in progress", () => {
     const hosts = page.locator(".now .hosts");
     await hosts.waitFor();
     const rows = (await hosts.locator("tbody tr").allInnerTexts()).map((row) => row.split(/\s*\t\s*/).join(" | "));
-    assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and companion | silent | –"]);
+    assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and backing service | silent | –"]);
     assert.match(await hosts.getByRole("alert").innerText(), /lost the connection to two/);
     await fits(page);
     assert.deepEqual(said, []);

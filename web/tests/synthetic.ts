@@ -184,13 +184,13 @@ export function inTurns(report: Report): Report {
     for (const row of group.services) {
       if (row.details === null) continue;
       const cost = positionOf(row.cpu_ns_per_request)!;
-      row.details.turns = Array.from({ length: 30 }, (_, at) => ({
+      row.details.interleaved = Array.from({ length: 30 }, (_, at) => ({
         round: Math.floor(at / 10),
         cycle: at % 10,
         cpu_ns_per_request: cost * (1 + 0.1 * draw()),
         goodput_per_s: (1e9 / cost) * (at >= 10 && at < 20 ? 0.3 : 0.9),
         others_cpus: at >= 10 && at < 20 ? 1.2 : 0.02,
-        yardstick_ns: 23_000,
+        cpu_speed_probe_ns: 23_000,
       }));
     }
   }

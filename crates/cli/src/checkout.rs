@@ -3,8 +3,9 @@
 pub(crate) use prony_runner::Checkout;
 
 use crate::exit::bad_input;
+use crate::former_names;
 use prony_runner::Claim;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 use prony_store::{Store, StoreError};
 use std::path::PathBuf;
 
@@ -36,27 +37,31 @@ impl ClaimArgs {
 
 /// Hosts to run on
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct LabArgs {
-    /// Testbed file, which lists hosts and their roles [default: `lab` in prony.toml, else this machine]
-    #[arg(long, value_name = "FILE", env = "PRONY_LAB")]
-    lab: Option<PathBuf>,
+pub(crate) struct TestbedArgs {
+    /// Testbed file, which lists hosts and their roles [default: `testbed` in prony.toml, else this machine]
+    #[arg(long, alias = "lab", value_name = "FILE", env = "PRONY_TESTBED")]
+    testbed: Option<PathBuf>,
 }
 
-impl LabArgs {
-    /// Whether the command line itself names a testbed. `PRONY_LAB` does not count: it is set for other commands as well.
+impl TestbedArgs {
+    /// Whether the command line itself names a testbed. `PRONY_TESTBED` does not count: it is set for other commands as well.
     pub(crate) fn is_given(&self) -> bool {
-        let named = std::env::var_os("PRONY_LAB").map(PathBuf::from);
-        self.lab.is_some() && self.lab != named
+        let named = std::env::var_os("PRONY_TESTBED").map(PathBuf::from);
+        self.testbed.is_some() && self.testbed != named
     }
 
     /// Reads the testbed file of the command line, else that of the project.
-    pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<LabFile>> {
-        let file = match (&self.lab, checkout) {
-            (Some(file), _) => Some(file.clone()),
-            (None, Some(checkout)) => checkout.lab()?,
+    pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<TestbedFile>> {
+        let named = self
+            .testbed
+            .clone()
+            .or_else(|| former_names::variable("PRONY_TESTBED").map(PathBuf::from));
+        let file = match (named, checkout) {
+            (Some(file), _) => Some(file),
+            (None, Some(checkout)) => checkout.testbed()?,
             (None, None) => None,
         };
-        file.map(|file| LabFile::read(&file).map_err(bad_input))
+        file.map(|file| TestbedFile::read(&file).map_err(bad_input))
             .transpose()
     }
 }

@@ -8,6 +8,7 @@ mod checkout;
 mod commands;
 mod exit;
 mod format_value;
+mod former_names;
 mod output;
 mod parse_share;
 mod reporting;
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error, wants_json),
     };
+    for hint in former_names::hints(std::env::args_os(), |name| std::env::var_os(name)) {
+        eprintln!("prony: {hint}");
+    }
     let moved = match &arguments.directory {
         Some(folder) => std::env::set_current_dir(folder)
             .with_context(|| format!("cannot change to the folder {} (-C)", folder.display()))

@@ -22,7 +22,7 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
         vec![url.as_str(), "--ramp", "50:500:50ms", "--poisson"],
         vec![
             url.as_str(),
-            "--staircase",
+            "--step-load",
             "100:100:50ms",
             "--transport",
             "epoll",

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "--requests",
             "--stages",
             "--rate",
-            "--staircase",
+            "--step-load",
             "--users",
             "--no-keepalive",
         ],
@@ -144,7 +144,7 @@ fn the_short_help_is_one_screen_for_a_beginner() {
         );
     }
     for switch in [
-        "--staircase",
+        "--step-load",
         "--proto",
         "--cacert",
         "--resolve",

@@ -1,4 +1,4 @@
-//! `companions/<name>/companion.toml`: a backing service, and how to seed, start and query it.
+//! `backing-services/<name>/backing.toml`: a backing service, and how to seed, start and query it.
 
 use crate::PlanError;
 use crate::contract::Most;
@@ -16,7 +16,7 @@ use toml::Spanned;
 
 /// A backing service: a database, a cache, a slow backend.
 #[derive(Debug, Clone)]
-pub struct Companion {
+pub struct BackingDefinition {
     /// The name of its folder, which contracts use.
     pub name: String,
     pub title: String,
@@ -50,7 +50,7 @@ pub struct Companion {
     pub faults: Vec<Regex>,
     /// Patterns in its log that mean that the service overloaded it, each with an explanation.
     pub blames: Vec<(Regex, String)>,
-    /// The folder with `companion.toml`.
+    /// The folder with `backing.toml`.
     pub folder: PathBuf,
 }
 
@@ -125,10 +125,18 @@ struct WrittenReady {
     get: Option<String>,
 }
 
+/// The folders of backing services and the file that describes each; the older name first, so that the newer one wins.
+pub(crate) const PLACES: [(&str, &str); 2] = [
+    ("companions", "companion.toml"),
+    ("backing-services", "backing.toml"),
+];
+
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
-    let source = Source::read(&folder.join("companion.toml"))?;
+pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
+    let mut files = PLACES.iter().rev().map(|(_, file)| folder.join(file));
+    let file = files.find(|file| file.is_file());
+    let source = Source::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
     let written: Written = source.parse()?;
     let name = written.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
@@ -170,7 +178,7 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
             source.invalid(pattern.span(), message)
         })?);
     }
-    Ok(Companion {
+    Ok(BackingDefinition {
         title: written.title,
         toolchains,
         users: written.user.into_iter().map(Spanned::into_inner).collect(),
@@ -208,7 +216,7 @@ fn ready(source: &Source, written: &Written) -> Result<Ready, PlanError> {
     }
 }
 
-impl Companion {
+impl BackingDefinition {
     /// The limit that a contract sets: a number, or the name of a variable that the backing service exports. The error says
     /// why there is none.
     pub fn number(&self, most: &Most) -> Result<u64, String> {

@@ -2,7 +2,9 @@
 
 use crate::contract::Contract;
 use crate::error::known;
-use crate::{Class, Companion, PlanError, Requirement, Service, Toolchain, backing, service, toolchain};
+use crate::{
+    BackingDefinition, Class, PlanError, Requirement, Service, Toolchain, backing, service, toolchain,
+};
 use globset::Glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +21,7 @@ pub struct Catalogue {
     pub toolchains: BTreeMap<String, Toolchain>,
     pub contracts: BTreeMap<String, Contract>,
     /// The backing services by name.
-    pub companions: BTreeMap<String, Companion>,
+    pub backing_services: BTreeMap<String, BackingDefinition>,
 }
 
 impl Catalogue {
@@ -32,7 +34,7 @@ impl Catalogue {
     /// with prony. The project's own take precedence over shipped ones of the same name.
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
         let mut toolchains = BTreeMap::new();
-        let (mut contract_folders, mut companion_folders) = (BTreeMap::new(), BTreeMap::new());
+        let (mut contract_folders, mut backing_service_folders) = (BTreeMap::new(), BTreeMap::new());
         let named = |folder: PathBuf| Some((folder.file_name()?.to_owned(), folder));
         for place in shipped.into_iter().chain([root]) {
             let file = place.join("services/toolchains.toml");
@@ -41,18 +43,20 @@ impl Catalogue {
             }
             let found = folders_with(&place.join("contracts"), "contract.toml")?;
             contract_folders.extend(found.into_iter().filter_map(named));
-            let found = folders_with(&place.join("companions"), "companion.toml")?;
-            companion_folders.extend(found.into_iter().filter_map(named));
+            for (folder, file) in backing::PLACES {
+                let found = folders_with(&place.join(folder), file)?;
+                backing_service_folders.extend(found.into_iter().filter_map(named));
+            }
         }
         let mut contracts = BTreeMap::new();
         for folder in contract_folders.values() {
             let contract = Contract::load(folder)?;
             contracts.insert(contract.name.clone(), contract);
         }
-        let mut companions = BTreeMap::new();
-        for folder in companion_folders.values() {
-            let companion = backing::read(folder)?;
-            companions.insert(companion.name.clone(), companion);
+        let mut backing_services = BTreeMap::new();
+        for folder in backing_service_folders.values() {
+            let backing_service = backing::read(folder)?;
+            backing_services.insert(backing_service.name.clone(), backing_service);
         }
         let mut services = Vec::new();
         for folder in folders_with(&root.join("services"), "service.toml")? {
@@ -64,12 +68,12 @@ impl Catalogue {
             services,
             toolchains,
             contracts,
-            companions,
+            backing_services,
         };
         catalogue
             .contracts
             .values()
-            .try_for_each(|contract| catalogue.verify_companions(contract))?;
+            .try_for_each(|contract| catalogue.verify_backing_services(contract))?;
         catalogue
             .services
             .iter()
@@ -107,43 +111,43 @@ impl Catalogue {
     }
 
     /// Verifies what a contract says about backing services.
-    fn verify_companions(&self, contract: &Contract) -> Result<(), PlanError> {
-        for wanted in contract.companions() {
+    fn verify_backing_services(&self, contract: &Contract) -> Result<(), PlanError> {
+        for wanted in contract.backing_services() {
             let at = |key: &str, reason: &str| {
-                Err(PlanError::from(contract.companion_error(
+                Err(PlanError::from(contract.backing_service_error(
                     wanted.name(),
                     key,
                     reason,
                 )))
             };
-            let Some(companion) = self.companions.get(wanted.uses()) else {
-                let allowed = known(self.companions.keys().map(String::as_str), wanted.uses());
+            let Some(backing_service) = self.backing_services.get(wanted.uses()) else {
+                let allowed = known(self.backing_services.keys().map(String::as_str), wanted.uses());
                 return at(
                     "use",
                     &format!("no backing service `{}`: {allowed}", wanted.uses()),
                 );
             };
-            if companion.seed.is_none() && !wanted.seed().is_empty() {
+            if backing_service.seed.is_none() && !wanted.seed().is_empty() {
                 return at(
                     "seed",
-                    &format!("backing service `{}` takes no seed", companion.name),
+                    &format!("backing service `{}` takes no seed", backing_service.name),
                 );
             }
-            if let Err(unknown) = companion.settings_with(wanted.settings()) {
-                let allowed = known(companion.settings.keys().map(String::as_str), unknown);
+            if let Err(unknown) = backing_service.settings_with(wanted.settings()) {
+                let allowed = known(backing_service.settings.keys().map(String::as_str), unknown);
                 return at(
                     unknown,
-                    &format!("`{}` has no such setting: {allowed}", companion.name),
+                    &format!("`{}` has no such setting: {allowed}", backing_service.name),
                 );
             }
             for during in contract.during() {
-                if during.companion() == wanted.name() {
-                    let bound = companion.number(during.connections());
-                    let bound = bound.and_then(|_| match &companion.watch {
+                if during.backing_service() == wanted.name() {
+                    let bound = backing_service.number(during.connections());
+                    let bound = bound.and_then(|_| match &backing_service.watch {
                         Some(_) => Ok(()),
                         None => Err(format!(
                             "`{}` has no `watch`: its connections cannot be counted",
-                            companion.name
+                            backing_service.name
                         )),
                     });
                     if let Err(reason) = bound {
@@ -152,12 +156,12 @@ impl Catalogue {
                 }
             }
             let asks = |name: &str| name == wanted.name();
-            let is_asked = contract.rows().iter().any(|rows| asks(rows.companion()))
-                || contract.after().iter().any(|after| asks(after.companion()));
-            if companion.asked_at.is_none() && is_asked {
+            let is_asked = contract.rows().iter().any(|rows| asks(rows.backing_service()))
+                || contract.after().iter().any(|after| asks(after.backing_service()));
+            if backing_service.asked_at.is_none() && is_asked {
                 return at(
                     "use",
-                    &format!("backing service `{}` cannot be queried", companion.name),
+                    &format!("backing service `{}` cannot be queried", backing_service.name),
                 );
             }
         }
@@ -165,13 +169,13 @@ impl Catalogue {
     }
 
     /// Toolchains that the backing services of a contract need.
-    pub fn toolchains_of_companions<'a>(
+    pub fn toolchains_of_backing_services<'a>(
         &'a self,
         contract: &'a Contract,
     ) -> impl Iterator<Item = &'a Requirement> {
-        let companions = contract.companions().iter();
-        let companions = companions.filter_map(|wanted| self.companions.get(wanted.uses()));
-        companions.flat_map(|companion| &companion.toolchains)
+        let backing_services = contract.backing_services().iter();
+        let backing_services = backing_services.filter_map(|wanted| self.backing_services.get(wanted.uses()));
+        backing_services.flat_map(|backing_service| &backing_service.toolchains)
     }
 
     /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/era` that variant, `java-*` the

@@ -19,7 +19,7 @@ mod suite;
 pub mod target;
 mod toolchain;
 
-pub use backing::{Companion, Ready, StopSignal};
+pub use backing::{BackingDefinition, Ready, StopSignal};
 pub use catalogue::Catalogue;
 pub use error::PlanError;
 pub use machine::{Address, Machine};

@@ -1,6 +1,6 @@
 //! Parses URLs that users give.
 
-use prony_load::{Reach, Target, Tls, TlsChoices};
+use prony_load::{ConnectOptions, Target, Tls, TlsChoices};
 use url::{Host, Url};
 
 /// An error in a URL.
@@ -116,7 +116,7 @@ fn take_apart(url: &str, insecure: bool, spoken: Spoken) -> Result<(Target, Stri
         host: name,
         port,
         authority,
-        reach: Reach::default(),
+        connect: ConnectOptions::default(),
     };
     Ok((target, path))
 }

@@ -91,7 +91,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     });
     let mut job = job(server.address, transport);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.timeout, recording.requests.offered);
@@ -104,7 +104,7 @@ fn a_reply_that_stops_in_the_middle_is_a_timeout(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |_| HELLO[..HELLO.len() - 1].to_owned()));
     let mut job = job(server.address, transport);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.requests.completed, 0);

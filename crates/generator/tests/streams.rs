@@ -574,7 +574,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     });
     let mut job = counted(streaming(&server, transport, until(5)), 4);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
     let long = serving(STREAM_HEAD, endless);
@@ -600,7 +600,7 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         let mut job = counted(job(server.address, transport), 4);
         job.workload.operations[0].expect = expect;
         job.timeout_ns = 200 * MS;
-        job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+        job.target.connect.connect_timeout_ns = Some(10_000 * MS);
         let recording = run(&job);
         assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
         let told: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();

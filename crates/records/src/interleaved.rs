@@ -13,19 +13,19 @@ const KEPT: usize = 5;
 
 /// The windows of one start of a service that was interleaved with others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turns {
+pub struct InterleavedWindows {
     /// Whether the service was suspended while others were loaded.
     pub rested: bool,
     /// CPU time that it used before its first window, ns: start, check and warm-up.
     #[serde(default)]
     pub warm_up_cpu_ns: Option<u64>,
     /// Its windows, in order of time.
-    pub windows: Vec<TurnWindow>,
+    pub windows: Vec<InterleavedWindow>,
 }
 
 /// One window of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TurnWindow {
+pub struct InterleavedWindow {
     /// Number of the block, from 0. Services of the same round, group and block ran at the same time and were interleaved.
     #[serde(default)]
     pub block: u32,
@@ -57,10 +57,11 @@ pub struct TurnWindow {
     /// CPU speed probe: mean CPU time of a constant piece of work on the service's CPUs, ns. The longer it takes, the slower they
     /// were.
     #[serde(default)]
-    pub yardstick_ns: Option<f64>,
+    #[serde(alias = "yardstick_ns")]
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
-impl TurnWindow {
+impl InterleavedWindow {
     /// CPU time of the service per complete reply, ns; `None` if either is unknown.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         let cpu = self.cpu_ns.filter(|&ns| ns > 0)?;

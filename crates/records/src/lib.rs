@@ -13,8 +13,8 @@ compile_error!(
 );
 
 mod arithmetic;
+mod backing_service;
 mod check;
-mod companion;
 mod environment;
 mod event;
 mod fingerprint;
@@ -27,12 +27,12 @@ mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
+pub use backing_service::{BackingUsage, Watched};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use companion::{CompanionUse, Watched};
-pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
+pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use interleaved::{TurnWindow, Turns};
+pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,

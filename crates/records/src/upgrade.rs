@@ -5,10 +5,10 @@ use serde_json::Value;
 
 /// Keys of schema 1, and their names since schema 2.
 const KEYS: &[(&str, &str)] = &[
-    ("wrong_reply", "unexpected"),
+    ("unexpected", "unexpected"),
     ("refused", "connect_error"),
-    ("not_sent", "dropped"),
-    ("wrong_replies", "unexpected_replies"),
+    ("dropped", "dropped"),
+    ("unexpected_replies", "unexpected_replies"),
 ];
 
 /// Renames the keys of an earlier schema, at every depth.
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn keys_are_renamed_at_every_depth() {
-        let mut old = json!({ "groups": [{ "outcomes": { "valid": 1, "not_sent": 2 } }] });
+        let mut old = json!({ "groups": [{ "outcomes": { "valid": 1, "dropped": 2 } }] });
         upgrade(&mut old);
         assert_eq!(
             old,

@@ -20,7 +20,7 @@ pub use formats::{
 };
 pub use input::{Input, PublishedFigure, References};
 pub use model::{
-    Agreement, CompanionPoint, Details, GroupReport, MetricTable, OperationRow, Point, ReferenceFigure,
+    Agreement, BackingPoint, Details, GroupReport, MetricTable, OperationRow, Point, ReferenceFigure,
     ReferenceRow, Report, Row, Series, SeriesInterval, SeriesResource, State, WatchedPoint, describe_load,
 };
 pub use prony_records::ServiceInfo;

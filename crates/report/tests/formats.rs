@@ -116,7 +116,7 @@ fn json_fits_its_schema() {
 
 /// A backing service is named where its CPU time is shown, and checks in it after the load are reported.
 #[test]
-fn companions() {
+fn backing_services() {
     let mut trials = sample::trials();
     for trial in &mut trials {
         let Ok(measured) = &mut trial.result else { continue };
@@ -128,10 +128,10 @@ fn companions() {
             }))
             .expect("a backing service")
         };
-        measured.companions = vec![beside("PostgreSQL"), beside("Redis")];
+        measured.backing_services = vec![beside("PostgreSQL"), beside("Redis")];
         measured.after = vec![AfterLoad {
             name: "none is lost".to_owned(),
-            companion: "postgresql".to_owned(),
+            backing_service: "postgresql".to_owned(),
             equals: "before + make.201".to_owned(),
             before: 10,
             low: 30,
@@ -166,12 +166,12 @@ fn companions() {
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
     assert_eq!(Schema::compile(&schema).expect("a schema").judge(&shown), Ok(()));
     assert_eq!(
-        shown["groups"][0]["companions"],
+        shown["groups"][0]["backing_services"],
         serde_json::json!(["PostgreSQL", "Redis"])
     );
     let row = &shown["groups"][0]["services"][0];
     assert_eq!(
-        row["companion_cpu_ns_per_request"]["point"]
+        row["backing_service_cpu_ns_per_request"]["point"]
             .as_f64()
             .map(f64::round),
         Some(80_000.0)

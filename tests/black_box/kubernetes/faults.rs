@@ -41,7 +41,7 @@ fn a_worker_whose_agent_is_killed_is_reached_again() {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
     // The first node of the local cluster gives pods exclusive CPUs, so another node would be a different machine for the service.
-    let mut space = Space::with("pod", |lab| lab.node = is_own().then_some("node1"));
+    let mut space = Space::with("pod", |testbed| testbed.node = is_own().then_some("node1"));
     let child = space.start_long_run();
     let pods = space.loaded();
     // The status of the jobs from now on.
@@ -60,7 +60,7 @@ fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
     says(&said, &["-load 1 1\n"]);
     println!("{}", line(&ended.err, &format!("{LOST}cannot reach load-")));
     space.nothing_is_left();
-    let resume = "run --resume --lab lab.toml --json --keep-disturbed";
+    let resume = "run --resume --testbed testbed.toml --json --keep-disturbed";
     let report = space.prony(&words(resume), 0).json();
     assert_eq!(report["groups"][0]["services"][0]["trials"], 1, "{report}");
     space.nothing_is_left();
@@ -167,17 +167,21 @@ fn pods_of_a_killed_prony_become_quiet_and_are_cleaned() {
         space.until_quiet(pod);
     }
     println!("agents and generators are gone after {:?}", began.elapsed());
-    let shown = space.prony(&words("lab clean --lab lab.toml"), 0).out;
+    let shown = space.prony(&words("testbed clean --testbed testbed.toml"), 0).out;
     says(&shown, &["-app", "-load", "prony run"]);
-    assert_eq!(space.jobs_left(), 2, "`lab clean` without --yes only lists them");
-    space.prony(&words("lab clean --lab lab.toml --yes"), 0);
+    assert_eq!(
+        space.jobs_left(),
+        2,
+        "`testbed clean` without --yes only lists them"
+    );
+    space.prony(&words("testbed clean --testbed testbed.toml --yes"), 0);
     space.nothing_is_left();
 }
 
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn the_cluster_removes_what_a_killed_prony_left() {
-    let mut space = Space::with("alone", |lab| lab.deadline = DEADLINE);
+    let mut space = Space::with("alone", |testbed| testbed.deadline = DEADLINE);
     let mut child = space.start_long_run();
     space.loaded();
     kill(&mut child);

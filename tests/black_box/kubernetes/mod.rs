@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask kubernetes` starts these tests. They use the cluster of KUBECONFIG, or else one that `scripts/kubernetes` has
 //! started on this machine. All objects are in namespaces of these tests (prony-test-…), which are removed. There, prony has
-//! exactly the rights that `prony lab rbac` prints. Only a local cluster has nodes taken down.
+//! exactly the rights that `prony testbed rbac` prints. Only a local cluster has nodes taken down.
 
 mod faults;
 mod refusals;
@@ -12,7 +12,7 @@ mod space;
 use crate::common::Ended;
 
 /// The start of the message about an infrastructure failure in a trial, which is repeated.
-const VOID: &str = "the bench failed, not the service: ";
+const VOID: &str = "infrastructure failure: ";
 /// The start of the message that a run has ended early.
 const LOST: &str = "stopped early because a host of the testbed was lost: ";
 

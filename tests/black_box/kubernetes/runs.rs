@@ -26,7 +26,7 @@ load = ["load-0", "load-1"]
 
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
-fn the_instructions_of_docs_labs_work_word_for_word() {
+fn the_instructions_of_docs_testbeds_work_word_for_word() {
     if !is_own() {
         return skipped("it needs a local cluster");
     }
@@ -38,7 +38,7 @@ fn the_instructions_of_docs_labs_work_word_for_word() {
     let image =
         std::env::var("PRONY_TEST_IMAGE_ROOT").expect("PRONY_TEST_IMAGE_ROOT: cargo xtask kubernetes");
     run(&mut script(&["image", "docker.io/library/debian:12", &image]));
-    let page = fs::read_to_string(root().join("docs/LABS.md")).expect("docs/LABS.md");
+    let page = fs::read_to_string(root().join("docs/TESTBEDS.md")).expect("docs/TESTBEDS.md");
     let folder = tempfile::TempDir::new().expect("a folder");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin).expect("a folder");
@@ -81,7 +81,7 @@ fn instructions(page: &str) -> String {
         let (language, text) = block.split_once('\n').expect("a block");
         let (before, after) = match language {
             "sh" => ("", "\n"),
-            _ => ("cat >lab.toml <<'END'\n", "\nEND\n"),
+            _ => ("cat >testbed.toml <<'END'\n", "\nEND\n"),
         };
         script.extend([before, text, after]);
     }
@@ -92,7 +92,7 @@ fn instructions(page: &str) -> String {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn pods_give_the_records_that_one_machine_gives() {
     let space = Space::new("same");
-    let there = space.run("two", "lab.toml", 0).json();
+    let there = space.run("two", "testbed.toml", 0).json();
     space.nothing_is_left();
     space.checkout.write("project/pipes.toml", PIPES);
     let here = space.run("two", "pipes.toml", 0).json();
@@ -177,7 +177,7 @@ fn fields(value: &Value) -> BTreeSet<String> {
 fn ten_runs_leave_no_object() {
     let space = Space::new("ten");
     for _ in 0..10 {
-        space.run("two", "lab.toml", 0);
+        space.run("two", "testbed.toml", 0);
     }
     space.nothing_is_left();
     let kinds = space.kubectl(&words("api-resources --namespaced --verbs=list --output=name"));
@@ -222,7 +222,7 @@ fn what_two_workers_did_is_added_up_to_the_last_request() {
     }
     let toy = Toy::start();
     let space = Space::new("merge");
-    let load = "--lab lab.toml --requests 1001 --connections 6 --json";
+    let load = "--testbed testbed.toml --requests 1001 --connections 6 --json";
     let load = [&["load", toy.url.as_str()], &words(load)[..]].concat();
     let load = space.prony(&load, 0).json();
     assert_eq!(load["requests"]["completed"], 1001, "{load}");

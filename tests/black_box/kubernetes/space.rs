@@ -20,7 +20,7 @@ pub(super) const SOON: Duration = Duration::from_secs(90);
 const GENERATOR: &str = "*\"load --jo\"[b]*";
 /// The same for an agent.
 const AGENT: &str = "*\"/prony agen\"[t]\" \"";
-const LAB: &str = r#"[kubernetes]
+const TESTBED: &str = r#"[kubernetes]
 kubeconfig = "CONFIG"
 namespace = "NAMESPACE"
 image = "IMAGE"
@@ -132,7 +132,7 @@ pub(super) fn until(what: &str, within: Duration, mut holds: impl FnMut() -> boo
 }
 
 /// The values of the testbed file that differ between tests.
-pub(super) struct Lab {
+pub(super) struct Testbed {
     pub(super) image: String,
     pub(super) config: PathBuf,
     pub(super) namespace: String,
@@ -168,16 +168,18 @@ impl Space {
     }
 
     /// The same, with changes to its testbed file.
-    pub(super) fn with(name: &str, change: impl FnOnce(&mut Lab)) -> Self {
+    pub(super) fn with(name: &str, change: impl FnOnce(&mut Testbed)) -> Self {
         let space = Self::without_rights(name, change);
-        let rights = space.prony(&["lab", "rbac", "--lab", "lab.toml"], 0).out;
+        let rights = space
+            .prony(&["testbed", "rbac", "--testbed", "testbed.toml"], 0)
+            .out;
         let mut apply = kubectl_command();
         apply.args(["--namespace", &space.name, "apply", "--filename=-"]);
         run_with(&mut apply, &rights);
         space
     }
 
-    pub(super) fn without_rights(name: &str, change: impl FnOnce(&mut Lab)) -> Self {
+    pub(super) fn without_rights(name: &str, change: impl FnOnce(&mut Testbed)) -> Self {
         let space = Self {
             name: format!("prony-test-{}-{name}", std::process::id()),
             checkout: Checkout::new(1, &[]),
@@ -208,7 +210,7 @@ impl Space {
         space.kubectl(&["create", "serviceaccount", "prony"]);
         let token = space.kubectl(&["create", "token", "prony", "--duration=2h"]);
         space.log_in(token.trim());
-        space.lab("lab.toml", change);
+        space.testbed("testbed.toml", change);
         space
     }
 
@@ -230,8 +232,8 @@ impl Space {
     }
 
     /// Writes a testbed file.
-    pub(super) fn lab(&self, file: &str, change: impl FnOnce(&mut Lab)) {
-        let mut lab = Lab {
+    pub(super) fn testbed(&self, file: &str, change: impl FnOnce(&mut Testbed)) {
+        let mut testbed = Testbed {
             image: std::env::var("PRONY_TEST_IMAGE").expect("PRONY_TEST_IMAGE: cargo xtask kubernetes"),
             config: self.checkout.path("project/config"),
             namespace: self.name.clone(),
@@ -241,22 +243,22 @@ impl Space {
             within: "60s",
             deadline: "20m",
         };
-        change(&mut lab);
+        change(&mut testbed);
         let mut keys = format!(
             "pull = \"IfNotPresent\"\nwithin = \"{}\"\ndeadline = \"{}\"\n",
-            lab.within, lab.deadline
+            testbed.within, testbed.deadline
         );
-        if lab.has_prony {
+        if testbed.has_prony {
             keys.push_str("prony = \"/usr/bin/prony\"\n");
         }
-        let mut app = format!("cpus = {}\n", lab.cpus);
-        if let Some(node) = lab.node {
+        let mut app = format!("cpus = {}\n", testbed.cpus);
+        if let Some(node) = testbed.node {
             let _ = writeln!(app, "node = {{ \"kubernetes.io/hostname\" = \"{node}\" }}");
         }
-        let text = LAB
-            .replace("CONFIG", &lab.config.display().to_string())
-            .replace("NAMESPACE", &lab.namespace)
-            .replace("IMAGE", &lab.image)
+        let text = TESTBED
+            .replace("CONFIG", &testbed.config.display().to_string())
+            .replace("NAMESPACE", &testbed.namespace)
+            .replace("IMAGE", &testbed.image)
             .replace("KEYS\n", &keys)
             .replace("APP", &app);
         self.checkout.write(&format!("project/{file}"), &text);
@@ -291,7 +293,7 @@ impl Space {
             .current_dir(self.checkout.path("project"))
             .env_remove("KUBECONFIG")
             .env_remove("PRONY_STORE")
-            .env_remove("PRONY_LAB")
+            .env_remove("PRONY_TESTBED")
             .env("NO_COLOR", "1")
             .env("PRONY_LOCKS", self.checkout.path("locks"))
             .env("PRONY_AGENT_CACHE", self.checkout.path("agents"))
@@ -311,17 +313,17 @@ impl Space {
 
     /// Starts a run of one trial that is long enough for a fault to happen.
     pub(super) fn start_run(&mut self) -> Child {
-        self.start(&run_of("one", "lab.toml"))
+        self.start(&run_of("one", "testbed.toml"))
     }
 
     /// Starts a run that must not reach its end: a cluster may react slowly.
     pub(super) fn start_long_run(&mut self) -> Child {
-        self.start(&run_of("long", "lab.toml"))
+        self.start(&run_of("long", "testbed.toml"))
     }
 
     /// A run that must end with this exit code.
-    pub(super) fn run(&self, suite: &str, lab: &str, code: i32) -> Ended {
-        self.prony(&run_of(suite, lab), code)
+    pub(super) fn run(&self, suite: &str, testbed: &str, code: i32) -> Ended {
+        self.prony(&run_of(suite, testbed), code)
     }
 
     /// Running pods, by their names in prony.
@@ -425,8 +427,8 @@ impl Drop for Space {
     }
 }
 
-fn run_of<'a>(suite: &'a str, lab: &'a str) -> [&'a str; 6] {
-    ["run", suite, "--lab", lab, "--json", "--keep-disturbed"]
+fn run_of<'a>(suite: &'a str, testbed: &'a str) -> [&'a str; 6] {
+    ["run", suite, "--testbed", testbed, "--json", "--keep-disturbed"]
 }
 
 pub(super) fn words(text: &str) -> Vec<&str> {

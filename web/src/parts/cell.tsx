@@ -29,7 +29,7 @@ export function scaleOf(rows: Row[], metric: Metric): Scale {
 
 /** The value of each trial. For interleaved services the estimate is over windows, which have a chart of their own. */
 export const trialsOf = (row: Row, metric: Metric): number[] =>
-  (row.details?.turns?.length ?? 0) > 0 ? [] : (row.details?.points ?? []).flatMap((point) => (point.excluded == null && point[metric] !== undefined ? [point[metric]] : []));
+  (row.details?.interleaved?.length ?? 0) > 0 ? [] : (row.details?.points ?? []).flatMap((point) => (point.excluded == null && point[metric] !== undefined ? [point[metric]] : []));
 
 /** The best point of the ranked services, the reference for shares. */
 export function bestOf(group: Group): number | null {

@@ -6,7 +6,7 @@ import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Group,
 import { warningsOf } from "../warnings.ts";
 import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
-import { Companions } from "./companions.tsx";
+import { BackingProcesses } from "./backing-services.tsx";
 import { Heads } from "./heads.tsx";
 import { Warnings } from "./masthead.tsx";
 import { Source, type Repository } from "./source.tsx";
@@ -92,7 +92,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
       <Streams row={row} />
-      <Companions row={row} />
+      <BackingProcesses row={row} />
       <Workers row={row} />
       {row.excluded?.log_tail && row.excluded.log_tail.length > 0 && (
         <figure class="log">

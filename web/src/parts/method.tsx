@@ -1,6 +1,6 @@
 // Where and how the run was measured, in plain words.
 
-import type { Environment, LabHost, Report } from "../data.ts";
+import type { Environment, TestbedHost, Report } from "../data.ts";
 import { human, plural, when } from "../format.ts";
 
 function facts(environment: Environment): [string, string][] {
@@ -29,7 +29,7 @@ function Hosts(props: { environment: Environment }) {
   const hosts = Object.entries(props.environment.hosts ?? {});
   const links = props.environment.links ?? [];
   if (hosts.length === 0) return null;
-  const told = ({ roles, address, cpus, environment }: LabHost) =>
+  const told = ({ roles, address, cpus, environment }: TestbedHost) =>
     [
       `${roles.join(" and ")} at ${address}`,
       plural(cpus.length, "CPU") + (environment.cpu.model ? ` of ${environment.cpu.model}` : ""),

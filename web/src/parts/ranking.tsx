@@ -45,11 +45,11 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
 };
 
 /** CPU time of backing services is shown next to that of the service itself. */
-const COMPANIONS = "companion_cpu_ns_per_request";
+const BACKING_SERVICES = "backing_service_cpu_ns_per_request";
 
 const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
-  group.services.some((row) => row[COMPANIONS] != null)
-    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, COMPANIONS] : [metric]))
+  group.services.some((row) => row[BACKING_SERVICES] != null)
+    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, BACKING_SERVICES] : [metric]))
     : columns;
 
 /** For streams, metrics of their messages say more than the time of the last message. */
@@ -59,7 +59,7 @@ const messagesOf = (group: Group, on: Screen): Metric[] =>
   MESSAGES.slice(0, on === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
 const labelOf = (group: Group, metric: Metric): string =>
-  metric === COMPANIONS && group.companions ? `${group.companions.join(" + ")} CPU / request` : METRIC[metric].title;
+  metric === BACKING_SERVICES && group.backing_services ? `${group.backing_services.join(" + ")} CPU / request` : METRIC[metric].title;
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");

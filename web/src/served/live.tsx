@@ -1,7 +1,7 @@
 // One run: its report and, while it is in progress, its current state.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LabHost, Report } from "../data.ts";
+import type { TestbedHost, Report } from "../data.ts";
 import { howLong, human, words } from "../format.ts";
 import { Heads } from "../parts/heads.tsx";
 import { ReportPage } from "../parts/page.tsx";
@@ -42,10 +42,10 @@ function Sparkline(props: { values: number[]; label: string; text: string }) {
 }
 
 /** The roles of each host of a testbed, and its current state. */
-function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | null }) {
+function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress | null }) {
   const { hosts, progress } = props;
   const workers = new Map(progress?.workers.map((worker) => [worker.name, worker]));
-  const doing = ([name, host]: [string, LabHost]) => {
+  const doing = ([name, host]: [string, TestbedHost]) => {
     const worker = workers.get(name);
     return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
   };
@@ -70,7 +70,7 @@ function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | nul
   );
 }
 
-function Now(props: { news: News; planned: number; hosts: Record<string, LabHost> }) {
+function Now(props: { news: News; planned: number; hosts: Record<string, TestbedHost> }) {
   const { progress, trials } = props.news;
   const [seen, setSeen] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
   const last = useRef("");

@@ -8,7 +8,7 @@ use std::path::Path;
 use xshell::{Shell, cmd};
 
 /// Folders of the checkout that are installed with the program.
-const SHARED: [&str; 5] = ["contracts", "companions", "suites", "services", "results"];
+const SHARED: [&str; 5] = ["contracts", "backing-services", "suites", "services", "results"];
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Shells with the files below `share` for their completions.

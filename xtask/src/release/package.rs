@@ -26,7 +26,7 @@ const EMBEDDED: [(&str, &[&str]); 3] = [
         &[
             "contracts/hello/contract.toml",
             "suites/quick.toml",
-            "companions/postgresql/companion.toml",
+            "backing-services/postgresql/backing.toml",
             "toolchains.toml",
         ],
     ),

@@ -160,11 +160,11 @@ mod tests {
     fn a_test_that_could_not_run_is_not_passed() {
         let counts = Counts::read(
             "Summary [1s] 3 tests run: 3 passed, 0 skipped",
-            "lab::one: no root\n",
+            "testbed::one: no root\n",
             true,
         );
         assert_eq!((counts.passed, counts.failed, counts.skipped), (2, 0, 1));
-        assert_eq!(counts.reasons, ["lab::one: no root"]);
+        assert_eq!(counts.reasons, ["testbed::one: no root"]);
     }
 
     #[test]

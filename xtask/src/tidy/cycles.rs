@@ -4,6 +4,7 @@
 //! The nodes are the files and subfolders of each folder. An edge goes from a node that names an item to the node that
 //! defines it, through any re-exports. A folder's entry file (`mod.rs`, `lib.rs`, `main.rs`) and its own parts are one node.
 
+use super::source::code_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Module names, starting at the crate root.
@@ -37,7 +38,7 @@ impl Modules {
             path.pop();
         }
         let mut module = Module::default();
-        let code = without_comments(text);
+        let code = code_of(text);
         for statement in statements(&code) {
             for (alias, named) in expand(statement) {
                 if let Some(named) = absolute(&path, &named) {
@@ -116,15 +117,6 @@ fn rings(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
         edges.keys().filter(both).cloned().collect::<Vec<String>>()
     };
     edges.keys().map(ring).filter(|ring| ring.len() > 1).collect()
-}
-
-fn without_comments(text: &str) -> String {
-    let code = text.lines().map(|line| match line.find("//") {
-        // An address in a string is not a comment.
-        Some(place) if !line[..place].ends_with(':') => &line[..place],
-        _ => line,
-    });
-    code.collect::<Vec<_>>().join("\n")
 }
 
 /// The trees of all `use` statements.

@@ -6,6 +6,7 @@ mod documents;
 mod figures;
 mod prose;
 mod repository;
+mod source;
 
 use anyhow::Result;
 use repository::Repository;

@@ -172,7 +172,7 @@ async fn begin(endpoint: &Endpoint, protocol: Protocol, exchange: &Exchange) -> 
 mod tests {
     use super::*;
     use prony_config::contract::{Contract, Delivery};
-    use prony_load::{Body, Expectation, Reach, Request, Target, Template};
+    use prony_load::{Body, ConnectOptions, Expectation, Request, Target, Template};
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::path::Path;
@@ -217,7 +217,7 @@ mod tests {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         };
         let request = CheckRequest {
             contract: &contract,

@@ -54,7 +54,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let mut builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let mut builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     if let Some(number) = args.repetition {
         builder = builder.repeated(number, args.fresh);
     }

@@ -1,7 +1,7 @@
 //! A loaded contract, and its description.
 
 use crate::contract::ContractError;
-use crate::contract::backing::{After, Beside, Companion, During, Rows};
+use crate::contract::backing::{After, BackingRequirement, Beside, During, Rows};
 use crate::contract::error::{File, known};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
@@ -96,8 +96,8 @@ impl Contract {
     }
 
     /// The required backing services, in the order of the file.
-    pub fn companions(&self) -> &[Companion] {
-        &self.beside.companions
+    pub fn backing_services(&self) -> &[BackingRequirement] {
+        &self.beside.backing_services
     }
 
     /// The rows that requests and expectations use, in the order of the file. Before [`Contract::give_rows`], values of rows
@@ -124,21 +124,21 @@ impl Contract {
     /// The contract without its descriptions: two contracts with equal values require the same of a service, regardless of
     /// formatting. Some formats distinguish keys by position, so append new keys at the end of their type.
     pub fn values(&self) -> impl Serialize + '_ {
-        let names = |companion: &Companion| {
-            let seed = companion.seed().iter().map(|file| {
+        let names = |backing_service: &BackingRequirement| {
+            let seed = backing_service.seed().iter().map(|file| {
                 let name = file.strip_prefix(&self.folder).unwrap_or(file);
                 name.to_string_lossy().into_owned()
             });
             (
-                companion.name().to_owned(),
-                companion.uses().to_owned(),
+                backing_service.name().to_owned(),
+                backing_service.uses().to_owned(),
                 seed.collect::<Vec<_>>(),
-                companion.settings().clone(),
+                backing_service.settings().clone(),
             )
         };
         (
             &self.written,
-            self.companions().iter().map(names).collect::<Vec<_>>(),
+            self.backing_services().iter().map(names).collect::<Vec<_>>(),
             // The first workload is the default, and cases call operations in this order.
             in_order(&self.written.operation)
                 .map(|(name, _)| name)
@@ -149,9 +149,9 @@ impl Contract {
         )
     }
 
-    /// An error at a key of `[companion.NAME]`, or at the table if it has no such key.
-    pub fn companion_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
-        let table = self.written.companion.get(name);
+    /// An error at a key of `[backing service.NAME]`, or at the table if it has no such key.
+    pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
+        let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
             table
                 .get_ref()
@@ -160,7 +160,7 @@ impl Contract {
         });
         self.invalid(
             span.unwrap_or_default(),
-            format!("`companion.{name}.{key}`: {reason}"),
+            format!("`backing.{name}.{key}`: {reason}"),
         )
     }
 

@@ -136,14 +136,14 @@ impl<'a> Maker<'a> {
         };
         self.is_ranked(group, &planned, contract)?;
         self.is_possible(group, &planned, contract)?;
-        self.can_take_turns(group, &planned, &entries)?;
+        self.can_be_interleaved(group, &planned, &entries)?;
         Ok((planned, entries))
     }
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
-        let turns = self.suite.design_for(self.wishes.design) != Design::Sequence;
-        let wished = turns && self.suite.design == Design::Sequence;
+        let interleaved = self.suite.design_for(self.wishes.design) != Design::Sequence;
+        let wished = interleaved && self.suite.design == Design::Sequence;
         group.rank_by.map(|(rank_by, _)| rank_by).filter(|_| !wished)
     }
 
@@ -246,9 +246,9 @@ impl<'a> Maker<'a> {
             );
             return Err(self.at(group.line, &message));
         }
-        if self.suite.network.is_some() && !contract.companions().is_empty() {
+        if self.suite.network.is_some() && !contract.backing_services().is_empty() {
             let message = format!(
-                "a service in a `[network]` of its own cannot connect to the companions of contract `{}`: remove `[network]`",
+                "a service in a `[network]` of its own cannot connect to the backing services of contract `{}`: remove `[network]`",
                 contract.name
             );
             return Err(self.at(group.line, &message));
@@ -261,13 +261,13 @@ impl<'a> Maker<'a> {
     }
 
     /// An interleaved design compares windows with the same load.
-    fn can_take_turns(
+    fn can_be_interleaved(
         &self,
         group: &SuiteGroup,
         planned: &GroupPlan,
         entries: &[Entry],
     ) -> Result<(), PlanError> {
-        let Design::Turns { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
+        let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
             return Ok(());
         };
         let message = if matches!(planned.load, Load::Users { .. }) {

@@ -12,7 +12,8 @@ pub enum Design {
     Sequence,
     /// Interleaved: all services of a group are started and warmed up, then loaded one after the other in many short windows.
     /// The other services are paused meanwhile.
-    Turns {
+    #[serde(alias = "turns")]
+    Interleaved {
         /// Length of a window, ns.
         window_ns: u64,
         /// Windows of each service in a round.
@@ -27,8 +28,8 @@ impl Design {
     pub const CYCLES: u32 = 30;
 
     /// The default interleaved design; METHOD.md gives the reasons.
-    pub const fn turns() -> Self {
-        Self::Turns {
+    pub const fn interleaved() -> Self {
+        Self::Interleaved {
             window_ns: Self::WINDOW.as_nanos() as u64,
             cycles: Self::CYCLES,
         }

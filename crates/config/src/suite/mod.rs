@@ -43,7 +43,7 @@ pub struct Suite {
     /// The order of the trials of a round.
     pub design: Design,
     /// The interleaved design to use if one is requested.
-    pub turns: Design,
+    pub interleaved: Design,
     /// The trials that a process start serves.
     pub starts: Starts,
     /// Whether a trial with any error counts as excluded.
@@ -64,7 +64,7 @@ impl Suite {
     /// The requested design, or else that of the suite. The suite sets length and number of the windows.
     pub(crate) fn design_for(&self, wished: Option<Design>) -> Design {
         match wished {
-            Some(wished) if wished == Design::turns() => self.turns,
+            Some(wished) if wished == Design::interleaved() => self.interleaved,
             Some(wished) => wished,
             None => self.design,
         }
@@ -168,7 +168,7 @@ impl Suite {
         };
         let design = written
             .design
-            .map_or(Design::Sequence, |design| design.with(written.turns));
+            .map_or(Design::Sequence, |design| design.with(written.interleaved));
         let starts = starts(
             &source,
             change.starts.as_ref().or(written.starts.as_ref()),
@@ -191,7 +191,7 @@ impl Suite {
             tie: share(&source, "tie", written.tie.as_ref())?,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             design,
-            turns: WrittenDesign::Turns.with(written.turns),
+            interleaved: WrittenDesign::Interleaved.with(written.interleaved),
             starts,
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,

@@ -23,7 +23,8 @@ pub(super) struct Written {
     pub(super) timeout: Option<WrittenDuration>,
     pub(super) design: Option<WrittenDesign>,
     #[serde(default)]
-    pub(super) turns: WrittenTurns,
+    #[serde(alias = "turns")]
+    pub(super) interleaved: InterleavedToml,
     pub(super) starts: Option<Spanned<Starts>>,
     #[serde(default)]
     pub(super) no_errors: bool,
@@ -43,25 +44,29 @@ pub(super) struct Written {
 #[serde(rename_all = "snake_case")]
 pub(super) enum WrittenDesign {
     Sequence,
-    Turns,
+    #[serde(alias = "turns")]
+    Interleaved,
 }
 
 /// `{ window = "200ms", cycles = 30 }`
 #[derive(Deserialize, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenTurns {
+pub(super) struct InterleavedToml {
     window: Option<WrittenDuration>,
     cycles: Option<u32>,
 }
 
 impl WrittenDesign {
     /// The design, with the suite's windows if it is interleaved.
-    pub(super) fn with(self, turns: WrittenTurns) -> Design {
+    pub(super) fn with(self, interleaved: InterleavedToml) -> Design {
         match self {
             Self::Sequence => Design::Sequence,
-            Self::Turns => Design::Turns {
-                window_ns: turns.window.map_or(Design::WINDOW, |window| window.0).as_nanos() as u64,
-                cycles: turns.cycles.unwrap_or(Design::CYCLES),
+            Self::Interleaved => Design::Interleaved {
+                window_ns: interleaved
+                    .window
+                    .map_or(Design::WINDOW, |window| window.0)
+                    .as_nanos() as u64,
+                cycles: interleaved.cycles.unwrap_or(Design::CYCLES),
             },
         }
     }

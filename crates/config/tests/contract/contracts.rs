@@ -172,10 +172,10 @@ fn the_relayed_document_has_the_size_and_shape_of_document_002() {
 }
 
 #[test]
-fn relay_needs_a_slow_companion_and_drops_half_where_asked() {
+fn relay_needs_a_slow_backing_service_and_drops_half_where_asked() {
     let relay = contract("relay");
-    let [backend] = relay.companions() else {
-        panic!("one companion")
+    let [backend] = relay.backing_services() else {
+        panic!("one backing service")
     };
     assert_eq!((backend.name(), backend.uses()), ("backend", "delay"));
     assert_eq!(backend.settings()["delay"].as_str(), Some("30ms"));
@@ -191,7 +191,7 @@ fn relay_needs_a_slow_companion_and_drops_half_where_asked() {
 
 /// Little's law: 2,000 requests in flight ÷ 30 ms; twice that if half of them never reach the backend.
 #[test]
-fn a_slow_companion_bounds_the_rate_of_a_closed_load() {
+fn a_slow_backing_service_bounds_the_rate_of_a_closed_load() {
     let relay = contract("relay");
     let (_, load) = relay.load_of(None).expect("a load");
     let ceiling = |workload: &str| relay.ceiling_per_s(workload, &load).expect("a workload");

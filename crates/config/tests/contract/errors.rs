@@ -324,7 +324,7 @@ const BESIDE: &str = r#"name = "toy"
 title = "Toy"
 summary = "A toy."
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 seed = ["schema.sql"]
 work_mem = "4MB"
@@ -379,7 +379,7 @@ impl Counts for Statuses {
 #[test]
 fn what_stands_beside_a_service_is_read() {
     let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
-    let [db] = contract.companions() else {
+    let [db] = contract.backing_services() else {
         panic!("one backing service")
     };
     assert_eq!((db.name(), db.uses()), ("db", "postgresql"));
@@ -388,37 +388,40 @@ fn what_stands_beside_a_service_is_read() {
     let [thing] = contract.rows() else {
         panic!("one table")
     };
-    assert_eq!((thing.name(), thing.companion()), ("thing", "db"));
+    assert_eq!((thing.name(), thing.backing_service()), ("thing", "db"));
     assert_eq!(thing.query(), "select id, name from thing");
     let [after] = contract.after() else {
         panic!("one condition after the load")
     };
-    assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
+    assert_eq!((after.name(), after.backing_service()), ("none is lost", "db"));
     assert_eq!(after.expected(100, &Statuses).low, 100 + 201 - 408);
     let [during] = contract.during() else {
         panic!("one condition during the load")
     };
-    assert_eq!((during.name(), during.companion()), ("few connections", "db"));
+    assert_eq!(
+        (during.name(), during.backing_service()),
+        ("few connections", "db")
+    );
     assert_eq!(during.connections(), &Most::Variable("DATABASE_POOL".to_owned()));
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
-        .companion_error("db", "work_mem", "too little")
+        .backing_service_error("db", "work_mem", "too little")
         .to_string();
     assert!(
-        told.contains("contract.toml:8: `companion.db.work_mem`: too little"),
+        told.contains("contract.toml:8: `backing.db.work_mem`: too little"),
         "{told}"
     );
 }
 
 #[test]
-fn a_case_may_restart_a_companion() {
+fn a_case_may_restart_a_backing_service() {
     let with = |case: &str| load_with_schema(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
     let call = "call = { operation = \"get\" }";
     let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
     let cases = contract.cases(Protocol::Http1, 1);
     let away = cases.iter().find(|case| case.name == "away").expect("the case");
     let restart = away.restart.as_ref().expect("a restart");
-    assert_eq!(restart.companion, "db");
+    assert_eq!(restart.backing_service, "db");
     assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
     assert!(away.alone, "it disturbs the others");
     let line = BESIDE.lines().count() + 4;
@@ -512,18 +515,18 @@ fn places_of_one_request_stand_in_one_row() {
 #[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_stands_beside_a_service_is_told_with_its_line() {
     for (old, new, line, told) in [
-        ("use = \"postgresql\"\n", "", 5, "`companion.db`: no `use`"),
+        ("use = \"postgresql\"\n", "", 5, "`backing.db`: no `use`"),
         (
             "use = \"postgresql\"",
             "use = 15",
             6,
-            "`companion.db.use`: give the name of a backing service",
+            "`backing.db.use`: give the name of a backing service",
         ),
         (
             "\"schema.sql\"",
             "\"none.sql\"",
             7,
-            "`companion.db.seed`: none.sql: no such file",
+            "`backing.db.seed`: none.sql: no such file",
         ),
         (
             "\"schema.sql\"",
@@ -532,12 +535,12 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "give a file of this folder",
         ),
         ("[\"schema.sql\"]", "\"schema.sql\"", 7, "give a list of files"),
-        ("[companion.db]", "[companion.DB]", 5, "lowercase letters, digits"),
+        ("[backing.db]", "[backing.DB]", 5, "lowercase letters, digits"),
         (
             "[rows.thing]",
             "[rows.thing]\ncompanion = \"cache\"",
             11,
-            "`companion` is `cache`: known are db",
+            "`backing` is `cache`: known are db",
         ),
         (
             "query = \"select id, name from thing\"",
@@ -553,9 +556,9 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         ),
         (
             "[rows.thing]",
-            "[companion.cache]\nuse = \"redis\"\n[rows.thing]",
+            "[backing.cache]\nuse = \"redis\"\n[rows.thing]",
             12,
-            "no `companion`: name the one to query",
+            "no `backing`: name the one to query",
         ),
         (
             "get.201",
@@ -603,7 +606,7 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "connections = \"DATABASE_POOL\"",
             "connections = true",
             29,
-            "a number, or a variable that the companion exports",
+            "a number, or a variable that the backing service exports",
         ),
     ] {
         assert!(BESIDE.contains(old), "{old}");

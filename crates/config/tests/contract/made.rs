@@ -9,7 +9,7 @@ const RIGHT: &str = r##"name = "toy"
 title = "Toy"
 summary = "A toy."
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 
 [rows.user]

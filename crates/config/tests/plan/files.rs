@@ -52,7 +52,7 @@ struct Checkout(TempDir);
 impl Checkout {
     fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
-        for ours in ["contracts", "companions"] {
+        for ours in ["contracts", "backing-services"] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
             let folder = folder.canonicalize().expect("a folder of the project");
             std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");
@@ -418,7 +418,7 @@ fn a_group_says_what_it_is_ranked_by() {
     );
     // An interleaved design from the command line has its own default ranking.
     let turns = Wishes {
-        design: Some(prony_config::Design::turns()),
+        design: Some(prony_config::Design::interleaved()),
         ..Wishes::default()
     };
     let checkout = Checkout::new();

@@ -138,13 +138,13 @@ services = ["go-nethttp", "rust-axum"]
     assert!(shared.expected() < fresh.expected());
     // An interleaved design starts all services of a group again, whatever the suite says.
     let wishes = Wishes {
-        design: Some(Design::turns()),
+        design: Some(Design::interleaved()),
         ..Wishes::default()
     };
     let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
     let turns = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(turns.starts, Starts::Fresh);
-    let as_the_suite_says = Design::Turns {
+    let as_the_suite_says = Design::Interleaved {
         window_ns: 200_000_000,
         cycles: 7,
     };

@@ -5,8 +5,8 @@ use super::core::{Action, Core};
 use crate::clock::now_ns;
 use crate::workload::PreparedWorkload;
 use prony_load::{
-    Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Phases, Profile, Protocol, Rate, Reach,
-    Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Phases, Profile,
+    Protocol, Rate, Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_merge::{Part, Shape, Tally, ThreadPart, assemble};
 use prony_protocols::http1::Http1;
@@ -54,9 +54,9 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
             port: 80,
             authority: "a".into(),
             tls: None,
-            reach: Reach {
+            connect: ConnectOptions {
                 connect_timeout_ns: Some(3_600_000 * MS),
-                ..Reach::default()
+                ..ConnectOptions::default()
             },
         },
         protocol: Protocol::Http1,

@@ -64,7 +64,7 @@ pub(crate) fn job(
             port,
             authority: format!("localhost:{port}"),
             tls: None,
-            reach: prony_load::Reach::default(),
+            connect: prony_load::ConnectOptions::default(),
         },
         protocol,
         load: Load::closed(connections, in_flight),

@@ -235,7 +235,7 @@ fn decoded(job: &Job, part: &Part) -> Option<DecodedBodies> {
 }
 
 fn network(job: &Job, part: &Part) -> Network {
-    let is_tcp = job.target.reach.unix.is_none();
+    let is_tcp = job.target.connect.unix.is_none();
     Network {
         addresses: ranked(part)
             .map(|(address, one)| Address {

@@ -52,7 +52,7 @@ fn target() -> Target {
         port: 80,
         authority: "h".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 

@@ -49,7 +49,7 @@ fn target() -> Target {
         port: 1,
         authority: "h:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 

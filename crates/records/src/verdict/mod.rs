@@ -109,7 +109,11 @@ impl Recording {
             stage: Stage::Measure,
             reason: why.join("; "),
             log_tail: Vec::new(),
-            fault: if of_machine { Fault::Lab } else { Fault::Service },
+            fault: if of_machine {
+                Fault::Infrastructure
+            } else {
+                Fault::Service
+            },
         })
     }
 

@@ -37,10 +37,10 @@ impl Columns {
     /// quantiles of the response time, and the resources that the service uses meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, FirstMessageNsP50 as First,
-            FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory, MessagesPerS as Messages,
-            ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75,
-            ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
+            BackingServiceCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy,
+            FirstMessageNsP50 as First, FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory,
+            MessagesPerS as Messages, ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50,
+            ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
@@ -96,10 +96,12 @@ impl Column {
     pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
             (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
-            (What::Of(Metric::CompanionCpuNsPerRequest), symbol) if !group.companions.is_empty() => {
+            (What::Of(Metric::BackingServiceCpuNsPerRequest), symbol)
+                if !group.backing_services.is_empty() =>
+            {
                 format!(
                     "{} CPU/request, {symbol}",
-                    one_line(&group.companions.join(" + "))
+                    one_line(&group.backing_services.join(" + "))
                 )
             }
             _ => self.short_head(),

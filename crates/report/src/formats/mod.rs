@@ -150,7 +150,7 @@ pub(crate) fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",
-        Metric::CompanionCpuNsPerRequest => "backing CPU/request",
+        Metric::BackingServiceCpuNsPerRequest => "backing CPU/request",
         Metric::CpusBusy => "CPU",
         Metric::MemoryBytesPeak => "memory",
         Metric::ResponseTimeNsMax => "longest",

@@ -65,7 +65,7 @@ fn describe_arrival(arrival: &Value, what: &str) -> String {
             rate("to"),
             seconds("over_ns")
         ),
-        Some("staircase") => format!(
+        Some("step_load" | "staircase") => format!(
             "{} {what}, {} more every {} s",
             rate("from"),
             rate("step"),
@@ -340,14 +340,14 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
                 list(&one.generator_cpus)
             ));
         }
-        for companion in &one.companions {
-            let version = companion.version.as_deref().unwrap_or_default();
-            let settings = companion.settings.iter();
+        for backing_service in &one.backing_services {
+            let version = backing_service.version.as_deref().unwrap_or_default();
+            let settings = backing_service.settings.iter();
             let settings = settings.map(|(name, value)| format!("{name} = {value}"));
             said.push(format!(
                 "Backing service: {} on CPU {} ({}), with data that was generated for the run.",
-                format!("{} {version}", companion.title).trim_end(),
-                list(&companion.cpus),
+                format!("{} {version}", backing_service.title).trim_end(),
+                list(&backing_service.cpus),
                 settings.collect::<Vec<_>>().join(", ")
             ));
         }

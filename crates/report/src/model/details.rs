@@ -1,11 +1,11 @@
 //! Details of a row: distributions, each trial, one trial over time.
 
-use super::companion::{CompanionPoint, companions};
+use super::backing_service::{BackingPoint, backing_services};
 use super::curves;
 use crate::ReportError;
 use prony_records::{
     AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
-    ResourceSample, Responses, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
+    ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct Details {
     pub series: Option<Series>,
     /// Its windows, if it was interleaved with others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<Turn>,
+    pub interleaved: Vec<InterleavedWindow>,
     pub service_cpus: Vec<usize>,
     pub generator_cpus: Vec<usize>,
 }
@@ -76,7 +76,7 @@ pub struct Point {
     pub messages: Option<Messages>,
     /// Resource use of each backing service during the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionPoint>,
+    pub backing_services: Vec<BackingPoint>,
     /// Checks in the backing services after the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
@@ -92,7 +92,7 @@ pub struct Point {
 
 /// A window of a service that was interleaved with others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Turn {
+pub struct InterleavedWindow {
     /// From 0.
     pub round: u32,
     /// From 0. Windows of the same round and cycle are within seconds of each other.
@@ -104,7 +104,7 @@ pub struct Turn {
     /// CPUs kept busy by anything but the service and the generator, including the hypervisor.
     pub others_cpus: Option<f64>,
     /// CPU time of the CPU speed probe, ns: the longer, the slower the service's CPUs were.
-    pub yardstick_ns: Option<f64>,
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
 /// One trial over time. Times count from the start of the measurement; those of the warm-up are negative.
@@ -183,9 +183,9 @@ pub(super) fn details(
         operations: operations(&measured).map_err(damaged)?,
         points: trials.iter().map(|trial| point(trial)).collect(),
         series: median.map(|(trial, measured)| series(trial, measured)),
-        turns: measured
+        interleaved: measured
             .iter()
-            .flat_map(|(trial, one)| turns(trial, one))
+            .flat_map(|(trial, one)| windows(trial, one))
             .collect(),
         service_cpus: median
             .map(|(_, one)| one.service_cpus.clone())
@@ -276,7 +276,7 @@ fn point(trial: &TrialRecord) -> Point {
             .map(|&metric| (metric.key(), of(metric)))
             .collect(),
         messages: measured.and_then(|measured| measured.recording.messages),
-        companions: measured.map_or_else(Vec::new, companions),
+        backing_services: measured.map_or_else(Vec::new, backing_services),
         after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
         workers_start: measured.and_then(|measured| measured.recording.start),
@@ -288,17 +288,20 @@ fn point(trial: &TrialRecord) -> Point {
     }
 }
 
-fn turns(trial: &TrialRecord, measured: &Measurement) -> Vec<Turn> {
-    let windows = measured.turns.iter().flat_map(|turns| &turns.windows);
-    let turn = |window: &TurnWindow| Turn {
+fn windows(trial: &TrialRecord, measured: &Measurement) -> Vec<InterleavedWindow> {
+    let windows = measured
+        .interleaved
+        .iter()
+        .flat_map(|interleaved| &interleaved.windows);
+    let row = |window: &prony_records::InterleavedWindow| InterleavedWindow {
         round: trial.round,
         cycle: window.cycle,
         cpu_ns_per_request: window.cpu_ns_per_request().map(|ns| rounded(ns, 10.0)),
         goodput_per_s: rounded(window.goodput_per_s(), 10.0),
         others_cpus: window.others_cpus().map(|cpus| rounded(cpus, 1000.0)),
-        yardstick_ns: window.yardstick_ns.map(|ns| rounded(ns, 1.0)),
+        cpu_speed_probe_ns: window.cpu_speed_probe_ns.map(|ns| rounded(ns, 1.0)),
     };
-    windows.map(turn).collect()
+    windows.map(row).collect()
 }
 
 fn series(trial: &TrialRecord, measured: &Measurement) -> Series {

@@ -27,7 +27,7 @@ pub struct GroupReport {
     pub ranked_by: Metric,
     /// Display names of the backing services, in the order of the contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<String>,
+    pub backing_services: Vec<String>,
     /// Confidence of the intervals, and of all comparisons jointly, 0 to 1.
     pub confidence: f64,
     /// Relative difference up to which services count as equal.
@@ -80,7 +80,7 @@ impl GroupReport {
         for row in &mut report.services {
             row.details = details(input.trials, group, &row.summary)?;
         }
-        report.companions = beside(&report.services);
+        report.backing_services = beside(&report.services);
         report.warnings.extend(warnings_of_all(&report.services, input));
         report.finding = descriptions::finding(group, |id| service_names::name(input.services, id));
         let entry = planned(&input.run.plan)
@@ -108,7 +108,7 @@ impl GroupReport {
             ceiling_per_s: None,
             ceiling_text: None,
             ranked_by: group.ranked_by,
-            companions: Vec::new(),
+            backing_services: Vec::new(),
             confidence: group.confidence,
             tie_band: group.tie_band,
             adjustment: group.adjustment,
@@ -147,8 +147,8 @@ fn beside(rows: &[Row]) -> Vec<String> {
         .iter()
         .filter_map(|row| row.details.as_ref())
         .flat_map(|details| &details.points);
-    let mut there = points.map(|point| &point.companions);
-    let first = there.find(|companions| !companions.is_empty());
+    let mut there = points.map(|point| &point.backing_services);
+    let first = there.find(|backing_services| !backing_services.is_empty());
     let titles = first.into_iter().flatten().map(|one| one.title.clone());
     titles.collect()
 }

@@ -273,7 +273,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
@@ -284,7 +284,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
-        turns: None,
+        interleaved: None,
         warm_up_samples: (-4..0).map(sample).collect(),
         warnings: Vec::new(),
         recording,

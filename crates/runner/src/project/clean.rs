@@ -27,7 +27,7 @@ pub enum Kind {
     Builds,
     /// Services as git had them.
     Revisions,
-    /// Toolchains and packages that came from registries, and data that was made for companions.
+    /// Toolchains and packages that came from registries, and data that was made for backing services.
     Cache,
     /// Logs of commands that ended.
     Logs,
@@ -154,7 +154,7 @@ fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
             paths
         }
         Kind::Revisions => inside("revisions")?,
-        Kind::Cache => [inside("cache")?, inside("companions/kept")?].concat(),
+        Kind::Cache => [inside("cache")?, inside("backing-services/kept")?].concat(),
         Kind::Logs => inside("log")?,
         Kind::Leftovers => {
             let mut paths = listed(state)?;

@@ -3,7 +3,7 @@
 mod text;
 
 use super::run::view_of;
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     last: bool,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -39,15 +39,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let lab = args.lab.read(Checkout::find().ok().as_ref())?;
+    let testbed = args.testbed.read(Checkout::find().ok().as_ref())?;
     let tell = |text: &str| eprintln!("{text}");
     if args.last {
         let store = args.store.open_existing()?;
         let logs = std::env::temp_dir().join(format!("prony-calibrate-{}", std::process::id()));
-        let environment = match &lab {
+        let environment = match &testbed {
             None => calibration::here(),
             Some(file) => Workbench::new(logs, &signals::listen()?)?
-                .in_lab(Some(file), &tell)?
+                .in_testbed(Some(file), &tell)?
                 .environment(),
         };
         return show(args, &calibration::last(&store, &environment)?);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
         .repeating(true)
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &tell)?;
+        .in_testbed(testbed.as_ref(), &tell)?;
     let store = args.store.open()?;
     let wish = Wish {
         rounds: args.rounds,

@@ -20,7 +20,12 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
     let catalogue = checkout.catalogue()?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let (service, built) = first_built(&catalogue, &builder, (contract, protocol))?;
     let request = ServiceRequest {
         service,

@@ -2,7 +2,7 @@
 
 mod view;
 
-use crate::checkout::{Checkout, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, StoreArgs, TestbedArgs};
 use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -131,9 +131,9 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         seed,
         thorough: args.thorough,
     };
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench =
-        Workbench::of(&checkout, &signals::listen()?)?.in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let rows = check_services(&asked, &checkout, &workbench, &|text| {
         eprintln!("{text}");
@@ -143,10 +143,10 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
 
 /// Checks a server that is already running.
 fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
-    if args.lab.is_given() {
+    if args.testbed.is_given() {
         return Err(bad_input(anyhow!(
-            "--lab says where services are started, but --url names a server that is already running and that this machine \
-             calls: remove --lab, or run the check on a machine that reaches the server"
+            "--testbed says where services are started, but --url names a server that is already running and that this machine \
+             calls: remove --testbed, or run the check on a machine that reaches the server"
         )));
     }
     let (target, path) = server(url, &args.trust)?;

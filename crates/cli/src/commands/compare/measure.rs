@@ -94,11 +94,11 @@ pub(super) fn measured(
         return Err(bad_input(anyhow!(text)));
     }
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .repeating(!measuring.at_once)
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
         let how = AtOnce {

@@ -7,7 +7,7 @@ mod measure;
 mod noise;
 mod text;
 
-use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     measuring: Measuring,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use crate::table;
 use prony_config::{Catalogue, Plan, Requirement, Service, Suite, Toolchain, Wishes};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
-use prony_runner::testbed::{Lab, Member};
+use prony_runner::testbed::{Member, Testbed};
 use prony_runner::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let folders = Folders::of(&checkout.root, &checkout.state());
         let cancel = Cancel::new();
-        let lab = Lab::here(Member::new("", host, Vec::new(), folders.logs.clone()));
-        let builder = Builder::new(&lab, &catalogue.toolchains, folders, &cancel);
+        let testbed = Testbed::here(Member::new("", host, Vec::new(), folders.logs.clone()));
+        let builder = Builder::new(&testbed, &catalogue.toolchains, folders, &cancel);
         print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
         print(&as_text(&patient, &findings))?;
@@ -122,7 +122,7 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
 fn needs<'a>(catalogue: &'a Catalogue, service: &'a Service) -> impl Iterator<Item = &'a Requirement> {
     let contracts = service.contracts.iter();
     let contracts = contracts.filter_map(|name| catalogue.contracts.get(name));
-    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_companions(contract));
+    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_backing_services(contract));
     service.toolchains.iter().chain(beside)
 }
 

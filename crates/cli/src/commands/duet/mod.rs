@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -95,10 +95,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         until: None,
     };
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {

@@ -1,6 +1,6 @@
 //! Builds a job from the command line.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
+use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users};
 use super::grpc;
 use super::input::{JobError, header, read, text_or_file};
 use super::llm;
@@ -139,7 +139,7 @@ impl Shape {
 
 /// Applies the connection and TLS options to a target.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    target.reach = resolve::reach(target, &args.reach)?;
+    target.connect = resolve::reach(target, &args.reach)?;
     resolve::speak_tls(target, &args.tls)
 }
 
@@ -397,7 +397,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     };
     let is_closed = args.rate.is_none()
         && args.ramp.is_none()
-        && args.staircase.is_none()
+        && args.step_load.is_none()
         && args.users.is_none()
         && args.schedule.stages.is_empty();
     if args.connections.growth.is_some() && !is_closed {
@@ -410,10 +410,10 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         backlog: args.backlog,
         members: None,
     };
-    Ok(match (&args.rate, &args.ramp, &args.staircase, &args.users) {
+    Ok(match (&args.rate, &args.ramp, &args.step_load, &args.users) {
         (Some(rate), ..) => open(Profile::Constant { rate: *rate }),
         (_, Some(ramp), ..) => open(profile(ramp, args)?),
-        (_, _, Some(Staircase { from, step, every }), _) => open(Profile::Staircase {
+        (_, _, Some(StepLoad { from, step, every }), _) => open(Profile::StepLoad {
             from: *from,
             step: *step,
             every_ns: every.as_ns(),

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
         None => None,
     };
-    let fleet = fleet(&args.lab, &job.target)?;
+    let fleet = fleet(&args.testbed, &job.target)?;
     if fleet.is_none() {
         warn_of_others();
     }

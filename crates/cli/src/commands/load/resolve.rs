@@ -2,10 +2,10 @@
 
 use super::args::{ReachArgs, TlsArgs, TrustArgs};
 use super::input::{JobError, read};
-use prony_load::{Identity, Reach, Target, WrittenDuration};
+use prony_load::{ConnectOptions, Identity, Target, WrittenDuration};
 
 /// The connect options for a target.
-pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<Reach, JobError> {
+pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
     let mut addresses = Vec::new();
     for resolve in &args.resolve {
         let fits = resolve.host.eq_ignore_ascii_case(&target.host) && resolve.port == target.port;
@@ -24,7 +24,7 @@ pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<Reach, JobError
             .map(str::to_owned)
             .ok_or_else(|| JobError::UnixPath(path.display().to_string()))
     });
-    Ok(Reach {
+    Ok(ConnectOptions {
         addresses,
         unix: unix.transpose()?,
         sources: args.source.clone(),

@@ -1,6 +1,6 @@
 //! The arguments of `prony run`.
 
-use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::parse_share::{share, share_above_zero};
 use prony_config::{Address, Design, Machine, Wishes};
 use prony_load::WrittenDuration;
@@ -46,8 +46,8 @@ pub(crate) struct Args {
     warmup: Option<WrittenDuration>,
     /// Interleave the services in many short windows, and rank by CPU time per request: for a machine that is shared with
     /// others
-    #[arg(long)]
-    turns: bool,
+    #[arg(long, alias = "turns")]
+    interleaved: bool,
     /// IPv4 address that services listen on [default: the suite's, else the loopback]
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST")]
     host: Option<Ipv4Addr>,
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     pub(super) otlp: Option<Collector>,
     #[command(flatten)]
-    pub(super) lab: LabArgs,
+    pub(super) testbed: TestbedArgs,
     #[command(flatten)]
     pub(super) claim: ClaimArgs,
     #[command(flatten)]
@@ -106,7 +106,7 @@ impl Args {
             duration: time(self.duration),
             warm_up: time(self.warmup),
             tie: self.tie,
-            design: self.turns.then(Design::turns),
+            design: self.interleaved.then(Design::interleaved),
             address: Address {
                 host: self.host.map(|host| host.to_string()),
                 port: self.port,

@@ -19,7 +19,7 @@ use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
 use prony_runner::designs::duet;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 use prony_runner::{
     Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
 };
@@ -31,16 +31,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = checkout.catalogue()?;
     writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
     let store = args.store.open()?;
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench = match &lab {
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = match &testbed {
         Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
         _ => None,
     };
     let machine = workbench
         .as_ref()
-        .map_or_else(machine, |bench| machine_of(&bench.lab));
+        .map_or_else(machine, |bench| machine_of(&bench.testbed));
     let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
-    if !args.dry_run && lab.is_none() {
+    if !args.dry_run && testbed.is_none() {
         is_free(&plan.address)?;
     }
     let mut view = View::new();
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// The run context for this machine or the testbed, with the settings of the arguments.
-fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow::Result<Workbench> {
+fn workbench(args: &Args, checkout: &Checkout, testbed: Option<&TestbedFile>) -> anyhow::Result<Workbench> {
     let isolation = if args.require_isolation {
         Isolation::Required
     } else {
@@ -94,7 +94,7 @@ fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow:
         .isolated(isolation)
         .claiming(args.claim.claim())
         .repeating(!args.keep_disturbed);
-    Ok(workbench.in_lab(lab, &|text| eprintln!("{text}"))?)
+    Ok(workbench.in_testbed(testbed, &|text| eprintln!("{text}"))?)
 }
 
 /// Ends a dry run. The plan was already printed as text, so only JSON is left to print.

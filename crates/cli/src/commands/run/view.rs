@@ -193,7 +193,7 @@ impl View {
             }
             Err(excluded) => match excluded.fault {
                 Fault::Service => format!("excluded: {}", excluded.reason),
-                Fault::Lab => format!("infrastructure failure: {}", excluded.reason),
+                Fault::Infrastructure => format!("infrastructure failure: {}", excluded.reason),
             },
         };
         let load = if self.several.contains(&record.workload) {

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct During {
     pub(super) name: String,
-    pub(super) companion: String,
+    pub(super) backing_service: String,
     pub(super) connections: Most,
 }
 
@@ -25,8 +25,8 @@ impl During {
     }
 
     /// The name of the monitored backing service.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
     /// The limit of connections that the service may have open at the same time.

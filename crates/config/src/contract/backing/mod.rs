@@ -13,7 +13,8 @@ use crate::contract::ContractError;
 use crate::contract::error::{File, known};
 use crate::contract::template::is_place;
 use crate::contract::toml::{
-    WrittenAfter, WrittenCompanion, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable, in_order,
+    BackingRequirementToml, WrittenAfter, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable,
+    in_order,
 };
 use equals::{Quantity, Term};
 use std::collections::BTreeMap;
@@ -23,20 +24,20 @@ use toml::Spanned;
 
 /// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Companion {
+pub struct BackingRequirement {
     name: String,
     uses: String,
     seed: Vec<PathBuf>,
     settings: BTreeMap<String, toml::Value>,
 }
 
-impl Companion {
+impl BackingRequirement {
     /// Its name in the contract.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of its folder in `companions/`.
+    /// The name of its folder in `backing-services/`.
     pub fn uses(&self) -> &str {
         &self.uses
     }
@@ -56,7 +57,7 @@ impl Companion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     name: String,
-    companion: String,
+    backing_service: String,
     query: String,
 }
 
@@ -67,8 +68,8 @@ impl Rows {
     }
 
     /// The name of the backing service that is queried.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
     /// Each column is read as text; a missing value becomes `null`.
@@ -81,7 +82,7 @@ impl Rows {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct After {
     name: String,
-    companion: String,
+    backing_service: String,
     query: String,
     written: String,
     equals: Vec<Term>,
@@ -94,8 +95,8 @@ impl After {
     }
 
     /// The name of the backing service that is queried.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
     /// The query: it returns one row with one whole number.
@@ -117,7 +118,7 @@ impl After {
 /// Everything that a contract says about backing services, verified.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Beside {
-    pub(crate) companions: Vec<Companion>,
+    pub(crate) backing_services: Vec<BackingRequirement>,
     pub(crate) rows: Vec<Rows>,
     pub(crate) after: Vec<After>,
     pub(crate) during: Vec<During>,
@@ -131,9 +132,9 @@ impl Beside {
             folder,
             written,
         };
-        let mut companions = Vec::new();
-        for (name, keys) in in_order(&written.companion) {
-            companions.push(reader.companion(name, keys)?);
+        let mut backing_services = Vec::new();
+        for (name, keys) in in_order(&written.backing_service) {
+            backing_services.push(reader.backing_service(name, keys)?);
         }
         let mut rows = Vec::new();
         for (name, table) in in_order(&written.rows) {
@@ -141,7 +142,7 @@ impl Beside {
             reader.named(&at, name, table.span())?;
             rows.push(Rows {
                 name: name.to_owned(),
-                companion: reader.asked(&at, table.get_ref().companion.as_ref(), table.span())?,
+                backing_service: reader.asked(&at, table.get_ref().backing_service.as_ref(), table.span())?,
                 query: reader.query(&at, &table.get_ref().query, table.span())?,
             });
         }
@@ -151,7 +152,7 @@ impl Beside {
         }
         let during = written.during.iter().map(|table| reader.during(table));
         Ok(Self {
-            companions,
+            backing_services,
             rows,
             after,
             during: during.collect::<Result<_, _>>()?,
@@ -167,13 +168,17 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn companion(&self, name: &str, keys: &Spanned<WrittenCompanion>) -> Result<Companion, ContractError> {
+    fn backing_service(
+        &self,
+        name: &str,
+        keys: &Spanned<BackingRequirementToml>,
+    ) -> Result<BackingRequirement, ContractError> {
         let at = |key: &str, span: Range<usize>, reason: &str| {
             Err(self
                 .file
-                .invalid(span, format!("`companion.{name}{key}`: {reason}")))
+                .invalid(span, format!("`backing.{name}{key}`: {reason}")))
         };
-        self.named(&format!("companion.{name}"), name, keys.span())?;
+        self.named(&format!("backing.{name}"), name, keys.span())?;
         let uses = match keys.get_ref().get("use") {
             None => {
                 return at(
@@ -230,7 +235,7 @@ impl Reader<'_> {
             .filter(|(key, _)| !matches!(key.as_str(), "use" | "seed"))
             .map(|(key, value)| (key.clone(), value.get_ref().clone()))
             .collect();
-        Ok(Companion {
+        Ok(BackingRequirement {
             name: name.to_owned(),
             uses,
             seed,
@@ -252,7 +257,7 @@ impl Reader<'_> {
             })?;
         Ok(After {
             name: written.name.clone(),
-            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             query: self.query(&at, &written.query, table.span())?,
             written: written.equals.get_ref().clone(),
             equals,
@@ -273,7 +278,7 @@ impl Reader<'_> {
         };
         Ok(During {
             name: written.name.clone(),
-            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             connections,
         })
     }
@@ -332,23 +337,23 @@ impl Reader<'_> {
         name: Option<&Spanned<String>>,
         span: Range<usize>,
     ) -> Result<String, ContractError> {
-        let all = &self.written.companion;
+        let all = &self.written.backing_service;
         let names = || known(all.keys().map(String::as_str));
         match name {
             Some(name) if all.contains_key(name.get_ref()) => Ok(name.get_ref().clone()),
             Some(name) => Err(self.file.invalid(
                 name.span(),
-                format!("`{at}`: `companion` is `{}`: {}", name.get_ref(), names()),
+                format!("`{at}`: `backing` is `{}`: {}", name.get_ref(), names()),
             )),
             None => match all.keys().collect::<Vec<_>>().as_slice() {
                 [only] => Ok((*only).clone()),
                 [] => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `[companion.NAME]` in this contract: add one"),
+                    format!("`{at}`: no `[backing.NAME]` in this contract: add one"),
                 )),
                 _ => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `companion`: name the one to query; {}", names()),
+                    format!("`{at}`: no `backing`: name the one to query; {}", names()),
                 )),
             },
         }

@@ -12,7 +12,7 @@ use toml::Spanned;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restart {
     /// Its name in the contract.
-    pub companion: String,
+    pub backing_service: String,
     pub away: Duration,
     /// The longest time from its return until all calls succeed.
     pub recovers: Duration,
@@ -30,7 +30,7 @@ impl Contract {
         let at = |span: Range<usize>, reason: String| {
             Err(self.invalid(span, format!("case `{}`: {reason}", written.name.get_ref())))
         };
-        let Some(companion) = &written.restart else {
+        let Some(backing_service) = &written.restart else {
             return match written.away.as_ref().or(written.recovers.as_ref()) {
                 None => Ok(None),
                 Some(key) => at(
@@ -40,15 +40,15 @@ impl Contract {
                 ),
             };
         };
-        let name = companion.get_ref();
-        let all = &self.written.companion;
+        let name = backing_service.get_ref();
+        let all = &self.written.backing_service;
         if !all.contains_key(name) {
             let names = known(all.keys().map(String::as_str));
-            return at(companion.span(), format!("`restart` is `{name}`: {names}"));
+            return at(backing_service.span(), format!("`restart` is `{name}`: {names}"));
         }
         if written.deliver != Deliver::Whole {
             let reason = "with `restart`, each call has a connection of its own: remove `deliver`";
-            return at(companion.span(), reason.to_owned());
+            return at(backing_service.span(), reason.to_owned());
         }
         let time = |key: &Option<Spanned<_>>, otherwise| {
             key.as_ref()
@@ -58,10 +58,13 @@ impl Contract {
         };
         let away = time(&written.away, AWAY);
         if away > LONGEST {
-            return at(companion.span(), format!("`away` may be at most {LONGEST:?}"));
+            return at(
+                backing_service.span(),
+                format!("`away` may be at most {LONGEST:?}"),
+            );
         }
         Ok(Some(Restart {
-            companion: name.clone(),
+            backing_service: name.clone(),
             away,
             recovers: time(&written.recovers, RECOVERS),
         }))

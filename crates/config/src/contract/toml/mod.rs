@@ -7,7 +7,7 @@ mod script;
 mod values;
 
 pub(crate) use backing::{
-    WrittenAfter, WrittenCompanion, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
+    BackingRequirementToml, WrittenAfter, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
 };
 pub(crate) use expect::{
     Received, WrittenEvent, WrittenEvents, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows,
@@ -36,7 +36,8 @@ pub(crate) struct WrittenContract {
     pub(crate) without: Vec<Spanned<String>>,
     /// The required backing services.
     #[serde(default, skip_serializing)]
-    pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: BTreeMap<String, Spanned<BackingRequirementToml>>,
     /// Values of the seeded data of backing services.
     #[serde(default)]
     pub(crate) rows: BTreeMap<String, Spanned<WrittenRows>>,
@@ -79,7 +80,7 @@ impl WrittenContract {
             document: None,
             proto: None,
             without: Vec::new(),
-            companion: BTreeMap::new(),
+            backing_service: BTreeMap::new(),
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
             after: Vec::new(),

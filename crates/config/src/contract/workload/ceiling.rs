@@ -31,16 +31,18 @@ impl Contract {
     /// The time that the backing service `delay` takes to answer, if the contract sets it.
     pub(crate) fn delay(&self) -> Result<Option<Duration>, ContractError> {
         let mut delayed = self
-            .companions()
+            .backing_services()
             .iter()
-            .filter(|companion| companion.uses() == DELAY);
-        let Some((companion, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?))) else {
+            .filter(|backing_service| backing_service.uses() == DELAY);
+        let Some((backing_service, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?)))
+        else {
             return Ok(None);
         };
         let read = delay
             .as_str()
             .and_then(|text| text.parse::<WrittenDuration>().ok());
-        let wrong = || self.companion_error(companion.name(), DELAY, "give a duration, like \"30ms\"");
+        let wrong =
+            || self.backing_service_error(backing_service.name(), DELAY, "give a duration, like \"30ms\"");
         read.map(|delay| Some(delay.0)).ok_or_else(wrong)
     }
 

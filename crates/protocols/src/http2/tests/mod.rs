@@ -78,7 +78,7 @@ pub(crate) fn target() -> Target {
         port: 1,
         authority: "localhost:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::safe;
 use crate::Report;
 use crate::number::bytes;
-use prony_records::{Environment, LabLink};
+use prony_records::{Environment, TestbedLink};
 
 /// The machine, and the hosts if there were several.
 pub(super) fn section(report: &Report) -> String {
@@ -75,7 +75,7 @@ fn hosts(environment: &Environment) -> String {
         );
     }
     if !environment.links.is_empty() {
-        let way = |link: &LabLink| {
+        let way = |link: &TestbedLink| {
             format!(
                 "{} to {} {:.2} Gbit/s, round trip {:.0} µs",
                 safe(&link.from),

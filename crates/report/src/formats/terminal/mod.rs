@@ -9,7 +9,7 @@ use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
 use cells::Texts;
-use prony_records::{Environment, LabHost, Level, Warning};
+use prony_records::{Environment, Level, TestbedHost, Warning};
 use prony_statistics::Group;
 pub(super) use text::{left, named};
 use text::{right, wrapped};
@@ -116,7 +116,7 @@ pub(super) fn render(report: &Report, look: Look) -> String {
 /// The hosts of a testbed and their roles.
 fn hosts_line(environment: &Environment) -> Option<String> {
     let hosts = &environment.hosts;
-    let one = |(name, host): (&String, &LabHost)| format!("{name} ({})", host.roles.join(" and "));
+    let one = |(name, host): (&String, &TestbedHost)| format!("{name} ({})", host.roles.join(" and "));
     let each: Vec<String> = hosts.iter().map(one).collect();
     (!each.is_empty()).then(|| format!("{}: {}", plural(hosts.len(), "host"), each.join(", ")))
 }

@@ -14,7 +14,7 @@ const HEAD: u64 = 1024;
 pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
     let unread = |error: io::Error| {
         let reason = format!("cannot read what was built in {}: {error}", build.display());
-        Failure::lab(Stage::Build, reason)
+        Failure::infrastructure(Stage::Build, reason)
     };
     for entry in WalkDir::new(build) {
         let entry = entry.map_err(|error| unread(error.into()))?;

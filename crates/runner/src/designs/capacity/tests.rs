@@ -67,7 +67,7 @@ fn a_fault_of_the_machine_ends_the_search() {
     nothing.warnings = nothing.failure(None).into_iter().collect();
     let objective = "p99<1h".parse().expect("an objective");
     let error = misses(&objective, &nothing, 100.0, 64.0).expect_err("the machine's");
-    assert_eq!(error.fault(), prony_records::Fault::Lab);
+    assert_eq!(error.fault(), prony_records::Fault::Infrastructure);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use websocket::WebSocketArgs;
 
 use super::metrics::MetricsAddress;
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use clap::{ArgGroup, ValueEnum};
 use cpus::CpuList;
 use log::{LogFile, log_share};
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    pub(crate) lab: LabArgs,
+    pub(crate) testbed: TestbedArgs,
     /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
@@ -104,7 +104,7 @@ pub(crate) struct Args {
 /// clap group, so its options are listed one by one.
 #[rustfmt::skip]
 const NOT_BESIDE_A_JOB: [&str; 49] = [
-    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "staircase", "users",
+    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "step_load", "users",
     "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
     "headers", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
     "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
@@ -113,7 +113,7 @@ const NOT_BESIDE_A_JOB: [&str; 49] = [
 /// How requests arrive
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Load")]
-#[command(group(ArgGroup::new("arrival").args(["rate", "ramp", "staircase", "stages", "users"])))]
+#[command(group(ArgGroup::new("arrival").args(["rate", "ramp", "step_load", "stages", "users"])))]
 pub(crate) struct LoadArgs {
     /// Number of connections; A:B:TIME grows it from A to B within TIME, in a closed load
     #[arg(
@@ -142,8 +142,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "A:B[:HOLD]", hide_short_help = true)]
     pub(crate) ramp: Option<Ramp>,
     /// Step load: start at A per second and add B every TIME: A:B:TIME
-    #[arg(long, value_name = "A:B:TIME", hide_short_help = true)]
-    pub(crate) staircase: Option<Staircase>,
+    #[arg(long, alias = "staircase", value_name = "A:B:TIME", hide_short_help = true)]
+    pub(crate) step_load: Option<StepLoad>,
     /// Let users arrive at a rate, each with a connection of its own: RATE, or A:B[:HOLD] as in --ramp
     #[arg(long, value_name = "RATE|RAMP", hide_short_help = true)]
     pub(crate) users: Option<Users>,
@@ -157,7 +157,7 @@ pub(crate) struct LoadArgs {
     )]
     pub(crate) requests_per_user: u32,
     /// Pause between a reply and the next request, of a user or of a slot in a closed load
-    #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "staircase", "stages"], hide_short_help = true)]
+    #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "step_load", "stages"], hide_short_help = true)]
     pub(crate) think: WrittenDuration,
     /// Maximum number of users at the same time; further ones are dropped
     #[arg(
@@ -344,13 +344,13 @@ impl std::str::FromStr for Ramp {
 
 /// A step load: a rate that rises by the same step at equal intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Staircase {
+pub(crate) struct StepLoad {
     pub(crate) from: Rate,
     pub(crate) step: Rate,
     pub(crate) every: WrittenDuration,
 }
 
-impl std::str::FromStr for Staircase {
+impl std::str::FromStr for StepLoad {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -129,7 +129,7 @@ fn rates(profile: &Profile) -> String {
                 duration(*over_ns)
             )
         }
-        Profile::Staircase { from, step, every_ns } => {
+        Profile::StepLoad { from, step, every_ns } => {
             format!(
                 "from {}/s, {} more every {}",
                 shown(*from),

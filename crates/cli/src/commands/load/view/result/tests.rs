@@ -246,7 +246,7 @@ fn a_generator_at_its_limit() {
     let saturated = warning(
         "generator_saturated",
         "The busiest generator thread used 97 % of a CPU; the service may be faster.",
-        "Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--lab).",
+        "Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--testbed).",
     );
     let limited = recording(json!({ "valid": 1_607_900 }), json!({ "warnings": [saturated] }));
     assert_eq!(word_and_exit(&limited), ("lower_bound", 0));
