@@ -292,7 +292,7 @@ fn varied_trial(sample: &Value, random: &mut StdRng) -> Result<Trial> {
 }
 
 impl Trial {
-    /// Its line of an export, as trial number `place` of a run that started at `moment`.
+    /// Its line of an export, for trial number `place` of a run that started at `moment`.
     fn line(&mut self, place: usize, moment: &str) -> Result<String> {
         let (service, contract) = (place % SERVICES, place / SERVICES % CONTRACTS);
         let head = &mut self.head;
@@ -312,7 +312,7 @@ impl Trial {
     }
 }
 
-/// Scales the numbers of each key by a common factor of a few per cent, so that series keep their shape. Times of intervals stay.
+/// Scales the numbers of each key by a common factor near 1, which keeps the shape of series. Times of intervals stay.
 fn vary(value: &mut Value, key: &str, factors: &mut HashMap<String, f64>, random: &mut StdRng) {
     match value {
         Value::Object(fields) => {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Rust services are built without the optimisation that takes the most time: the test is whether they are valid and sustain a load.
-/// These variables are part of the digest of a build, so no measuring run uses such a build.
+/// The digest of a build includes these variables: no measuring run uses such a build.
 const UNOPTIMISED: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -132,7 +132,7 @@ pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// Runs a command and passes each line of its standard error to `hear`. Returns whether it was stopped at the deadline.
+/// Runs a command and passes on each line of its standard error. Returns whether it was stopped at the deadline.
 fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut(&str)) -> Result<bool> {
     command
         .envs(

@@ -61,7 +61,7 @@ fn suites_of(study: &str) -> Result<Vec<String>> {
     Ok(suites)
 }
 
-/// JSON whose objects keep the order of their keys, so that a new export differs only where values changed.
+/// JSON whose objects keep their key order, so that a new export differs only where values changed.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Json {

@@ -43,7 +43,7 @@ impl Query {
             Self::InsertOrder => {
                 "insert into orders (customer_id, status, note, total_cents) values ($1, 'open', $2, $3) returning id"
             }
-            // The id of the order is the last that this connection drew, so this statement need not wait for it.
+            // The order has the last id that this connection drew: this statement need not wait for it.
             Self::InsertLines => {
                 "insert into order_line (order_id, line, product_id, quantity, price_cents) \
                  select (select lastval()), n, p, q, c from unnest($1::int[], $2::int[], $3::int[]) with ordinality as t (p, q, c, n)"

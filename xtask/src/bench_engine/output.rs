@@ -72,8 +72,8 @@ impl Output {
     }
 }
 
-/// A report has an entry for each call. Parsing it into a tree would use so much memory that later generators seem to use it, too,
-/// since the peak of a process includes the time before its `exec`.
+/// A report has an entry for each call. The memory of a parsed tree would be attributed to later generators, too, since the peak of a
+/// process includes the time before its `exec`.
 fn ghz(text: &str) -> Result<f64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

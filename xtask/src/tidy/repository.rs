@@ -1,4 +1,4 @@
-//! The tracked files of the checkout, as used by the rules.
+//! The tracked files of the checkout, for the rules.
 
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
