@@ -107,7 +107,7 @@ def built():
 
 
 class Space:
-    """A namespace, its user, and a project with a lab file."""
+    """A namespace, its user, and a project with a testbed file."""
 
     # The number of namespaces so far: a new one does not wait for the deletion of an earlier one.
     made = 0
@@ -148,7 +148,7 @@ class Space:
         return json.dumps(config)
 
     def lab(self, file="testbed.toml", image=None, config=None, namespace=None, prony=True, cpus=1, node=None, **more):
-        """Writes a lab file; `cpus` and `node` are for the service's pod, `more` are keys of [kubernetes]."""
+        """Writes a testbed file; `cpus` and `node` are for the service's pod, `more` are keys of [kubernetes]."""
         keys = {"pull": "IfNotPresent", "within": "60s", "deadline": "20m", **more}
         if prony:
             keys["prony"] = "/usr/bin/prony"
@@ -166,7 +166,7 @@ class Space:
         folder = self.cluster.folder
         environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_TESTBED")}
         environment |= {"NO_COLOR": "1", "PRONY_LOCKS": f"{folder}/locks", "PRONY_AGENT_CACHE": f"{folder}/agents"}
-        # Services of a lab file without pods start it by its name.
+        # Services of a testbed file without pods start it by its name.
         environment["PATH"] = f"{Path(self.cluster.prony).parent}:{environment['PATH']}"
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command = [*self.cluster.near, self.cluster.prony, *words]

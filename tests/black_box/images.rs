@@ -419,7 +419,7 @@ fn docker_is_told_the_same() {
         reason.is_some_and(|reason| reason.contains("`docker pull other:1`")),
         "{report}"
     );
-    let told = std::fs::read_to_string(checkout.path("bin/told")).expect("it was told");
+    let told = std::fs::read_to_string(checkout.path("bin/told")).expect("the log of its arguments");
     let create = told
         .lines()
         .find(|line| line.starts_with("create "))

@@ -88,7 +88,7 @@ fn installed() -> Result<PathBuf, String> {
     Ok(folder.join("bin/litellm"))
 }
 
-/// The number of events with text and the token count of one answer, as read by a plain client.
+/// Reads one answer with a plain client: the number of events with text, and the token count.
 fn read_plainly(url: &str) -> (u64, u64) {
     let body = json!({
         "model": "tiny",

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// The user id of `nobody` on most systems.
+/// An unprivileged user id on most systems.
 const NOBODY: u32 = 65_534;
 
 /// Every command that builds and measures services of a checkout.

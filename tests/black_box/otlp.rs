@@ -70,7 +70,7 @@ fn a_run_tells_each_service_by_its_name() {
 #[test]
 fn windows_of_turns_are_told_by_who_has_them() {
     let checkout = Checkout::new(1, &["right", "heavy"]);
-    let suite = r#"title = "Toys in turns"
+    let suite = r#"title = "Interleaved toys"
 rounds = 1
 warm_up = "200ms"
 duration = "1500ms"

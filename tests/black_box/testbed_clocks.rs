@@ -1,5 +1,5 @@
-//! Workers whose clocks jump in the middle of a load. A test cannot set the clocks of this machine, so a preloaded library
-//! shifts the clock readings of prony.
+//! Workers whose clocks jump in the middle of a load. A test cannot set the clocks of this machine; instead, a preloaded
+//! library shifts the clock readings of prony.
 
 use crate::common::until;
 use crate::skip::skipped;

@@ -13,7 +13,7 @@ const HOSTS: [&str; 3] = ["h1", "h2", "h3"];
 /// Within this time, every host must be clean: twice the lease of an agent.
 const GONE: Duration = Duration::from_secs(10);
 
-/// The state of a run, as visible from outside.
+/// The externally visible state of a run.
 struct Seen<'a> {
     away: &'a Away,
     /// The stored progress of the run before this controller started.

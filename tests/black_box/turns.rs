@@ -3,7 +3,7 @@
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;
 
-const TURNS: &str = r#"title = "Toys in turns"
+const TURNS: &str = r#"title = "Interleaved toys"
 rounds = 2
 warm_up = "200ms"
 duration = "300ms"

@@ -1,4 +1,4 @@
-//! The properties of the machine and of the network that a plan needs, as plain data.
+//! Plain data about the machine and the network, for plans.
 
 use serde::{Deserialize, Serialize};
 

@@ -40,7 +40,7 @@ fn a_worker_whose_agent_is_killed_is_reached_again() {
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
-    // The first node of the local cluster gives pods exclusive CPUs, so another node would be a different machine for the service.
+    // Only the first node of the local cluster gives pods exclusive CPUs: on another node the service would have a different machine.
     let mut space = Space::with("pod", |testbed| testbed.node = is_own().then_some("node1"));
     let child = space.start_long_run();
     let pods = space.loaded();

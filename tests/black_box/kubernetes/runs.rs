@@ -70,7 +70,7 @@ impl Drop for Removed {
     }
 }
 
-/// The code blocks of the walkthrough in the page, as a script.
+/// A script with the code blocks of the walkthrough in the page.
 fn instructions(page: &str) -> String {
     let (_, walk) = page
         .split_once("\n### From nothing to a report\n")

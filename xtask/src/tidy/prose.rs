@@ -1,4 +1,4 @@
-//! Rules for what people read: banned phrases in comments, help, messages and documents, and banned names of types.
+//! Rules for prose: banned phrases in comments, help, messages and documents, and words of the glossary.
 
 use super::repository::{Repository, has_extension};
 use super::source::prose_of;
@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What a line must not have, and what to write in its place.
+/// A banned pattern, and its replacement.
 struct Ban {
     pattern: Regex,
     instead: String,
@@ -49,7 +49,7 @@ pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
     faults
 }
 
-/// In what users read, the words of the glossary. Quotations of other tools go in backticks.
+/// User-visible texts use the words of the glossary. Quotations of other tools are in backticks.
 pub(crate) fn words_are_the_glossarys(repository: &Repository) -> Vec<String> {
     let bans = bans(&lists().words);
     let mut faults = Vec::new();
@@ -84,7 +84,7 @@ fn faults_in(path: &str, prose: &str, bans: &[Ban]) -> Vec<String> {
     faults
 }
 
-/// Files that we write by hand. Results and fixtures quote what earlier versions wrote; contracts quote what services send.
+/// Files that are written by hand. Results and fixtures quote earlier versions; templates quote generated text.
 fn is_ours(path: &str) -> bool {
     const OURS: &[&str] = &[
         "rs", "md", "ts", "tsx", "css", "py", "sh", "toml", "yml", "go", "java", "kt", "js", "mjs", "rb",

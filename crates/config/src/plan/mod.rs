@@ -131,7 +131,7 @@ const AROUND_A_WINDOW_NS: u64 = 200_000_000;
 const TRIES: u32 = 14;
 
 impl GroupPlan {
-    /// The metric of the ranking, as named in reports, if the suite sets one.
+    /// The ranking metric by its name in reports, if the suite sets one.
     pub fn ranked_by(&self) -> Option<String> {
         self.rank_by.map(|rank_by| rank_by.key().to_owned())
     }

@@ -115,7 +115,7 @@ impl Written {
     }
 }
 
-/// The file as written. The file and each of its variants share one type, so that a wrong key is reported at its own line;
+/// The file as written. The file and each variant have the same type, so that a wrong key is reported at its own line;
 /// a later step verifies which keys are allowed where.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! The protocols of a service, as written in its file.
+//! The names of protocols in service files.
 
 use prony_load::Protocol;
 use serde::Deserialize;

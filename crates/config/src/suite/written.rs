@@ -172,7 +172,7 @@ impl From<WrittenWarmUp> for WarmUpChoice {
 
 /// Default highest rate that a search tries, per second.
 const LIMIT_PER_S: f64 = 1_000_000.0;
-/// Default precision of a search, as a share.
+/// Default relative precision of a search.
 const PRECISION: f64 = 0.05;
 /// Default length of the measurement at each rate of a search, ns.
 const STEP_NS: u64 = 1_000_000_000;

@@ -274,7 +274,7 @@ fn what_is_wrong_is_told() {
         "{ expect = { close = 1000 } }",
         "turn 2: the connection has already ended",
     );
-    turn("{ text = \"{nobody}\" }", "`{nobody}` has no value");
+    turn("{ text = \"{unknown}\" }", "`{unknown}` has no value");
     turn("{ deaf = true }", "need a member");
     refused(
         "websocket = \"/none\",",

@@ -33,7 +33,7 @@ pub trait Counts {
     fn unknown(&self, operation: &str) -> u64;
 }
 
-/// The value of a sum, as an interval.
+/// The interval of the value of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
     /// The value if all requests of unknown outcome lower it.

@@ -85,7 +85,7 @@ impl Call<'_> {
             return Err(format!("{file} has nothing at `{pointer}`"));
         }
         only_reached(&mut schema, pointer);
-        // The whole file is included under a name of its own, so that references within it still resolve.
+        // The whole file is included under a separate name, so that references within it still resolve.
         let members = schema
             .as_object_mut()
             .ok_or_else(|| format!("{file}: a schema must be an object"))?;

@@ -31,7 +31,7 @@ pub struct Case {
     pub delivery: Delivery,
     /// Whether no other case may run at the same time, because this one disturbs the backend.
     pub alone: bool,
-    /// Whether the case takes so much time that only a thorough check runs it.
+    /// Whether only a thorough check runs the case, because it takes long.
     pub thorough: bool,
     /// The backing service that goes away during the case. Such a case runs after all others.
     pub restart: Option<Restart>,
