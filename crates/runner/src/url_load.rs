@@ -10,14 +10,14 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 /// Workers that load a URL together, as one generator would.
-pub struct Fleet {
+pub struct UrlLoad {
     workbench: Workbench,
     links: Vec<Link>,
     /// The host that the load goes to, where the testbed has it.
     to: String,
 }
 
-impl Fleet {
+impl UrlLoad {
     /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
     /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
     pub fn connect(

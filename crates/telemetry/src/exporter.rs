@@ -25,18 +25,18 @@ const LAST_PATIENCE: Duration = Duration::from_secs(2);
 /// interval starts the thread, on the CPUs of the thread that reports it: if a measurement reserves CPUs for the
 /// service, nothing is sent from those. While a collector does not answer, the sums wait, and nothing else does.
 pub struct Exporter {
-    shared: Arc<Shared>,
+    shared: Arc<ExporterState>,
     state: Mutex<State>,
 }
 
-struct Shared {
+struct ExporterState {
     figures: Mutex<Figures>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<CollectorState>,
 }
 
 /// Problems with the collector.
 #[derive(Default)]
-struct Trouble {
+struct CollectorState {
     /// The warning, until it is returned.
     untold: Option<String>,
     /// Whether there was a warning: only one is given.
@@ -58,7 +58,7 @@ impl Exporter {
     /// Sends to this collector; `instance` identifies this process among the senders.
     pub fn new(collector: Collector, instance: String) -> Result<Self, CollectorError> {
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ExporterState {
                 figures: Mutex::new(Figures::new(instance)),
                 trouble: Mutex::default(),
             }),
@@ -117,7 +117,7 @@ impl Exporter {
     }
 }
 
-impl Shared {
+impl ExporterState {
     /// Sends due metrics until it is asked to end, or until the collector rejects them for good.
     fn send_all(&self, mut client: Client, asked: &Receiver<()>) {
         let runtime = match Builder::new_current_thread().enable_all().build() {

@@ -20,7 +20,7 @@ pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use interval_part::IntervalPart;
-pub use llm::{Good, Llm, StreamRate, Usage};
+pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
 pub use occupancy::Occupancy;
 pub use outcome::{Outcome, Outcomes};

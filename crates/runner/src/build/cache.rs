@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const WORTH_SAYING: Duration = Duration::from_millis(500);
 
 /// What is looked for.
-pub(super) struct Wanted<'a> {
+pub(super) struct CacheKey<'a> {
     /// Folder of all builds.
     pub(super) builds: &'a Path,
     /// Name of the folder of this one.
@@ -33,7 +33,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// What was found.
-pub(super) enum Found {
+pub(super) enum CacheLookup {
     /// A whole build.
     Complete(PathBuf, InUse),
     /// A folder to build in, which nobody else builds in or runs from.
@@ -89,10 +89,10 @@ impl PartialEq for InUse {
 
 impl Eq for InUse {}
 
-impl Wanted<'_> {
+impl CacheKey<'_> {
     /// Finds a whole build or a folder to build in. Waits while somebody else builds the same. A fresh build waits for nobody: it
     /// takes the next folder, since who runs from one may do so for hours.
-    pub(super) fn find(&self) -> Result<Found, Failure> {
+    pub(super) fn find(&self) -> Result<CacheLookup, Failure> {
         fs::create_dir_all(self.builds).map_err(|error| failed("make", self.builds, &error))?;
         let mut names = (1_u32..).map(|number| match number {
             1 => self.name.to_owned(),
@@ -112,24 +112,24 @@ impl Wanted<'_> {
                 return self.wait(folder, lock, &path);
             }
             if take(lock.try_lock(), &path)? {
-                return Entry::new(folder, lock, path).map(Found::Empty);
+                return Entry::new(folder, lock, path).map(CacheLookup::Empty);
             }
         }
     }
 
-    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<Found, Failure> {
+    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<CacheLookup, Failure> {
         let began = Instant::now();
         let mut said = false;
         loop {
             if take(lock.try_lock(), path)? {
                 if !is_complete(&folder) {
-                    return Entry::new(folder, lock, path.to_owned()).map(Found::Empty);
+                    return Entry::new(folder, lock, path.to_owned()).map(CacheLookup::Empty);
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
             if take(lock.try_lock_shared(), path)? {
                 if is_complete(&folder) {
-                    return Ok(Found::Complete(folder, InUse::of(Lock(lock))));
+                    return Ok(CacheLookup::Complete(folder, InUse::of(Lock(lock))));
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }

@@ -1,8 +1,8 @@
 //! Building on another host: the sources go there, and a prony there builds them as it would its own.
 
 use super::{Built, Folders, InUse, Repetition, copy, digest};
-use crate::testbed::json_lines_process::{Talk, Task};
-use crate::testbed::{Member, Reached};
+use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
+use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;
 use prony_host::{HostError, hostname};
@@ -55,15 +55,15 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A host on which services are built.
 #[derive(Clone, Copy)]
-pub(super) struct There<'a> {
+pub(super) struct RemoteBuild<'a> {
     pub(super) member: &'a Member,
-    pub(super) remote: &'a Reached,
+    pub(super) remote: &'a ReconnectingHost,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
     pub(super) repetition: Option<Repetition>,
 }
 
-impl There<'_> {
+impl RemoteBuild<'_> {
     /// Builds services. What cannot even be sent fails for all.
     pub(super) fn build_all(
         self,
@@ -143,7 +143,7 @@ impl There<'_> {
     }
 
     /// The next that a prony there tells.
-    fn next(self, talk: &mut Talk) -> Result<BuildEvent, Failure> {
+    fn next(self, talk: &mut JsonLinesProcess) -> Result<BuildEvent, Failure> {
         loop {
             match talk.hear(LOOK) {
                 Ok(Some(event)) => return Ok(event),
@@ -156,7 +156,7 @@ impl There<'_> {
 
     /// A prony there that has the sources and tells of builds: `--hold` builds them, and keeps what it built until its input
     /// ends; `--digests` builds nothing.
-    fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
+    fn start(self, services: &[&Service], how: &str) -> Result<JsonLinesProcess, Failure> {
         let project = self.send(services)?;
         let folder = project.to_string_lossy();
         let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
@@ -175,7 +175,7 @@ impl There<'_> {
             place: None,
             log: Path::new("builds.log"),
         };
-        Talk::begin(self.member, what).map_err(|error| failed(&error))
+        JsonLinesProcess::begin(self.member, what).map_err(|error| failed(&error))
     }
 
     /// Sends what the builds of these services need, to a project that stays there between runs.

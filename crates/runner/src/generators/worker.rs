@@ -1,9 +1,9 @@
 //! The generator on one worker.
 
-use super::worker_states::{Doing, Roster};
+use super::worker_states::{WorkerActivity, WorkerStates};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::testbed::Member;
-use crate::testbed::json_lines_process::{Talk, Task, Turns};
+use crate::testbed::json_lines_process::{JsonLinesProcess, MemorySemaphore, Task};
 use prony_host::{HostError, Place};
 use prony_load::Job;
 use prony_records::{Command, WorkerNow};
@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The generator on one worker.
-pub(super) struct Line {
-    talk: Talk,
+pub(super) struct WorkerGenerator {
+    talk: JsonLinesProcess,
     /// Whether the service is on the same host.
     beside: bool,
     /// Whether there is a testbed, and so a worker to tell of.
     in_testbed: bool,
-    doing: Doing,
+    doing: WorkerActivity,
     /// For whoever hears this worker alone.
-    roster: Roster,
+    roster: WorkerStates,
 }
 
-impl Line {
+impl WorkerGenerator {
     /// Starts it, and tells it its job. `beside`: whether the service is on the same host; `turns`: in which workers of one load
     /// tell what they recorded.
     pub(super) fn begin(
@@ -31,7 +31,7 @@ impl Line {
         beside: bool,
         job: &Job,
         log: &Path,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let what = Task {
             name: "the generator",
@@ -40,14 +40,14 @@ impl Line {
             place: Some(place),
             log,
         };
-        let mut talk = Talk::among(member, what, turns)?;
+        let mut talk = JsonLinesProcess::among(member, what, turns)?;
         talk.say(job);
         Ok(Self {
             talk,
             beside,
             in_testbed: !place.host.is_empty(),
-            doing: Doing::new(&place.host),
-            roster: Roster::default(),
+            doing: WorkerActivity::new(&place.host),
+            roster: WorkerStates::default(),
         })
     }
 
@@ -74,7 +74,7 @@ impl Line {
     }
 }
 
-impl Loading for Line {
+impl Loading for WorkerGenerator {
     fn next(&mut self, within: Duration) -> Heard {
         if self.in_testbed
             && let Some(news) = self.roster.news(|| vec![self.doing.now()])

@@ -1,11 +1,11 @@
 //! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
 
-use super::worker::Line;
-use super::worker_states::Roster;
+use super::worker::WorkerGenerator;
+use super::worker_states::WorkerStates;
 use super::{Heard, Loading, Spent, parallel, share};
 use crate::testbed::Member;
 use crate::testbed::clocks;
-use crate::testbed::json_lines_process::Turns;
+use crate::testbed::json_lines_process::MemorySemaphore;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
@@ -25,7 +25,7 @@ const LATE: Duration = Duration::from_secs(20);
 const PARTS: usize = 4;
 
 /// The generators of several workers, as one.
-pub(super) struct Fleet {
+pub(super) struct WorkerGroup {
     job: Job,
     workers: Vec<Worker>,
     live: Live,
@@ -36,13 +36,13 @@ pub(super) struct Fleet {
     told: bool,
     /// When the first worker came to the phase that not all have come to.
     waits_since: Option<Instant>,
-    roster: Roster,
+    roster: WorkerStates,
 }
 
 /// One of them.
 struct Worker {
     member: Member,
-    line: Line,
+    line: WorkerGenerator,
     /// As it was before the load.
     clock: Clock,
     /// How many phases it has begun.
@@ -54,7 +54,7 @@ struct Worker {
 /// The phases in their order.
 const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
 
-impl Fleet {
+impl WorkerGroup {
     /// Starts the generator of each worker, which has a share of the job, once the clocks are known.
     pub(super) fn begin(
         workers: &[(&Member, &Place)],
@@ -64,7 +64,7 @@ impl Fleet {
     ) -> Result<Self, HostError> {
         let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
-        let turns = Turns::new(PARTS);
+        let turns = MemorySemaphore::new(PARTS);
         let begun: Vec<((&Member, &Place), bool, &Job)> = workers
             .iter()
             .zip(&shares)
@@ -74,7 +74,7 @@ impl Fleet {
             Ok(Worker {
                 clock: clocks::of(member)?,
                 member: member.clone(),
-                line: Line::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                line: WorkerGenerator::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
                 begun: 0,
                 established: 0,
                 is_done: false,
@@ -89,7 +89,7 @@ impl Fleet {
             ready: VecDeque::new(),
             told: false,
             waits_since: None,
-            roster: Roster::default(),
+            roster: WorkerStates::default(),
         })
     }
 
@@ -245,7 +245,7 @@ fn clock_moved(worker: &str, ns: i64) -> Warning {
     Warning::new(WarningKind::ClockStep, text)
 }
 
-impl Loading for Fleet {
+impl Loading for WorkerGroup {
     fn next(&mut self, within: Duration) -> Heard {
         let until = Instant::now() + within;
         loop {

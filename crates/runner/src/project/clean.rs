@@ -46,7 +46,7 @@ pub const KINDS: [Kind; 5] = [
 
 /// What is to be forgotten.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct CleanOptions<'a> {
     /// Of these kinds.
     pub kinds: &'a [Kind],
     /// Only what did not change for this long.
@@ -58,7 +58,7 @@ pub struct Wish<'a> {
 /// What became of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate", content = "reason")]
-pub enum Fate {
+pub enum CleanOutcome {
     /// It is gone; in a dry run it would be.
     Removed,
     /// Somebody uses it.
@@ -78,11 +78,11 @@ pub struct Entry {
     pub bytes: u64,
     /// What became of it.
     #[serde(flatten)]
-    pub fate: Fate,
+    pub fate: CleanOutcome,
 }
 
 /// Forgets what is wished in a state folder; tells what became of each entry.
-pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
+pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, BenchError> {
     let users = users(state)?;
     let mut entries = Vec::new();
     let engine = Engine::find().ok();
@@ -96,7 +96,7 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
             }
             let bytes = size(&path);
             let fate = forget(kind, &path, &users, wish.dry);
-            if kind == Kind::Builds && fate == Fate::Removed && !wish.dry {
+            if kind == Kind::Builds && fate == CleanOutcome::Removed && !wish.dry {
                 forget_image(engine.as_ref(), name(&path));
             }
             entries.push(Entry {
@@ -111,7 +111,7 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
 }
 
 /// Removes the containers that a killed prony left on this machine, where that is wished; they stand in no folder.
-pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
+pub fn clean_containers(wish: &CleanOptions<'_>) -> Vec<Entry> {
     let engine = Engine::find().ok();
     let engine = engine.filter(|_| wish.kinds.contains(&Kind::Leftovers));
     let left = engine.map(|engine| sweep_containers(&engine, wish.dry));
@@ -120,7 +120,7 @@ pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
         kind: Kind::Leftovers,
         path: container.into(),
         bytes: 0,
-        fate: Fate::Removed,
+        fate: CleanOutcome::Removed,
     })
     .collect()
 }
@@ -210,8 +210,8 @@ fn age(data: &Metadata) -> Duration {
     age.unwrap_or_default()
 }
 
-fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
-    let used_by = |process: u32| Fate::Kept(format!("process {process} uses it"));
+fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> CleanOutcome {
+    let used_by = |process: u32| CleanOutcome::Kept(format!("process {process} uses it"));
     let user = match kind {
         Kind::Builds | Kind::Leftovers => None,
         Kind::Logs => process(path).filter(|process| users.contains(process)),
@@ -230,7 +230,7 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
         && matches!(kind, Kind::Builds | Kind::Leftovers)
         && matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
     {
-        return Fate::Kept("somebody uses it".to_owned());
+        return CleanOutcome::Kept("somebody uses it".to_owned());
     }
     let removed = if dry { Ok(()) } else { remove(path) };
     if let Some(lock) = lock {
@@ -238,8 +238,8 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
         let _ = lock.unlock();
     }
     match removed {
-        Ok(()) => Fate::Removed,
-        Err(error) => Fate::Failed(error.to_string()),
+        Ok(()) => CleanOutcome::Removed,
+        Err(error) => CleanOutcome::Failed(error.to_string()),
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
             .permissions();
         protected.set_mode(0o555);
         fs::set_permissions(state.path().join("cache/go/deep"), protected).expect("protected");
-        let wish = |dry, unchanged_for| Wish {
+        let wish = |dry, unchanged_for| CleanOptions {
             kinds: &KINDS,
             unchanged_for,
             dry,
@@ -326,7 +326,10 @@ mod tests {
         assert!(young.is_empty(), "{young:?}");
         let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
         assert_eq!(done, seen, "a dry run tells what comes");
-        let kept: Vec<&Entry> = done.iter().filter(|entry| entry.fate != Fate::Removed).collect();
+        let kept: Vec<&Entry> = done
+            .iter()
+            .filter(|entry| entry.fate != CleanOutcome::Removed)
+            .collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert!(kept[0].path.ends_with("build/go-0a1b"));
         assert!(done.iter().all(|entry| entry.bytes >= 10_000), "{done:?}");

@@ -1,7 +1,7 @@
 //! The hosts of a run, and what each is for.
 
 use crate::testbed::placement;
-use crate::testbed::reconnect::Reached;
+use crate::testbed::reconnect::ReconnectingHost;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_kubernetes::Pod;
 use prony_records::{Environment, TestbedHost};
@@ -23,7 +23,7 @@ pub struct Member {
     /// Folder of the logs of what runs there; a relative one is below the folder of the connection.
     pub logs: PathBuf,
     /// The connection to it; `None`: it is the machine of the controller.
-    pub remote: Option<Arc<Reached>>,
+    pub remote: Option<Arc<ReconnectingHost>>,
     /// The machine of the controller, where that builds what runs on this host; `None`: the host builds it.
     pub builds: Option<Arc<dyn Host>>,
     /// The pod that it is; `None`: it is none.

@@ -26,7 +26,7 @@ pub(crate) fn across(
     let backing_service = wants.backing_service.then_some(backing_service);
     let shares: Vec<Share> = (0..hosts.len())
         .map(|host| {
-            let roles = OnHost {
+            let roles = HostRoles {
                 service: host == service,
                 backing_service: backing_service == Some(host),
                 load: workers.contains(&host),
@@ -53,7 +53,7 @@ pub(crate) fn across(
 
 /// The roles of one host.
 #[derive(Clone, Copy)]
-struct OnHost {
+struct HostRoles {
     service: bool,
     backing_service: bool,
     load: bool,
@@ -69,9 +69,9 @@ struct Share {
     warnings: Vec<prony_records::Warning>,
 }
 
-fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
+fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share {
     let topology = host.topology;
-    if let OnHost {
+    if let HostRoles {
         service: true,
         load,
         backing_service,
@@ -91,7 +91,7 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
             warnings: split.warnings,
         };
     }
-    if let OnHost {
+    if let HostRoles {
         backing_service: true,
         load: true,
         ..

@@ -3,7 +3,7 @@
 mod libc;
 mod rooted;
 
-use super::remote::{There, name_of};
+use super::remote::{RemoteBuild, name_of};
 use super::{Builder, Built, MARK, Tools, id_of};
 use crate::script::{Ended, until_ended};
 use crate::{Failure, Progress};
@@ -33,7 +33,7 @@ const WORTH_SAYING: u64 = 64 << 20;
 /// Builds here what runs there, and sends it. A host that does not run what is built here gets nothing.
 pub(super) fn build_all(
     builder: &Builder<'_>,
-    there: There<'_>,
+    there: RemoteBuild<'_>,
     (services, at_once): (&[&Service], usize),
     watch: &(dyn Fn(Progress) + Sync),
 ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
@@ -60,7 +60,7 @@ pub(super) fn build_all(
 
 /// A host that runs what is built here.
 struct Destination<'a> {
-    there: There<'a>,
+    there: RemoteBuild<'a>,
     /// Where its programs are looked for.
     path: String,
     /// The folder of what was sent from this project.
@@ -75,7 +75,7 @@ struct Machine {
 
 impl<'a> Destination<'a> {
     /// Refuses a host that does not run what is built here.
-    fn of(there: There<'a>) -> Result<Self, Failure> {
+    fn of(there: RemoteBuild<'a>) -> Result<Self, Failure> {
         let name = &there.member.name;
         let refused = |ours: &str, theirs: &str| {
             Err(Failure::infrastructure(
@@ -193,7 +193,7 @@ fn here() -> Result<Machine, Failure> {
 }
 
 /// The host of the services.
-fn asked(there: There<'_>) -> Result<Machine, Failure> {
+fn asked(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
         name: "a look at the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),

@@ -31,7 +31,7 @@ pub struct HostEntry {
     /// What the testbed calls it.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub way: HostTransport,
     /// CPUs that prony may use there; empty: all.
     pub cpus: Cpus,
     /// Where others of the testbed reach what listens there; `None`: where the controller reaches it.
@@ -57,8 +57,8 @@ impl HostEntry {
     /// The name of the pods that it is one of; `None`: it is no pod.
     fn group(&self) -> Option<&str> {
         match &self.way {
-            Way::Pod(group) => Some(&group.name),
-            Way::Here | Way::Pipe | Way::Ssh { .. } => None,
+            HostTransport::Pod(group) => Some(&group.name),
+            HostTransport::Here | HostTransport::Pipe | HostTransport::Ssh { .. } => None,
         }
     }
 
@@ -66,21 +66,21 @@ impl HostEntry {
     pub fn known_as(&self) -> Option<String> {
         match (&self.address, &self.way) {
             (Some(address), _) => Some(address.clone()),
-            (None, Way::Ssh { destination, command }) => {
+            (None, HostTransport::Ssh { destination, command }) => {
                 let ssh = Ssh {
                     command: command.clone(),
                     ..Ssh::new(destination.clone())
                 };
                 ssh.host_name()
             }
-            (None, Way::Here | Way::Pipe | Way::Pod(_)) => None,
+            (None, HostTransport::Here | HostTransport::Pipe | HostTransport::Pod(_)) => None,
         }
     }
 }
 
 /// How a host is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum HostTransport {
     /// It is the machine of the controller.
     Here,
     /// It is this machine, through an agent: what several hosts do, without a second one.
@@ -110,28 +110,28 @@ pub struct Roles {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TestbedToml {
-    host: BTreeMap<Spanned<String>, WrittenHost>,
-    roles: Spanned<WrittenRoles>,
-    ssh: Option<WrittenSsh>,
-    kubernetes: Option<Spanned<pods::WrittenCluster>>,
+    host: BTreeMap<Spanned<String>, HostToml>,
+    roles: Spanned<RolesToml>,
+    ssh: Option<SshToml>,
+    kubernetes: Option<Spanned<pods::ClusterToml>>,
 }
 
 /// How `ssh` is called for every host.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSsh {
+struct SshToml {
     command: Spanned<Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenHost {
+struct HostToml {
     ssh: Option<Spanned<String>>,
     #[serde(default)]
     local: bool,
     #[serde(default)]
     pipe: bool,
-    cpus: Option<Spanned<WrittenCpus>>,
+    cpus: Option<Spanned<CpusToml>>,
     address: Option<Spanned<String>>,
     program: Option<PathBuf>,
     build: Option<Spanned<BuildAt>>,
@@ -143,7 +143,7 @@ struct WrittenHost {
 /// CPUs of a machine by their numbers, or so many of a pod.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "CPUs as `\"2-15\"`, or a number of them for a pod")]
-enum WrittenCpus {
+enum CpusToml {
     Which(String),
     Many(i64),
     Part(f64),
@@ -151,7 +151,7 @@ enum WrittenCpus {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRoles {
+struct RolesToml {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
     #[serde(rename = "backing", alias = "companion")]
@@ -184,13 +184,13 @@ impl TestbedFile {
         })?;
         let ssh = match written.ssh {
             None => vec!["ssh".to_owned()],
-            Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
+            Some(SshToml { command }) if command.get_ref().is_empty() => {
                 return Err(text.wrong(
                     command.span().start,
                     "command: give at least one word, as [\"ssh\"]",
                 ));
             }
-            Some(WrittenSsh { command }) => command.into_inner(),
+            Some(SshToml { command }) => command.into_inner(),
         };
         let kubernetes = written.kubernetes.map(|cluster| text.cluster(cluster));
         let kubernetes = kubernetes.transpose()?;
@@ -255,7 +255,7 @@ impl Text<'_> {
     fn host(
         &self,
         name: &Spanned<String>,
-        written: WrittenHost,
+        written: HostToml,
         ssh: &[String],
     ) -> Result<HostEntry, FileError> {
         let at = name.span().start;
@@ -265,12 +265,12 @@ impl Text<'_> {
             return Err(self.wrong(at, text));
         }
         let way = match (&written.ssh, written.local, written.pipe) {
-            (Some(destination), false, false) => Way::Ssh {
+            (Some(destination), false, false) => HostTransport::Ssh {
                 destination: self.destination(destination)?,
                 command: ssh.to_vec(),
             },
-            (None, true, false) => Way::Here,
-            (None, false, true) => Way::Pipe,
+            (None, true, false) => HostTransport::Here,
+            (None, false, true) => HostTransport::Pipe,
             _ => {
                 let text = format!(
                     "host.{name}: say how it is reached, in one way: `ssh = \"name\"`, `local = true` for this machine, or \
@@ -282,7 +282,7 @@ impl Text<'_> {
         let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
             let wrong = |error: String| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
             match cpus.get_ref() {
-                WrittenCpus::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
+                CpusToml::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
                 _ => Err(wrong("say which, as `cpus = \"2-15\"`".to_owned())),
             }
         })?;
@@ -293,7 +293,7 @@ impl Text<'_> {
             return Err(self.wrong(address.span().start, text));
         }
         let build = match written.build {
-            Some(build) if way == Way::Here => {
+            Some(build) if way == HostTransport::Here => {
                 let text =
                     format!("host.{name}.build: this machine builds its services itself: leave `build` out");
                 return Err(self.wrong(build.span().start, text));
@@ -320,7 +320,7 @@ impl Text<'_> {
         Ok(name.clone())
     }
 
-    fn roles(&self, written: WrittenRoles, hosts: &[HostEntry]) -> Result<Roles, FileError> {
+    fn roles(&self, written: RolesToml, hosts: &[HostEntry]) -> Result<Roles, FileError> {
         // The pods of a group have its name together.
         let members = |role: &str, name: &str, at: usize| {
             let found = hosts
@@ -413,7 +413,7 @@ command = ["ssh", "-F", "config"]
         let app = testbed.host("app").expect("there");
         let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
         let destination = "app01".to_owned();
-        assert_eq!(app.way, Way::Ssh { destination, command });
+        assert_eq!(app.way, HostTransport::Ssh { destination, command });
         assert_eq!(
             (app.cpus.to_string().as_str(), app.build),
             ("2-15", BuildAt::There)
@@ -421,7 +421,7 @@ command = ["ssh", "-F", "config"]
         let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
         assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
         let load2 = testbed.host("load2").expect("there");
-        assert_eq!(load2.way, Way::Here);
+        assert_eq!(load2.way, HostTransport::Here);
         assert_eq!(
             testbed.host("load1").expect("there").address.as_deref(),
             Some("10.0.0.7")

@@ -2,10 +2,10 @@
 
 mod memory_semaphore;
 
-pub(crate) use memory_semaphore::Turns;
+pub(crate) use memory_semaphore::MemorySemaphore;
 
 use crate::testbed::Member;
-use memory_semaphore::Turn;
+use memory_semaphore::MemoryPermit;
 use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,20 +40,20 @@ pub struct Task<'a> {
 }
 
 /// A prony on a host that does one task and tells of it. Dropping it ends it.
-pub struct Talk {
+pub struct JsonLinesProcess {
     who: String,
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
-    lines: Receiver<Told>,
+    lines: Receiver<JsonLine>,
 }
 
 /// A line, and the right to have it in memory, where it is a long one.
-struct Told {
+struct JsonLine {
     text: String,
-    _turn: Option<Turn>,
+    _turn: Option<MemoryPermit>,
 }
 
-impl Talk {
+impl JsonLinesProcess {
     /// Starts it.
     pub fn begin(member: &Member, task: Task<'_>) -> Result<Self, HostError> {
         Self::among(member, task, None)
@@ -63,7 +63,7 @@ impl Talk {
     pub(crate) fn among(
         member: &Member,
         task: Task<'_>,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let place = task.place.cloned().unwrap_or_default();
         let spec = ProcessSpec {
@@ -154,7 +154,7 @@ impl Talk {
 }
 
 /// Reads in a thread of its own, so that who tells never waits for who hears, but for the turn of a long line.
-fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<Told> {
+fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<MemorySemaphore>>) -> Receiver<JsonLine> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut output = BufReader::new(output);
@@ -168,13 +168,13 @@ fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<T
 }
 
 /// The next line; `None`: there is none.
-fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Option<Told>> {
+fn line(output: &mut impl BufRead, turns: Option<&Arc<MemorySemaphore>>) -> io::Result<Option<JsonLine>> {
     let mut bytes = Vec::new();
     // One that is long is begun before its turn: nobody knows before how long it is.
     (&mut *output).take(LONG as u64).read_until(b'\n', &mut bytes)?;
     let mut turn = None;
     if bytes.len() == LONG && bytes.last() != Some(&b'\n') {
-        turn = turns.map(Turns::take);
+        turn = turns.map(MemorySemaphore::take);
         output.read_until(b'\n', &mut bytes)?;
     }
     if bytes.is_empty() {
@@ -184,7 +184,7 @@ fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Opt
         bytes.pop();
     }
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    Ok(Some(Told { text, _turn: turn }))
+    Ok(Some(JsonLine { text, _turn: turn }))
 }
 
 #[cfg(test)]
@@ -224,9 +224,9 @@ mod tests {
     fn long_lines_of_many_are_in_memory_in_turns() {
         const LENGTH: usize = 3 * LONG;
         const AT_A_TIME: usize = 2;
-        let turns = Turns::new(AT_A_TIME);
+        let turns = MemorySemaphore::new(AT_A_TIME);
         let read = Arc::new(AtomicUsize::new(0));
-        let all: Vec<Receiver<Told>> = (0..12)
+        let all: Vec<Receiver<JsonLine>> = (0..12)
             .map(|_| {
                 listen(
                     Box::new(Long(LENGTH, Arc::clone(&read))),
@@ -234,7 +234,7 @@ mod tests {
                 )
             })
             .collect();
-        let mut left: Vec<&Receiver<Told>> = all.iter().collect();
+        let mut left: Vec<&Receiver<JsonLine>> = all.iter().collect();
         let mut taken = 0;
         while !left.is_empty() {
             left.retain(|lines| {
