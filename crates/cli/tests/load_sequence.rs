@@ -151,12 +151,12 @@ cookies = true
 [[step]]
 http = "POST /login"
 json = { user = "{user}" }
-expect = { take = { token = "json:/auth/0/token" } }
+expect = { capture = { token = "json:/auth/0/token" } }
 
 [[step]]
 http = "POST /orders"
 headers = { Authorization = "Bearer {token}" }
-expect = { status = 201, take = { place = "header:location", who = "regex:for (\\w+)" } }
+expect = { status = 201, capture = { place = "header:location", who = "regex:for (\\w+)" } }
 
 [[step]]
 http = "GET {place}"

@@ -13,7 +13,6 @@
 use crate::request_values::Values;
 use prony_load::events::IdStep;
 use prony_load::{Limits, Request, Target};
-use prony_records::Outcome;
 use smallvec::SmallVec;
 
 /// The worker's handle for a request in flight. A protocol only stores it and returns it.
@@ -42,6 +41,38 @@ pub struct Head<'a> {
     pub status: u16,
     /// Headers in the order received, with names as the peer wrote them; empty unless requested.
     pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// The version that the peer answers in.
+    pub version: Version,
+    /// What ends the body.
+    pub framing: Framing,
+    /// Whether the peer says that the connection ends after this reply.
+    pub closes: bool,
+}
+
+/// Versions of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1, or a higher minor version, which means the same to a client (RFC 9110, section 2.5).
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+/// What ends the body of a reply (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none, whatever the headers say: a reply to HEAD, 204, 304, or a switch of protocols.
+    NoBody,
+    /// `Content-Length`.
+    Length,
+    /// The chunked transfer coding.
+    Chunked,
+    /// The end of the connection.
+    UntilClose,
+    /// The end of the stream of HTTP/2, or of the message of a WebSocket.
+    Stream,
 }
 
 /// Headers collected for a [`Head`], without allocating unless a reply has unusually many.
@@ -59,9 +90,9 @@ pub struct End {
 pub enum Failure {
     /// The reply is malformed; holds the reason, for the user.
     Malformed(&'static str),
-    /// The peer aborted the request (`RST_STREAM`).
-    Reset,
-    /// The peer reports that it did not start the request, so that it may be sent again (a stream that GOAWAY excluded
+    /// The peer gave the request up (`RST_STREAM`), with this error code (RFC 9113, section 7).
+    Reset(u32),
+    /// The peer says that it has not begun with the request, so that it may be sent again (a stream that GOAWAY left out
     /// or that was refused: RFC 9113, section 8.7).
     Unprocessed,
 }
@@ -165,8 +196,9 @@ pub trait Protocol: Sized {
     /// Whether replies may arrive in a different order than their requests.
     const MULTIPLEXES: bool = false;
 
-    /// Outcome of a request that is queued after one that timed out, where the timeout costs the connection.
-    const BEHIND_A_TIMEOUT: Outcome = Outcome::Reset;
+    /// Whether a request that waits behind one that timed out has timed out as well, where that costs the connection; else its
+    /// connection was reset.
+    const TIMES_OUT_IN_TURN: bool = false;
 
     /// Whether the protocol itself reports the end of each message of a reply ([`ReplySink::message`]).
     const TELLS_MESSAGES: bool = false;

@@ -60,11 +60,15 @@ impl<'a> Values<'a> {
         Self { step, ..self }
     }
 
-    /// Appends the value of parameter `index`.
+    /// Appends the value of parameter `index`; a place without a parameter is a slot of what earlier replies gave.
     pub fn append(&self, index: usize, out: &mut Vec<u8>) {
         let Parameters { sources, seed } = self.parameters;
         let random = |salt: u64| mix(seed ^ mix(self.number ^ mix(index as u64 ^ (salt << 32))));
-        match &sources[index] {
+        let taken = |slot: usize| self.taken.map_or(&[][..], |bag| bag.get(slot));
+        let Some(source) = sources.get(index) else {
+            return out.extend_from_slice(taken(index));
+        };
+        match source {
             Source::Counter { start } => decimal(start.wrapping_add(self.number), out),
             Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),
             Source::Random { low, high } => {
@@ -99,7 +103,7 @@ impl<'a> Values<'a> {
                 };
                 out.extend_from_slice(values[row as usize].as_bytes());
             }
-            Source::Taken(slot) => out.extend_from_slice(self.taken.map_or(&[], |bag| bag.get(*slot))),
+            Source::Taken(slot) => out.extend_from_slice(taken(*slot)),
         }
     }
 }

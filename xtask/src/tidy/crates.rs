@@ -9,7 +9,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("load", &["schema"]),
     ("records", &[]),
-    ("protocols", &["load", "records"]),
+    ("protocols", &["load"]),
     ("merge", &["load", "records"]),
     ("store", &["records"]),
     ("generator", &["load", "merge", "protocols", "records"]),

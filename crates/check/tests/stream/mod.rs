@@ -146,7 +146,9 @@ fn wrong_streams() -> Vec<Mutant> {
             Duration::from_millis(pause.as_millis() as u64 / 5 * 4)
         }),
         // No status, another one after all messages.
-        ticked("no grpc-status in the trailers", |reply| reply.status = None),
+        ticked("the stream ends without `grpc-status`", |reply| {
+            reply.status = None
+        }),
         ticked("grpc-status: expected 0, got 2", |reply| {
             reply.status = Some(UNKNOWN);
         }),

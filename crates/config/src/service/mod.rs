@@ -77,7 +77,8 @@ pub enum Class {
     /// A small framework.
     Micro,
     /// A framework with batteries included.
-    Full,
+    #[serde(alias = "full")]
+    Fullstack,
     /// Tuned for the benchmark.
     Stripped,
     /// Shows how to implement a contract. It is ranked only if it is named explicitly.
@@ -90,7 +91,7 @@ impl Class {
         match self {
             Self::Platform => "platform",
             Self::Micro => "micro",
-            Self::Full => "full",
+            Self::Fullstack => "fullstack",
             Self::Stripped => "stripped",
             Self::Reference => "reference",
         }

@@ -63,7 +63,7 @@ summary = "Creates."
 http = "POST /thing"
 json = { name = "{name}" }
 with = { name = { hex = 8 } }
-expect = { status = 201, take = { thing = "json:/id" } }
+expect = { status = 201, capture = { thing = "json:/id" } }
 
 [operation.get]
 summary = "Gets."
@@ -331,7 +331,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "times = 2",
             "deliver = \"one_packet\"",
             68,
-            "calls with `take` run one after the other",
+            "calls with `capture` run one after the other",
         ),
     ] {
         assert!(RIGHT.contains(old), "{old}");

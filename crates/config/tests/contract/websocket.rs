@@ -26,7 +26,7 @@ expect = { echoed = true }
 
 [[case]]
 name = "a talk"
-call = { operation = "text", with = { code = [1000, ""] }, talk = [
+call = { operation = "text", with = { code = [1000, ""] }, script = [
     { text = "a{message}", unfinished = true },
     { ping = { hex = "00ff" } },
     { more = { letters = 3 }, unmasked = true, expect = "echo" },
@@ -61,7 +61,7 @@ expect = { echoed = true }
 
 [[case]]
 name = "members"
-call = { operation = "room", with = { room = "r" }, talk = [
+call = { operation = "room", with = { room = "r" }, script = [
     { by = "a" },
     { by = "b", at = "/room/{room}x", text = "hello" },
     { by = "b", deaf = true },
@@ -99,9 +99,9 @@ fn a_talk_is_said_frame_by_frame() {
         Turn::Hear(Heard::Echo),
         close,
         closed,
-    ] = first.talk.as_slice()
+    ] = first.script.as_slice()
     else {
-        panic!("{:?}", first.talk)
+        panic!("{:?}", first.script)
     };
     assert_eq!(
         (begin.kind, begin.is_final, begin.is_masked),
@@ -119,7 +119,7 @@ fn a_talk_is_said_frame_by_frame() {
     assert_eq!(*closed, Turn::Hear(Heard::Close(vec![Some(1000), Some(1000)])));
     let without = Turn::Say(Frame::new(FrameKind::Close, Vec::new()));
     let heard = Turn::Hear(Heard::Close(vec![Some(1000), None]));
-    assert_eq!(second.talk[4..], [without, heard]);
+    assert_eq!(second.script[4..], [without, heard]);
     assert!(
         second.label.starts_with("WebSocket /ws (code=, message="),
         "{}",
@@ -130,7 +130,7 @@ fn a_talk_is_said_frame_by_frame() {
 #[test]
 fn without_a_talk_the_message_and_its_echo_are_one() {
     let case = case("a message");
-    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].talk.as_slice() else {
+    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].script.as_slice() else {
         panic!("{case:?}")
     };
     assert_eq!((said.kind, said.payload.len()), (FrameKind::Binary, 300));
@@ -157,7 +157,7 @@ fn several_members_talk_in_turn() {
         says("bye"),
         Turn::Cut,
     ];
-    assert_eq!(case.exchanges[0].talk, right);
+    assert_eq!(case.exchanges[0].script, right);
 }
 
 #[test]
@@ -175,14 +175,14 @@ fn members_of_a_load_share_the_places_of_their_path() {
 #[test]
 fn a_handshake_may_have_to_be_refused() {
     let case = case("refused");
-    assert_eq!(case.exchanges[0].talk, []);
+    assert_eq!(case.exchanges[0].script, []);
     assert_eq!(case.exchanges[0].expect.status, [403, 404]);
 }
 
 #[test]
 fn the_common_cases_share_connections() {
     let first = case("keep-alive");
-    assert_eq!((first.exchanges.len(), first.exchanges[0].talk.len()), (1, 200));
+    assert_eq!((first.exchanges.len(), first.exchanges[0].script.len()), (1, 200));
     assert_eq!(first.delivery, Delivery::InTurn);
     let many = case("many connections");
     assert_eq!(
@@ -191,7 +191,7 @@ fn the_common_cases_share_connections() {
     );
     assert_eq!(case("single bytes").delivery, Delivery::SingleBytes);
     let unknown = case("unknown path");
-    assert_eq!(unknown.exchanges[0].talk, []);
+    assert_eq!(unknown.exchanges[0].script, []);
     assert_eq!(unknown.exchanges[0].expect.status, [400, 403, 404]);
     assert_eq!(constant(&unknown.exchanges[0].request.path), b"/no/such/path");
 }
@@ -278,9 +278,9 @@ fn what_is_wrong_is_told() {
     turn("{ deaf = true }", "need a member");
     refused(
         "websocket = \"/none\",",
-        "http = \"GET /none\", talk = [],",
+        "http = \"GET /none\", script = [],",
         36,
-        "`talk` needs a WebSocket",
+        "`script` needs a WebSocket",
     );
     refused(
         "websocket = \"/none\",",

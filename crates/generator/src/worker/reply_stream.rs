@@ -67,7 +67,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
     }
 
-    /// Passes received data to an open stream, and cancels it if `take` returns that no more is needed.
+    /// Passes received data to an open stream, and cancels it if `capture` returns that no more is needed.
     #[inline]
     fn hear(
         &mut self,

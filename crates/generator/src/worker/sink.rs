@@ -382,8 +382,8 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     fn failed(&mut self, token: Token, failure: Failure) {
         let outcome = match failure {
             Failure::Unprocessed if self.try_again(token.0) => return,
-            Failure::Reset if self.is_late(token.0) => self.late(token.0),
-            Failure::Reset | Failure::Unprocessed => Outcome::Reset,
+            Failure::Reset(_) if self.is_late(token.0) => self.late(token.0),
+            Failure::Reset(_) | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
                 let operation = self.ledger.slots.get(token.0).operation;
                 self.show(operation, || {

@@ -7,7 +7,7 @@ mod workers;
 
 use self::warnings::{Evidence, LoadKind};
 use crate::part::{AddressPart, First, Part, ThreadPart};
-use crate::tally::{ReplyTimes, Tally};
+use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
@@ -294,8 +294,17 @@ fn status_codes(tally: &Tally) -> BTreeMap<String, u64> {
         .grpc_statuses
         .iter()
         .enumerate()
-        .map(|(code, &count)| (format!("grpc-{code}"), count));
+        .map(|(code, &count)| (grpc_code(code), count));
     http.chain(grpc).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Codes that gRPC does not have are counted together.
+fn grpc_code(code: usize) -> String {
+    if code == GRPC_STATUSES - 1 {
+        "grpc-other".to_owned()
+    } else {
+        format!("grpc-{code}")
+    }
 }
 
 fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {

@@ -7,18 +7,16 @@ pub(super) mod head;
 mod request;
 
 use crate::protocol::{
-    Call, End, Failure, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token,
+    Call, End, Failure, Framing, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token,
 };
 use chunked::Chunks;
-use head::{Heads, Length, ParsedHead};
+use head::{Heads, Length, ParsedHead, PartialHead};
 use prony_load::{Request, Target};
-use prony_records::Outcome;
 use std::collections::VecDeque;
 
 pub use request::Prepared;
 
-/// Maximum length of a reply's head, bytes: far above what servers send, but finite so that reading garbage ends.
-const MAX_HEAD: usize = 64 * 1024;
+const UNASKED: &str = "bytes came without a request";
 
 /// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
@@ -37,9 +35,11 @@ pub struct Http1 {
     /// We have announced that no further request follows.
     last_sent: bool,
     spent: bool,
+    /// The peer has said that it closes the connection because no request came.
+    was_closed_idle: bool,
     reading: Reading,
-    /// The start of a head that is not complete yet.
-    partial: Vec<u8>,
+    /// The part of a head that came without its end.
+    partial: PartialHead,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,47 +66,30 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<Option<&'a [u8]>, &'static str> {
         let entry = self.under_way[0];
-        if self.partial.is_empty() {
+        if self.partial.begin() {
             sink.first_byte(entry.token);
+        }
+        if self.partial.is_empty() {
             if !entry.wants_headers
                 && let Some((head, length)) = shared.heads.known(bytes)
             {
                 self.take_head(head, &[], sink);
                 return Ok(Some(&bytes[length..]));
             }
-            let Some(length) = head::end(bytes, 0) else {
-                return self.keep_partial(bytes);
-            };
-            self.parse_head(shared, &bytes[..length], sink)?;
-            return Ok(Some(&bytes[length..]));
+            if let Some(length) = head::end(bytes)? {
+                self.parse_head(shared, &bytes[..length], sink)?;
+                return Ok(Some(&bytes[length..]));
+            }
         }
-        // The end mark may be split between two pieces.
-        let searched = self.partial.len();
-        let held = bytes.len().min(MAX_HEAD + 1 - searched.min(MAX_HEAD));
-        self.partial.extend_from_slice(&bytes[..held]);
-        let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
-            return self.check_partial(searched);
+        let Some(taken) = self.partial.push(bytes)? else {
+            return Ok(None);
         };
         // Taken out and put back to keep its allocation.
         let mut whole = std::mem::take(&mut self.partial);
-        self.parse_head(shared, &whole[..length], sink)?;
+        self.parse_head(shared, whole.bytes(), sink)?;
         whole.clear();
         self.partial = whole;
-        Ok(Some(&bytes[length - searched..]))
-    }
-
-    fn keep_partial(&mut self, bytes: &[u8]) -> Result<Option<&'static [u8]>, &'static str> {
-        self.partial.extend_from_slice(bytes);
-        self.check_partial(0)
-    }
-
-    /// Rejects an incomplete head that can no longer become valid. `from`: the first byte not checked yet.
-    fn check_partial(&self, from: usize) -> Result<Option<&'static [u8]>, &'static str> {
-        if self.partial.len() > MAX_HEAD {
-            return Err("the head is longer than 64 KiB");
-        }
-        head::plausible(&self.partial, from)?;
-        Ok(None)
+        Ok(Some(&bytes[taken..]))
     }
 
     fn parse_head<S: ReplySink>(
@@ -142,23 +125,25 @@ impl Http1 {
                 sink.failed(behind.token, Failure::Unprocessed);
             }
         }
-        sink.head(
-            entry.token,
-            Head {
-                status: head.status,
-                headers,
-            },
-        );
-        let bodiless = entry.is_head || head.status == 204 || head.status == 304;
-        self.reading = match head.length {
-            _ if bodiless => Reading::Fixed { left: 0 },
-            Length::Fixed(left) => Reading::Fixed { left },
-            Length::Chunked => Reading::Chunked(Chunks::new()),
+        let is_bodiless = entry.is_head || head.status == 204 || head.status == 304;
+        let (reading, framing) = match head.length {
+            _ if is_bodiless => (Reading::Fixed { left: 0 }, Framing::NoBody),
+            Length::Fixed(left) => (Reading::Fixed { left }, Framing::Length),
+            Length::Chunked => (Reading::Chunked(Chunks::new()), Framing::Chunked),
             Length::UntilClose => {
                 self.closing = true;
-                Reading::UntilClose
+                (Reading::UntilClose, Framing::UntilClose)
             }
         };
+        self.reading = reading;
+        let head = Head {
+            status: head.status,
+            headers,
+            version: head.version,
+            framing,
+            closes: self.closing,
+        };
+        sink.head(entry.token, head);
     }
 
     /// Reads a body from the front of `bytes`. Returns the unread bytes and whether the body is complete.
@@ -188,19 +173,23 @@ impl Http1 {
         }
     }
 
-    /// Whether the server closes an idle connection with a 408 because no request came (RFC 9110, section 15.5.9).
-    fn is_request_timeout(&self, bytes: &[u8]) -> bool {
-        let is_idle = self.under_way.is_empty() && !self.spent;
-        is_idle
-            && [b"HTTP/1.1 408", b"HTTP/1.0 408"]
-                .iter()
-                .any(|start| bytes.starts_with(*start))
+    /// What comes on an idle connection: nothing may, except that it is closed because no request came (RFC 9110, section
+    /// 15.5.9). That is the end of the connection and breaks no rule.
+    fn read_idle(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        let notice = self.partial.push_while_idle(bytes);
+        if !head::may_be_request_timeout(notice) {
+            return Err(UNASKED);
+        }
+        if notice.len() == head::REQUEST_TIMEOUT_LENGTH {
+            (self.closing, self.spent, self.was_closed_idle) = (true, true, true);
+        }
+        Ok(())
     }
 
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {
-        let last = self.under_way.len() == 1 || self.closing;
-        if last && !left_over.is_empty() {
-            return Err("the server sent more bytes than the reply may have");
+        let is_last = self.under_way.len() == 1 || self.closing;
+        if is_last && !left_over.is_empty() && (self.closing || !head::may_be_request_timeout(left_over)) {
+            return Err("more bytes came than the reply may have");
         }
         let entry = self
             .under_way
@@ -219,12 +208,16 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<(), &'static str> {
         while !bytes.is_empty() {
-            if self.under_way.is_empty() || self.spent {
-                if self.is_request_timeout(bytes) {
-                    (self.closing, self.spent) = (true, true);
-                    return Ok(());
-                }
-                return Err("the server sent bytes without a request");
+            if self.spent {
+                // What follows the first words of a notice that the connection is closed is a part of it.
+                return if self.was_closed_idle {
+                    Ok(())
+                } else {
+                    Err(UNASKED)
+                };
+            }
+            if self.under_way.is_empty() {
+                return self.read_idle(bytes);
             }
             if matches!(self.reading, Reading::Head) {
                 match self.read_head(shared, bytes, sink)? {
@@ -252,7 +245,7 @@ impl Protocol for Http1 {
     const GREETING: &'static str = "it sent any data";
     const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
-    const BEHIND_A_TIMEOUT: Outcome = Outcome::Timeout;
+    const TIMES_OUT_IN_TURN: bool = true;
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target)
@@ -269,8 +262,9 @@ impl Protocol for Http1 {
             closing: false,
             last_sent: false,
             spent: false,
+            was_closed_idle: false,
             reading: Reading::Head,
-            partial: Vec::new(),
+            partial: PartialHead::default(),
         }
     }
 

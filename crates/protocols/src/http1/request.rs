@@ -1,5 +1,6 @@
 //! Requests as bytes: adjacent constant parts are merged into one piece.
 
+use crate::client::BodyFraming;
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, Reserved};
 use crate::request_values::Values;
@@ -11,13 +12,13 @@ use std::io::Write as _;
 pub struct Prepared {
     /// The request line and the headers, except those that frame the body or control the connection.
     front: Vec<Piece>,
-    /// The rest of the head and, if its length is known, the body; otherwise everything up to the value of
-    /// Content-Length.
+    /// What comes then: the rest of the head with the body, where its length is known.
     rest: Vec<Piece>,
     /// Whether the request sets `Connection` itself.
     has_connection: bool,
     /// A body whose length is known only once its placeholders are filled.
     body: Option<Vec<Piece>>,
+    framing: BodyFraming,
     is_head: bool,
 }
 
@@ -38,6 +39,15 @@ const CLOSE: &[u8] = b"Connection: close\r\n";
 
 impl Prepared {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        Self::framed(request, target, BodyFraming::Length)
+    }
+
+    /// The same with a body that says where it ends in this way.
+    pub(crate) fn framed(
+        request: &Request,
+        target: &Target,
+        framing: BodyFraming,
+    ) -> Result<Self, PrepareError> {
         request_rules::check(request, &RESERVED)?;
         let mut front = Pieces::default();
         front.text(&request.method);
@@ -60,34 +70,7 @@ impl Prepared {
             front.text("\r\n");
         }
         let mut rest = Pieces::default();
-        let body = match &request.body {
-            Body::None if expects_content(&request.method) => {
-                rest.text("Content-Length: 0\r\n\r\n");
-                None
-            }
-            // gRPC messages were rejected earlier.
-            Body::None | Body::Messages(_) => {
-                rest.text("\r\n");
-                None
-            }
-            Body::Generated(generated) => {
-                rest.generated(generated);
-                None
-            }
-            Body::Bytes(template) if template.is_constant() => {
-                let mut bytes = Vec::new();
-                template.render(&mut bytes, |_, _| {});
-                rest.text(&format!("Content-Length: {}\r\n\r\n", bytes.len()));
-                rest.bytes(&bytes);
-                None
-            }
-            Body::Bytes(template) => {
-                rest.text("Content-Length: ");
-                let mut body = Pieces::default();
-                body.template(template);
-                Some(body.0)
-            }
-        };
+        let body = rest.body(request, framing);
         Ok(Self {
             front: front.0,
             rest: rest.0,
@@ -96,6 +79,7 @@ impl Prepared {
                 .iter()
                 .any(|header| header.name.eq_ignore_ascii_case("connection")),
             body,
+            framing,
             is_head: request.method == "HEAD",
         })
     }
@@ -114,9 +98,31 @@ impl Prepared {
         if let Some(body) = &self.body {
             scratch.clear();
             render(body, values, scratch);
-            write!(out, "{}\r\n\r\n", scratch.len()).expect("writing to memory does not fail");
-            out.extend_from_slice(scratch);
+            match self.framing {
+                BodyFraming::Length => {
+                    write!(out, "Content-Length: {}\r\n\r\n", scratch.len()).expect(TO_MEMORY);
+                    out.extend_from_slice(scratch);
+                }
+                BodyFraming::Chunked(size) => {
+                    out.extend_from_slice(CHUNKED);
+                    write_chunks(scratch, size, out);
+                    out.extend_from_slice(LAST_CHUNK);
+                }
+            }
         }
+    }
+}
+
+const TO_MEMORY: &str = "invariant: writing to memory does not fail";
+const CHUNKED: &[u8] = b"Transfer-Encoding: chunked\r\n\r\n";
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Appends chunks of at most this size (RFC 9112, section 7.1).
+fn write_chunks(bytes: &[u8], size: usize, out: &mut Vec<u8>) {
+    for chunk in bytes.chunks(size.max(1)) {
+        write!(out, "{:x}\r\n", chunk.len()).expect(TO_MEMORY);
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -145,28 +151,67 @@ impl Pieces {
         }
     }
 
-    /// Appends a generated body and the header lines before it. Its length is known, and everything but its end is
-    /// constant.
-    fn generated(&mut self, generated: &Generated) {
-        let filler = generated.filler();
-        let Some(chunk) = generated.chunk else {
-            self.text(&format!("Content-Length: {}\r\n\r\n", generated.bytes));
-            self.bytes(&filler);
-            return self.template(&generated.end);
-        };
-        self.text("Transfer-Encoding: chunked\r\n\r\n");
-        for piece in filler.chunks(chunk as usize) {
-            self.text(&format!("{:x}\r\n", piece.len()));
-            self.bytes(piece);
-            self.text("\r\n");
+    /// The body with the end of the head before it. Gives a body whose length is known only once its places are filled,
+    /// instead.
+    fn body(&mut self, request: &Request, framing: BodyFraming) -> Option<Vec<Piece>> {
+        match &request.body {
+            Body::None if expects_content(&request.method) => self.text("Content-Length: 0\r\n\r\n"),
+            // Messages of gRPC were refused before.
+            Body::None | Body::Messages(_) => self.text("\r\n"),
+            Body::Generated(generated) => self.generated(generated, framing),
+            Body::Bytes(template) if template.is_constant() => {
+                let mut bytes = Vec::new();
+                template.render(&mut bytes, |_, _| {});
+                self.constant(&bytes, framing);
+            }
+            Body::Bytes(template) => {
+                let mut body = Self::default();
+                body.template(template);
+                return Some(body.0);
+            }
         }
+        None
+    }
+
+    fn constant(&mut self, body: &[u8], framing: BodyFraming) {
+        match framing {
+            BodyFraming::Length => {
+                self.text(&format!("Content-Length: {}\r\n\r\n", body.len()));
+                self.bytes(body);
+            }
+            BodyFraming::Chunked(size) => {
+                let mut chunks = Vec::new();
+                write_chunks(body, size, &mut chunks);
+                self.bytes(CHUNKED);
+                self.bytes(&chunks);
+                self.bytes(LAST_CHUNK);
+            }
+        }
+    }
+
+    /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
+    fn generated(&mut self, generated: &Generated, framing: BodyFraming) {
+        let filler = generated.filler();
+        let size = match (generated.chunk, framing) {
+            (None, BodyFraming::Length) => {
+                self.text(&format!("Content-Length: {}\r\n\r\n", generated.bytes));
+                self.bytes(&filler);
+                return self.template(&generated.end);
+            }
+            (Some(own), BodyFraming::Length) => own as usize,
+            (_, BodyFraming::Chunked(size)) => size,
+        };
+        let mut chunks = Vec::new();
+        write_chunks(&filler, size, &mut chunks);
+        self.bytes(CHUNKED);
+        self.bytes(&chunks);
         let end = generated.bytes - filler.len() as u64;
         if end > 0 {
             self.text(&format!("{end:x}\r\n"));
             self.template(&generated.end);
             self.text("\r\n");
         }
-        self.text("0\r\n\r\n");
+        self.bytes(LAST_CHUNK);
     }
 
     fn template(&mut self, template: &Template) {

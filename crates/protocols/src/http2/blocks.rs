@@ -7,6 +7,8 @@
 
 use super::frame::{ErrorCode, Violation};
 use super::hpack::{Decoder, Effect, Fields, HpackError};
+use crate::http1::head::{decimal, note_length};
+use crate::request_rules::is_token;
 
 /// Limit on the total size of names and values of a reply's headers, bytes.
 pub(super) const MOST_HEADERS: usize = 256 * 1024;
@@ -134,16 +136,12 @@ const fn violation(error: HpackError) -> Violation {
 fn read_meaning(fields: &Fields) -> Meaning {
     let mut meaning = Meaning::default();
     let mut regular = false;
-    let mut lengths = 0;
     for (name, value) in fields.iter() {
         let fault = match name {
             b":status" if regular => Some("`:status` comes after other headers"),
             b":status" => read_status(value, &mut meaning),
-            [b':', ..] => Some("a reply has a pseudo-header other than `:status`"),
-            b"content-length" => {
-                lengths += 1;
-                read_length(value, lengths, &mut meaning)
-            }
+            [b':', ..] => Some("a reply holds a pseudo-header other than `:status`"),
+            b"content-length" => note_length(&mut meaning.content_length, value).err(),
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
                 Some("a reply has a header that belongs to HTTP/1.1 connections")
             }
@@ -175,19 +173,6 @@ fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
     }
 }
 
-fn read_length(value: &[u8], lengths: u32, meaning: &mut Meaning) -> Option<&'static str> {
-    match decimal(value) {
-        None => Some("`content-length` is not a number"),
-        length if lengths > 1 && length != meaning.content_length => {
-            Some("two values of `content-length` differ")
-        }
-        length => {
-            meaning.content_length = length;
-            None
-        }
-    }
-}
-
 fn read_grpc_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
     meaning.grpc_status = decimal(value).and_then(|status| u32::try_from(status).ok());
     meaning
@@ -205,13 +190,6 @@ fn is_grpc(content_type: &[u8]) -> bool {
         && matches!(content_type.get(TYPE.len()), None | Some(b'+' | b';' | b' '))
 }
 
-fn decimal(text: &[u8]) -> Option<u64> {
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         return Some("a reply has a header without a name");
@@ -219,16 +197,18 @@ fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.iter().any(u8::is_ascii_uppercase) {
         return Some("a reply has a header name in upper case");
     }
-    name.iter()
-        .any(|&byte| byte <= b' ' || byte >= 0x7f || byte == b':')
-        .then_some("a reply has a header name with a forbidden character")
+    (!name.iter().all(|&byte| is_token(byte)))
+        .then_some("a reply holds a header name with a forbidden character")
 }
 
+/// What a value must not hold (RFC 9113, section 8.2.1).
 fn fault_of_value(value: &[u8]) -> Option<&'static str> {
-    value
-        .iter()
-        .any(|byte| matches!(byte, 0 | b'\r' | b'\n'))
-        .then_some("a reply has a header value with a line break or a NUL")
+    if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+        return Some("a reply holds a header value with a line break or a NUL");
+    }
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    (is_space(value.first()) || is_space(value.last()))
+        .then_some("a reply holds a header value that begins or ends with white space")
 }
 
 #[cfg(test)]

@@ -69,6 +69,8 @@ pub struct Connection<M: Semantics> {
     pub(super) continued: Option<Continued>,
     /// The header block so far, if it continues.
     pub(super) fragments: Vec<u8>,
+    /// Its length, with a surcharge for each frame.
+    pub(super) fragments_cost: usize,
 }
 
 impl<M: Semantics> Connection<M> {
@@ -118,18 +120,12 @@ impl<M: Semantics> Protocol for Connection<M> {
             passing: None,
             continued: None,
             fragments: Vec::new(),
+            fragments_cost: 0,
         }
     }
 
     fn open(&mut self, _: &mut Shared, _: &Prepared, out: &mut Vec<u8>) {
-        out.extend_from_slice(frame::PREFACE);
-        let settings = [
-            (setting::ENABLE_PUSH, 0),
-            (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
-            (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
-        ];
-        frame::write_settings(&settings, out);
-        frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+        write_preface(out);
     }
 
     #[inline]
@@ -197,7 +193,19 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 }
 
-/// Whether a frame header looks like HTTP/1.1 text: then the service does not speak HTTP/2.
+/// What a client says first (RFC 9113, section 3.4).
+pub(crate) fn write_preface(out: &mut Vec<u8>) {
+    out.extend_from_slice(frame::PREFACE);
+    let settings = [
+        (setting::ENABLE_PUSH, 0),
+        (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
+        (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
+    ];
+    frame::write_settings(&settings, out);
+    frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+}
+
+/// Whether a frame's header can be that of HTTP/1.1 text: then the service does not speak HTTP/2.
 pub(super) fn looks_like_text(header: FrameHeader) -> bool {
     header.to_bytes().starts_with(b"HTTP/1.")
 }

@@ -86,11 +86,7 @@ impl<M: Semantics> Connection<M> {
         let increment = i64::from(number(payload) & 0x7fff_ffff);
         if header.stream == 0 {
             self.send_window += increment;
-            if increment == 0 || self.send_window > i64::from(i32::MAX) {
-                return Err(Violation::flow(
-                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the connection",
-                ));
-            }
+            fault_of_window(increment, self.send_window).map_or(Ok(()), Err)?;
         } else if !self.streams.was_opened(header.stream) {
             return Err(Violation::protocol(
                 "WINDOW_UPDATE on a stream that was never opened",
@@ -98,13 +94,8 @@ impl<M: Semantics> Connection<M> {
         } else if let Some(slot) = self.streams.find(header.stream) {
             let stream = self.streams.get(slot);
             stream.send_window += increment;
-            if increment == 0 || stream.send_window > i64::from(i32::MAX) {
-                self.fail(
-                    slot,
-                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the stream",
-                    out,
-                    sink,
-                );
+            if let Some(violation) = fault_of_window(increment, stream.send_window) {
+                self.fail(slot, violation, out, sink);
             }
         }
         self.send_waiting(out);
@@ -127,10 +118,9 @@ impl<M: Semantics> Connection<M> {
         }
         if let Some(slot) = self.streams.find(header.stream) {
             let token = self.close(slot);
-            let failure = if number(payload) == ErrorCode::RefusedStream as u32 {
-                Failure::Unprocessed
-            } else {
-                Failure::Reset
+            let failure = match number(payload) {
+                code if code == ErrorCode::RefusedStream as u32 => Failure::Unprocessed,
+                code => Failure::Reset(code),
             };
             sink.failed(token, failure);
         }
@@ -159,6 +149,17 @@ impl<M: Semantics> Connection<M> {
             }
         }
         Ok(())
+    }
+}
+
+/// What is wrong with an update of a window that has this size now (RFC 9113, sections 6.9 and 6.9.1).
+fn fault_of_window(increment: i64, window: i64) -> Option<Violation> {
+    if increment == 0 {
+        Some(Violation::protocol("WINDOW_UPDATE of 0"))
+    } else if window > i64::from(i32::MAX) {
+        Some(Violation::flow("WINDOW_UPDATE lets a window exceed 2^31 - 1"))
+    } else {
+        None
     }
 }
 

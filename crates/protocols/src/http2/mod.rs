@@ -22,6 +22,7 @@ mod streams;
 pub(crate) mod tests;
 
 pub use blocks::{Block, Meaning};
+pub(crate) use connection::write_preface;
 pub use connection::{Connection, Shared};
 pub use prepared::{Dialect, Prepared};
 pub(crate) use semantics::pass_head;

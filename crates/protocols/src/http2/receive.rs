@@ -172,7 +172,8 @@ impl<M: Semantics> Connection<M> {
                 stream.receive_window = i64::from(OUR_WINDOW);
             }
             if stream.stage == Stage::Head {
-                self.fail(slot, "DATA comes before the head of the reply", out, sink);
+                let violation = Violation::protocol("DATA comes before the head of the reply");
+                self.fail(slot, violation, out, sink);
             }
         }
         self.passing = Some(Passing {

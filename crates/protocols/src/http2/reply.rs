@@ -9,6 +9,8 @@ use crate::protocol::{Failure, ReplySink};
 
 /// Limit on a header block that is assembled from CONTINUATION frames, bytes.
 const MOST_FRAGMENTS: usize = 512 * 1024;
+/// What a CONTINUATION frame counts for in addition to its payload, bytes.
+const FRAGMENT_COST: usize = 64;
 
 impl<M: Semantics> Connection<M> {
     #[inline]
@@ -37,6 +39,7 @@ impl<M: Semantics> Connection<M> {
         }
         self.fragments.clear();
         self.fragments.extend_from_slice(block);
+        self.fragments_cost = block.len();
         self.continued = Some(head);
         Ok(())
     }
@@ -48,10 +51,12 @@ impl<M: Semantics> Connection<M> {
         out: &mut Vec<u8>,
         sink: &mut S,
     ) -> Result<(), Violation> {
-        if self.fragments.len() + payload.len() > MOST_FRAGMENTS {
+        // Empty frames count as well, or a block of them could go on for ever.
+        self.fragments_cost += payload.len() + FRAGMENT_COST;
+        if self.fragments_cost > MOST_FRAGMENTS {
             return Err(Violation {
                 code: ErrorCode::EnhanceYourCalm,
-                reason: "a header block is longer than 512 KiB",
+                reason: "a header block is longer than 512 KiB, or in thousands of frames",
             });
         }
         self.fragments.extend_from_slice(payload);
@@ -79,7 +84,7 @@ impl<M: Semantics> Connection<M> {
             Ok(block) => block,
             Err(violation) => {
                 if let Some(slot) = slot {
-                    self.fail(slot, violation.reason, out, sink);
+                    self.fail(slot, violation, out, sink);
                 }
                 return Err(violation);
             }
@@ -134,14 +139,17 @@ impl<M: Semantics> Connection<M> {
         }
     }
 
+    /// Ends a stream on which the service broke a rule, and says which kind of rule.
     pub(super) fn fail<S: ReplySink>(
         &mut self,
         slot: usize,
-        reason: &'static str,
+        violation: Violation,
         out: &mut Vec<u8>,
         sink: &mut S,
     ) {
-        self.give_up(slot, Failure::Malformed(reason), out, sink);
+        frame::write_reset(self.streams.get(slot).id, violation.code, out);
+        let token = self.close(slot);
+        sink.failed(token, Failure::Malformed(violation.reason));
     }
 
     /// Ends a stream whose reply is malformed.

@@ -1,7 +1,7 @@
 //! How the frames of a stream form a reply.
 
 use super::{Block, Dialect};
-use crate::protocol::{End, Failure, Head, HeaderList, ReplySink, Token};
+use crate::protocol::{End, Failure, Framing, Head, HeaderList, ReplySink, Token, Version};
 
 /// Properties of a request that are needed when its reply arrives.
 #[derive(Debug, Clone, Copy)]
@@ -60,22 +60,18 @@ pub trait Semantics {
 /// Passes the head on, with headers if they are wanted.
 pub(crate) fn pass_head<S: ReplySink>(rules: Rules, block: &Block, status: u16, sink: &mut S) {
     sink.first_byte(rules.token);
-    if !rules.wants_headers {
-        sink.head(rules.token, Head { status, headers: &[] });
-        return;
+    let mut headers = HeaderList::new();
+    if rules.wants_headers {
+        headers.extend(block.fields.iter().filter(|(name, _)| !name.starts_with(b":")));
     }
-    let headers: HeaderList<'_> = block
-        .fields
-        .iter()
-        .filter(|(name, _)| !name.starts_with(b":"))
-        .collect();
-    sink.head(
-        rules.token,
-        Head {
-            status,
-            headers: &headers,
-        },
-    );
+    let head = Head {
+        status,
+        headers: &headers,
+        version: Version::Http2,
+        framing: Framing::Stream,
+        closes: false,
+    };
+    sink.head(rules.token, head);
 }
 
 /// The semantics of plain HTTP.

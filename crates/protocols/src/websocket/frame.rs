@@ -24,7 +24,7 @@ pub(super) mod code {
 
 /// Message types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Binary,
 }
@@ -52,7 +52,7 @@ const IN_EIGHT: u8 = 127;
 
 /// The header of a frame from a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(crate) struct Header {
     pub(super) opcode: u8,
     /// Whether the frame ends its message.
     pub(super) is_final: bool,
@@ -161,7 +161,25 @@ pub(super) fn fill(
     mask(payload, key);
 }
 
-/// Size of the length field.
+/// Appends a frame as it is given, right or wrong.
+pub(crate) fn write_as_given(
+    (is_final, opcode): (bool, u8),
+    key: Option<[u8; 4]>,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let begin = out.len();
+    write(opcode, payload, key.unwrap_or_default(), out);
+    out[begin] = opcode | if is_final { FINAL } else { 0 };
+    if key.is_none() {
+        // A key of zeros has changed nothing: it is left out.
+        out[begin + 1] &= !MASKED;
+        let key = begin + 2 + Extent::of(payload.len()).more();
+        out.drain(key..key + 4);
+    }
+}
+
+/// How many bytes a length takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     One,
@@ -208,8 +226,8 @@ fn mask(bytes: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// Checks the payload of a close frame: empty, or a code that may be sent and a reason in UTF-8 (section 7.4).
-pub(super) fn check_close(payload: &[u8]) -> Result<(), Fault> {
+/// Checks what a close frame says: nothing, or a code that may be sent and a reason that is text (section 7.4).
+pub(crate) fn check_close(payload: &[u8]) -> Result<(), Fault> {
     let (code, reason) = match payload {
         [] => return Ok(()),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),

@@ -1,23 +1,22 @@
 //! The handshake (RFC 6455, section 4): an HTTP/1.1 request to switch protocols, and the reply that must agree.
 
-use crate::http1::head;
+use crate::http1::head::{self, ParsedHead, PartialHead, trimmed};
+use crate::protocol::Version;
 use crate::request_values::Values;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prony_load::Template;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// Maximum length of a reply's head, bytes: far above what servers send, but finite so that reading garbage ends.
-const MAX_HEAD: usize = 64 * 1024;
-/// A server appends this to the key before it hashes both (section 1.3).
+/// What a server puts behind the key before it hashes both (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The part of a handshake request that is the same for all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// The request up to the value of its last header, which is the key. In rooms it may contain placeholders.
-    pub(super) request: Template,
-    /// The subprotocols that the request offers.
+pub(crate) struct Asked {
+    /// All of it but the value of the last header, which is the key; in rooms with places.
+    pub(crate) request: Template,
+    /// The subprotocols that it offers.
     pub(super) subprotocols: Vec<String>,
 }
 
@@ -30,7 +29,7 @@ impl Asked {
     }
 
     /// The request with the values of a room.
-    pub(super) fn request(&self, values: Values<'_>) -> Vec<u8> {
+    pub(crate) fn request(&self, values: Values<'_>) -> Vec<u8> {
         let mut request = Vec::new();
         self.request
             .render(&mut request, |index, out| values.append(index, out));
@@ -38,19 +37,31 @@ impl Asked {
     }
 }
 
-/// A handshake in progress.
+/// The status of a reply that switches.
+const SWITCHED: u16 = 101;
+
+/// The reply to a handshake, which switches or refuses to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) version: Version,
+    /// Its head, without folds.
+    pub(crate) head: Vec<u8>,
+}
+
+/// A handshake under way.
 #[derive(Debug)]
-pub(super) struct Handshake {
-    /// The expected value of `Sec-WebSocket-Accept`.
+pub(crate) struct Handshake {
+    /// What the key must be answered with.
     accept: String,
     subprotocols: Vec<String>,
-    /// The reply received so far.
-    partial: Vec<u8>,
+    /// The reply so far.
+    partial: PartialHead,
 }
 
 impl Handshake {
-    /// Appends the request, with a key made of these 16 bytes.
-    pub(super) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
+    /// Asks for it with a key of these 16 bytes.
+    pub(crate) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
         let key = STANDARD.encode(random);
         out.extend_from_slice(request);
         out.extend_from_slice(key.as_bytes());
@@ -58,45 +69,44 @@ impl Handshake {
         Self {
             accept: accept(&key),
             subprotocols: asked.subprotocols.clone(),
-            partial: Vec::new(),
+            partial: PartialHead::default(),
         }
     }
 
-    /// Reads the reply from the front of `bytes`. Returns whether the peer has switched; until then all of `bytes` are
-    /// consumed.
-    pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Result<bool, &'static str> {
+    /// Takes the reply from the front of `bytes`. Gives it once it is there: until then all of `bytes` are taken.
+    pub(crate) fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Answer>, &'static str> {
         while !bytes.is_empty() {
-            // The end mark may be split between two pieces.
-            let searched = self.partial.len();
-            self.partial.extend_from_slice(bytes);
-            let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
+            let Some(taken) = self.partial.push(bytes)? else {
                 *bytes = &[];
-                if self.partial.len() > MAX_HEAD {
-                    return Err("the head of the handshake is longer than 64 KiB");
-                }
-                head::plausible(&self.partial, searched)?;
-                return Ok(false);
+                break;
             };
-            *bytes = &bytes[length - searched..];
-            let whole = std::mem::take(&mut self.partial);
-            if self.judge(&whole[..length])? {
-                return Ok(true);
+            *bytes = &bytes[taken..];
+            let head = self.partial.bytes();
+            let head = head::unfolded(head).unwrap_or_else(|| head.to_vec());
+            self.partial.clear();
+            let parsed = self.judge(&head)?;
+            // An interim reply (1xx) is followed by another one.
+            if parsed.status == SWITCHED || parsed.status >= 200 {
+                let (status, version) = (parsed.status, parsed.version);
+                return Ok(Some(Answer {
+                    status,
+                    version,
+                    head,
+                }));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Whether this head switches protocols; an interim one (1xx) does not.
-    fn judge(&self, head: &[u8]) -> Result<bool, &'static str> {
+    /// Reads a head; one that switches must say what it switches to.
+    fn judge(&self, head: &[u8]) -> Result<ParsedHead, &'static str> {
         let mut said = Said::default();
-        let unfolded = head::unfolded(head);
-        let parsed = head::parse(unfolded.as_deref().unwrap_or(head), |name, value| {
-            said.note(name, value);
-        })?;
-        match parsed.status {
-            101 => {}
-            100..=199 => return Ok(false),
-            status => return Err(refusal(status)),
+        let parsed = head::parse(head, |name, value| said.note(name, value))?;
+        if parsed.status != SWITCHED {
+            return Ok(parsed);
+        }
+        if parsed.version == Version::Http10 {
+            return Err("the service switches in HTTP/1.0, which has no upgrades");
         }
         if !said.upgrades || !said.is_web_socket {
             return Err("the service switches to a protocol other than WebSocket");
@@ -109,13 +119,13 @@ impl Handshake {
             Some(_) => {}
         }
         if said.extends {
-            return Err("the service uses an extension (Sec-WebSocket-Extensions) that was not offered");
+            return Err("the service uses an extension (Sec-WebSocket-Extensions), and none is wanted");
         }
         let was_offered = |chosen: &[u8]| self.subprotocols.iter().any(|one| one.as_bytes() == chosen);
         if said.subprotocol.is_some_and(|chosen| !was_offered(chosen)) {
             return Err("the service chose a subprotocol (Sec-WebSocket-Protocol) that was not offered");
         }
-        Ok(true)
+        Ok(parsed)
     }
 }
 
@@ -139,7 +149,7 @@ impl<'a> Said<'a> {
     fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         if is("connection") {
-            let mut options = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+            let mut options = value.split(|&byte| byte == b',').map(trimmed);
             self.upgrades |= options.any(|option| option.eq_ignore_ascii_case(b"upgrade"));
         } else if is("upgrade") {
             self.is_web_socket |= value.eq_ignore_ascii_case(b"websocket");
@@ -153,8 +163,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Explains why a handshake failed with this status.
-const fn refusal(status: u16) -> &'static str {
+/// What it means that the handshake was answered with this status.
+pub(super) const fn refusal(status: u16) -> &'static str {
     match status {
         200..=299 => {
             "the service answers the handshake with a plain reply (2xx): there is no WebSocket at this path"

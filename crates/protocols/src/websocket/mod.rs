@@ -6,10 +6,10 @@
 //! `frame` defines their format. Where connections are members of rooms, `rooms` tracks which message must be delivered
 //! to whom.
 
-mod frame;
-mod handshake;
+pub(crate) mod frame;
+pub(crate) mod handshake;
 mod prepare;
-mod reader;
+pub(crate) mod reader;
 mod rooms;
 mod shared;
 mod utf8;
@@ -18,7 +18,8 @@ pub use prepare::Prepared;
 pub use shared::Shared;
 
 use crate::protocol::{
-    Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Version,
 };
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
@@ -28,14 +29,20 @@ use reader::{Reader, Seen};
 use rooms::{Place, Rooms};
 use std::collections::VecDeque;
 
-/// HTTP status reported for each message: that of the handshake.
-const SWITCHED: u16 = 101;
+/// The head of each message: that of the handshake.
+const SWITCHED_HEAD: Head<'static> = Head {
+    status: 101,
+    headers: &[],
+    version: Version::Http11,
+    framing: Framing::Stream,
+    closes: false,
+};
 
 /// A protocol violation by the peer, and the close code for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fault {
+pub(crate) struct Fault {
     code: u16,
-    reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// One WebSocket connection.
@@ -113,7 +120,7 @@ impl WebSocket {
                         member.is_in |= rooms.hear(member.place, heard, sink)?;
                         continue;
                     }
-                    Seen::Ping | Seen::Close => {}
+                    Seen::Ping | Seen::Pong | Seen::Close => {}
                 }
             }
             match seen {
@@ -128,6 +135,8 @@ impl WebSocket {
                 Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
                 Seen::End => self.complete(shared, out, sink),
                 Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
+                // A pong that nobody asked for means nothing (section 5.5.3).
+                Seen::Pong => {}
                 Seen::Close => self.closed(shared, out, sink)?,
             }
         }
@@ -143,11 +152,7 @@ impl WebSocket {
         };
         self.is_other_kind = kind != entry.kind;
         sink.first_byte(entry.token);
-        let head = Head {
-            status: SWITCHED,
-            headers: &[],
-        };
-        sink.head(entry.token, head);
+        sink.head(entry.token, SWITCHED_HEAD);
         Ok(())
     }
 
@@ -319,8 +324,12 @@ impl Protocol for WebSocket {
     ) -> Result<(), ProtocolError> {
         if let Some(handshake) = &mut self.handshake {
             match handshake.read(&mut bytes) {
-                Ok(false) => return Ok(()),
-                Ok(true) => self.handshake = None,
+                Ok(None) => return Ok(()),
+                Ok(Some(answer)) if answer.status == SWITCHED_HEAD.status => self.handshake = None,
+                Ok(Some(answer)) => {
+                    self.spent = true;
+                    return Err(ProtocolError(handshake::refusal(answer.status)));
+                }
                 Err(reason) => {
                     self.spent = true;
                     return Err(ProtocolError(reason));

@@ -19,23 +19,25 @@ pub struct Prepared {
     about: usize,
 }
 
-/// Headers that only prony may write.
-const RESERVED: [Reserved; 2] = [
-    Reserved {
-        names: &[
-            "connection",
-            "upgrade",
-            "sec-websocket-key",
-            "sec-websocket-version",
-            "sec-websocket-extensions",
-        ],
-        reason: "it is part of the handshake, which prony writes itself",
-    },
-    Reserved {
-        names: &["content-length", "transfer-encoding"],
-        reason: "a handshake has no body",
-    },
-];
+/// Headers that only we may write.
+const CONNECTION: Reserved = Reserved {
+    names: &[
+        "connection",
+        "upgrade",
+        "sec-websocket-key",
+        "sec-websocket-version",
+    ],
+    reason: PART_OF_HANDSHAKE,
+};
+const EXTENSIONS: Reserved = Reserved {
+    names: &["sec-websocket-extensions"],
+    reason: PART_OF_HANDSHAKE,
+};
+const BODY: Reserved = Reserved {
+    names: &["content-length", "transfer-encoding"],
+    reason: "a handshake has no body",
+};
+const PART_OF_HANDSHAKE: &str = "it is a part of the handshake, which prony writes itself";
 
 /// The headers that request the upgrade, up to the name of the key's header.
 const UPGRADE: &str =
@@ -50,9 +52,21 @@ impl Prepared {
         Self::for_rooms(request, target).and_then(asked)
     }
 
-    /// The same, but the handshake may contain placeholders: they are filled once per room.
+    /// A request for a handshake alone. It may offer extensions, which a service must not take.
+    pub(crate) fn for_handshake(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        request_rules::check(request, &[CONNECTION, BODY])?;
+        Ok(Self {
+            handshake: handshake(request, target),
+            kind: Kind::Text,
+            begin: Vec::new(),
+            rest: None,
+            about: 0,
+        })
+    }
+
+    /// The same whose handshake may have places: they are filled once for each room.
     pub(super) fn for_rooms(request: &Request, target: &Target) -> Result<Self, PrepareError> {
-        request_rules::check(request, &RESERVED)?;
+        request_rules::check(request, &[CONNECTION, EXTENSIONS, BODY])?;
         let kind = match request.method.as_str() {
             "TEXT" => Kind::Text,
             "BINARY" => Kind::Binary,
@@ -92,7 +106,7 @@ impl Prepared {
         })
     }
 
-    pub(super) const fn handshake(&self) -> &Asked {
+    pub(crate) const fn handshake(&self) -> &Asked {
         &self.handshake
     }
 

@@ -6,7 +6,7 @@ use super::utf8::{NoText, Utf8};
 
 /// The next event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     /// A message begins.
     Begin(Kind),
     /// Bytes of the message; at least one.
@@ -15,14 +15,16 @@ pub(super) enum Seen<'a> {
     End,
     /// A ping, whose payload [`Reader::control`] returns.
     Ping,
-    /// The close frame, whose code and reason [`Reader::control`] returns.
+    /// A pong; its bytes are there, too.
+    Pong,
+    /// The end of the connection; its code and reason are there, too.
     Close,
 }
 
 /// Receiving state of one connection.
 #[derive(Debug)]
-pub(super) struct Reader {
-    /// An incomplete header.
+pub(crate) struct Reader {
+    /// A header that came without its end.
     partial: Bytes<LONGEST_HEADER>,
     /// The frame whose payload is being received; its length is the number of bytes still to come.
     frame: Option<Header>,
@@ -33,7 +35,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             partial: Bytes::new(),
             frame: None,
@@ -43,20 +45,20 @@ impl Reader {
         }
     }
 
-    /// The payload of the last control frame.
-    pub(super) fn control(&self) -> &[u8] {
+    /// The payload of the control frame that was seen last.
+    pub(crate) fn control(&self) -> &[u8] {
         self.control.get()
     }
 
-    /// Whether a message has started but is not complete.
-    pub(super) const fn is_within_message(&self) -> bool {
+    /// Whether a message has begun and is not complete.
+    pub(crate) const fn is_within_message(&self) -> bool {
         self.message.is_some()
     }
 
     /// Reads the next event from the front of `bytes`; `None`: all of them are consumed. No message may be longer than
     /// `longest` bytes.
     #[inline]
-    pub(super) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
+    pub(crate) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
                 let Some(header) = self.header(bytes)? else {
@@ -80,9 +82,8 @@ impl Reader {
                 self.frame = None;
                 match opcode {
                     opcode::PING => return Ok(Some(Seen::Ping)),
-                    opcode::CLOSE => return Ok(Some(Seen::Close)),
-                    // An unsolicited pong means nothing (section 5.5.3).
-                    _ => continue,
+                    opcode::PONG => return Ok(Some(Seen::Pong)),
+                    _ => return Ok(Some(Seen::Close)),
                 }
             }
             if !piece.is_empty() {

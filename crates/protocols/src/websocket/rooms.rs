@@ -6,7 +6,7 @@
 
 use super::Fault;
 use super::frame::{Kind, code};
-use crate::protocol::{End, Failure, Head, ReplySink, Token};
+use crate::protocol::{End, Failure, ReplySink, Token};
 use prony_load::events::IdStep;
 use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
@@ -343,11 +343,7 @@ impl Said {
         if let Some(reason) = self.fault {
             return sink.failed(token, Failure::Malformed(reason));
         }
-        let head = Head {
-            status: super::SWITCHED,
-            headers: &[],
-        };
-        sink.head(token, head);
+        sink.head(token, super::SWITCHED_HEAD);
         if !self.payload.is_empty() {
             sink.data(token, &self.payload);
         }

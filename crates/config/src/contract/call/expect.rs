@@ -38,7 +38,7 @@ impl WrittenExpect {
             || self.fibonacci.is_some()
             || self.received.is_some()
             || self.events.is_some()
-            || !self.take.is_empty()
+            || !self.capture.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
@@ -54,7 +54,7 @@ impl Call<'_> {
     /// The values that later steps capture from the reply, each with the slot that the sequence assigned to its name.
     fn takes(&self, expect: &WrittenExpect, filling: &Filling<'_>) -> Result<Vec<Take>, ContractError> {
         let take = |(name, from): (&String, &Spanned<String>)| {
-            let at = |reason: String| self.invalid(from.span(), format!("`take.{name}`: {reason}"));
+            let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
             if !is_place(name) {
                 return Err(at(
                     "a placeholder name consists of lowercase letters, digits and _".to_owned(),
@@ -66,7 +66,7 @@ impl Call<'_> {
                 from: from.get_ref().parse().map_err(at)?,
             })
         };
-        expect.take.iter().map(take).collect()
+        expect.capture.iter().map(take).collect()
     }
 
     pub(super) fn http_expectation(

@@ -96,7 +96,7 @@ fn complete(own: &mut WrittenCall, base: WrittenCall) {
         || own.text.is_some()
         || own.file.is_some()
         || own.generated.is_some()
-        || own.talk.is_some();
+        || own.script.is_some();
     own.http = own.http.take().or(base.http);
     own.grpc = own.grpc.take().or(base.grpc);
     own.websocket = own.websocket.take().or(base.websocket);
@@ -150,7 +150,7 @@ impl Call<'_> {
 
     /// The names of the values that are captured from the reply.
     pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
-        self.expect().get_ref().take.keys().map(String::as_str)
+        self.expect().get_ref().capture.keys().map(String::as_str)
     }
 
     /// Every placeholder must have a value, and each of the call's own values a placeholder.
@@ -171,7 +171,7 @@ impl Call<'_> {
         let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             let (request, _) = self.build(protocol, &filling)?;
-            self.talk(&request, &filling)?;
+            self.script(&request, &filling)?;
         }
         let used = filling.used();
         match own.iter().find(|(name, _)| !used.contains(*name)) {

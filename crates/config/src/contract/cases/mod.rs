@@ -73,7 +73,7 @@ pub struct Exchange {
     pub request: Request,
     pub expect: Expectation,
     /// The script of a WebSocket, on a connection of its own; empty for other protocols.
-    pub talk: Vec<Turn>,
+    pub script: Vec<Turn>,
     /// The longest time until the reply is complete.
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, at most for this time.
@@ -175,7 +175,7 @@ impl Contract {
         }
         if !slots.is_empty() && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
             let message = format!(
-                "case `{}`: calls with `take` run one after the other: remove `deliver`",
+                "case `{}`: calls with `capture` run one after the other: remove `deliver`",
                 written.name.get_ref()
             );
             return Err(self.invalid(case.span(), message));
@@ -247,7 +247,7 @@ impl Call<'_> {
         let (request, expect) = self.build(protocol, &filling)?;
         Ok(Exchange {
             label: label(protocol, &request, bindings, slots),
-            talk: self.talk(&request, &filling)?,
+            script: self.script(&request, &filling)?,
             request,
             expect,
             within: self.written.within.map(|time| time.0),

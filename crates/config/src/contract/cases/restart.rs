@@ -86,7 +86,7 @@ impl Contract {
         }
         let name = case.get_ref().name.get_ref();
         let message = format!(
-            "case `{name}`: calls of a case with `restart` are repeated, each on its own: remove `take` and `until`"
+            "case `{name}`: calls of a case with `restart` are repeated, each on its own: remove `capture` and `until`"
         );
         Err(self.invalid(case.span(), message))
     }

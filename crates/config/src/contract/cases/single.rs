@@ -71,7 +71,7 @@ impl Contract {
             label: operation.to_owned(),
             request,
             expect,
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         };

@@ -46,8 +46,8 @@ pub(crate) struct WrittenExpect {
     /// The messages of a streamed reply.
     pub(crate) events: Option<Spanned<WrittenEvents>>,
     /// Values that later steps of a sequence capture from the reply, by name: `json:/id`.
-    #[serde(default)]
-    pub(crate) take: BTreeMap<String, Spanned<String>>,
+    #[serde(default, alias = "take")]
+    pub(crate) capture: BTreeMap<String, Spanned<String>>,
     /// Rules for single values of a JSON reply: `/POINTER=VALUE`.
     pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
 }

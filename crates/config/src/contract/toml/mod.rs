@@ -209,7 +209,8 @@ pub(crate) struct WrittenCall {
     pub(crate) deadline: Option<WrittenDuration>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
     /// The script of a WebSocket, instead of a single message.
-    pub(crate) talk: Option<Spanned<Vec<WrittenTurn>>>,
+    #[serde(alias = "talk")]
+    pub(crate) script: Option<Spanned<Vec<WrittenTurn>>>,
     pub(crate) within: Option<WrittenDuration>,
     pub(crate) until: Option<WrittenDuration>,
 }
@@ -345,7 +346,7 @@ impl From<&WrittenOperation> for WrittenCall {
             messages: operation.messages.clone(),
             deadline: operation.deadline,
             expect: operation.expect.clone(),
-            talk: None,
+            script: None,
             within: None,
             until: None,
         }

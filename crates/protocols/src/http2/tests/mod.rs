@@ -623,7 +623,7 @@ fn reset_and_goaway_fail_their_streams() {
         .frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 5, 0, 0, 0, 0])
         .headers(3, flag::END_STREAM, OK);
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.told.0[0], Told::Failed(1, Failure::Reset));
+    assert_eq!(bench.told.0[0], Told::Failed(1, Failure::Reset(2)));
     assert_eq!(bench.told.0[1], Told::Failed(4, Failure::Unprocessed));
     assert_eq!(bench.connection.places(), 0);
     assert!(!bench.connection.is_spent());

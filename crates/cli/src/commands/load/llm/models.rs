@@ -34,7 +34,7 @@ pub(super) fn only_one(
                 body: Body::None,
             },
             expect: Expectation::default(),
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         },

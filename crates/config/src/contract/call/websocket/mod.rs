@@ -26,8 +26,8 @@ impl Contract {
         };
         let says = expect.get_ref();
         if call.websocket.is_none() {
-            return match &call.talk {
-                Some(talk) => Err(self.invalid(talk.span(), "`talk` needs a WebSocket: give `websocket`")),
+            return match &call.script {
+                Some(talk) => Err(self.invalid(talk.span(), "`script` needs a WebSocket: give `websocket`")),
                 None if says.echoed => {
                     let message = "`expect.echoed` needs a WebSocket: give `websocket`";
                     Err(self.invalid(expect.span(), message))
@@ -45,7 +45,7 @@ impl Contract {
             let message = "for a WebSocket, `expect` has `echoed`, or the `status` of a rejected handshake";
             return Err(self.invalid(expect.span(), message));
         }
-        if says.status.is_some() && (says.echoed || call.talk.is_some()) {
+        if says.status.is_some() && (says.echoed || call.script.is_some()) {
             let message = "`status` is for a rejected handshake: remove the messages after it";
             return Err(self.invalid(expect.span(), message));
         }
@@ -89,10 +89,14 @@ impl Call<'_> {
         })
     }
 
-    /// The frames that a case sends and expects on its own connection: those of `talk`, or the message and its echo. Empty if
+    /// The frames that a case sends and expects on its own connection: those of `script`, or the message and its echo. Empty if
     /// the call is not over a WebSocket, or if the handshake must be rejected.
-    pub(crate) fn talk(&self, request: &Request, filling: &Filling<'_>) -> Result<Vec<Turn>, ContractError> {
-        let Some(talk) = &self.written.talk else {
+    pub(crate) fn script(
+        &self,
+        request: &Request,
+        filling: &Filling<'_>,
+    ) -> Result<Vec<Turn>, ContractError> {
+        let Some(talk) = &self.written.script else {
             if !self.expect().get_ref().echoed {
                 return Ok(Vec::new());
             }
@@ -109,8 +113,9 @@ impl Call<'_> {
         let mut known = Vec::new();
         let mut turns = Vec::new();
         for (number, written) in talk.get_ref().iter().enumerate() {
-            let at =
-                |reason: String| self.invalid(talk.span(), format!("`talk`, turn {}: {reason}", number + 1));
+            let at = |reason: String| {
+                self.invalid(talk.span(), format!("`script`, turn {}: {reason}", number + 1))
+            };
             if has_members && written.by.is_none() {
                 return Err(at(
                     "no `by`: other turns name their member, so give it here too".to_owned()

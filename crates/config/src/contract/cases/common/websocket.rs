@@ -44,7 +44,7 @@ impl Draw<'_> {
         let right = self.one(call)?;
         let mut unknown = right.clone();
         unknown.request.path = Template::literal("/no/such/path");
-        unknown.talk.clear();
+        unknown.script.clear();
         Ok(vec![refused(unknown, &REFUSED), right])
     }
 }
@@ -55,7 +55,7 @@ fn joined(exchanges: Vec<Exchange>) -> Vec<Exchange> {
     for exchange in exchanges {
         let handshake = |one: &Exchange| (one.request.path.clone(), one.request.headers.clone());
         match all.iter_mut().find(|one| handshake(one) == handshake(&exchange)) {
-            Some(one) => one.talk.extend(exchange.talk),
+            Some(one) => one.script.extend(exchange.script),
             None => all.push(exchange),
         }
     }
