@@ -30,6 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "kubernetes",
             "load",
             "merge",
+            "protocols",
             "records",
             "statistics",
             "store",

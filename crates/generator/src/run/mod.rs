@@ -2,10 +2,7 @@
 //! call outside of a load.
 
 mod collected;
-mod exchange;
 mod keeper;
-
-pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::log::LogWriter;

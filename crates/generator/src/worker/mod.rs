@@ -22,4 +22,3 @@ mod timers;
 pub(crate) use self::backlog::Backlog;
 pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
 pub(crate) use self::run::{Spoken, Worker};
-pub(crate) use self::sink::percent_decoded;
