@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
-use prony_load::{Body, Header, Reach, Request, Target, Template, Tls, TlsChoices};
+use prony_load::{Body, Header, ConnectOptions, Request, Target, Template, Tls, TlsChoices};
 use prony_protocols::client::ClientError;
 use std::fmt;
 use std::str::FromStr;
@@ -99,7 +99,7 @@ impl Collector {
             authority: self.url.authority().to_owned(),
             host,
             tls,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         }
     }
 

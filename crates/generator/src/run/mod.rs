@@ -328,7 +328,7 @@ fn work<P: Protocol, L: Layer, T: Transport>(
 pub(crate) mod tests {
     use super::*;
     use prony_load::{
-        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
+        Body, Check, Expectation, Limits, Operation, Phases, ConnectOptions, Request, Target, Template, WarmUp,
         Workload,
     };
 
@@ -346,7 +346,7 @@ pub(crate) mod tests {
                 port: 80,
                 authority: "a".into(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: prony_load::Protocol::Http1,
             load: Load::closed(connections, 1),

@@ -224,7 +224,7 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Status;
         }
         if end.grpc_status == Some(0) && !self.check_messages(number) {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         let is_right = match check {
             BodyCheck::Ignore => true,
@@ -238,7 +238,7 @@ impl<P: Protocol> Sink<'_, P> {
             self.show(index, || {
                 Mismatch::new("body", "one that can be judged", excess.reason())
             });
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         if operation.expectation.events().is_some() {
             return self.end_of_events(number);
@@ -255,11 +255,11 @@ impl<P: Protocol> Sink<'_, P> {
                     )
                 };
                 self.show(index, wrong);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
             Err(mismatch) => {
                 self.show(index, || mismatch);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         }
     }
@@ -388,7 +388,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 self.show(operation, || {
                     Mismatch::new("reply", "a well-formed reply", reason)
                 });
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         };
         self.ledger
