@@ -1,11 +1,7 @@
-//! Runs a job: starts the workers; `keeper` controls the phases and merges the results of the workers; `exchange`
-//! makes a single call outside of a load.
+//! Runs a job: starts the workers; `coordinator` controls the phases and merges the results of the workers.
 
 mod coordinator;
-mod exchange;
 mod part_builder;
-
-pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::log::LogWriter;

@@ -22,4 +22,3 @@ mod timers;
 pub(crate) use self::backlog::Backlog;
 pub(crate) use self::channels::{Control, Message, Pool, Report, WorkerChannels, WorkerInterval};
 pub(crate) use self::run::{ProtocolStack, Worker};
-pub(crate) use self::sink::percent_decoded;

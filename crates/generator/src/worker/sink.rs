@@ -7,6 +7,7 @@ use crate::recorder::{Epoch, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
 use prony_load::{Bag, Memory, Mismatch, Reply};
+use prony_protocols::grpc::percent_decoded;
 use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use prony_protocols::request_values::Parameters;
 use prony_records::Outcome;
@@ -395,21 +396,4 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         self.ledger
             .end(token.0, outcome, outcome == Outcome::Valid, self.seen);
     }
-}
-
-/// Decodes the percent-encoding of `grpc-message`; invalid escapes are kept.
-pub(crate) fn percent_decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
-            decoded.push((high * 16 + low) as u8);
-            at += 3;
-        } else {
-            decoded.push(byte);
-            at += 1;
-        }
-    }
-    decoded
 }

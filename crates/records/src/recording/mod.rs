@@ -120,7 +120,7 @@ pub struct Recording {
     pub occupancy: Option<Occupancy>,
     /// A seeded sample of unexpected replies.
     #[serde(default)]
-    #[serde(alias = "unexpected_replies")]
+    #[serde(alias = "wrong_replies")]
     pub unexpected_replies: Vec<UnexpectedReply>,
     /// Warnings about these numbers.
     pub warnings: Vec<Warning>,

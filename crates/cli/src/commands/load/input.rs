@@ -1,10 +1,11 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
+use super::grpc::CallError;
 use super::template::{PlaceholderTable, TemplateError};
 use prony_config::contract::{ContractError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
-use prony_generator::{CallError, EngineError};
+use prony_generator::EngineError;
 use prony_load::{Header, Template};
 use std::path::Path;
 
