@@ -1,4 +1,4 @@
-//! The first part of docs/LABS.md, from three machines to a report, word for word. The machines are namespaces with OpenSSH.
+//! The first part of docs/TESTBEDS.md, from three machines to a report, word for word. The machines are namespaces with OpenSSH.
 
 use crate::common::{Ended, until};
 use crate::hosts;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 /// The code blocks of the page's walk, each with its language.
 fn blocks() -> Vec<(String, String)> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/LABS.md");
-    let page = fs::read_to_string(page).expect("docs/LABS.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TESTBEDS.md");
+    let page = fs::read_to_string(page).expect("docs/TESTBEDS.md");
     let walk = page
         .split_once("\n## Three machines, one report\n")
         .expect("the heading")
@@ -92,7 +92,7 @@ fn the_page_takes_three_machines_to_a_report() {
     }
     let hosts = hosts::Lab::new(3, "");
     if !hosts.run("h1", "node --version").status.success() {
-        skipped("the walk of docs/LABS.md needs Node.js in /usr/bin or /usr/local/bin");
+        skipped("the walk of docs/TESTBEDS.md needs Node.js in /usr/bin or /usr/local/bin");
         return;
     }
     let blocks = blocks();

@@ -79,7 +79,7 @@ fn why(channel: &mut Channel, silence: (Silence, Option<String>), is_there: bool
 fn remedy(said: &str, is_there: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     if says(&["GLIBC_", "cannot open shared object"]) || (is_there && says(&["not found"])) {
-        "; prony's binary needs a library that is missing in the image: use a static binary (docs/LABS.md says how to build it)"
+        "; prony's binary needs a library that is missing in the image: use a static binary (docs/TESTBEDS.md says how to build it)"
     } else if says(&["executable file not found", "no such file or directory"]) {
         NO_SHELL
     } else if says(&["Exec format error"]) {

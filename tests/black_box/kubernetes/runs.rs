@@ -38,7 +38,7 @@ fn the_instructions_of_docs_labs_work_word_for_word() {
     let image =
         std::env::var("PRONY_TEST_IMAGE_ROOT").expect("PRONY_TEST_IMAGE_ROOT: cargo xtask kubernetes");
     run(&mut script(&["image", "docker.io/library/debian:12", &image]));
-    let page = fs::read_to_string(root().join("docs/LABS.md")).expect("docs/LABS.md");
+    let page = fs::read_to_string(root().join("docs/TESTBEDS.md")).expect("docs/TESTBEDS.md");
     let folder = tempfile::TempDir::new().expect("a folder");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin).expect("a folder");
