@@ -1,4 +1,4 @@
-//! `starts = "shared"` from outside: one process start serves both loads of a round, also after a run was killed.
+//! `starts = "shared"` from outside: one process start serves both loads of a round, even if the run was killed in between.
 
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;
@@ -21,7 +21,7 @@ load = { kind = "closed", connections = 4 }
 services = ["toy-*"]
 "#;
 
-/// By service and round: the starts of its trials, as written in the report.
+/// The starts of the trials in a report, by service and round.
 fn starts(report: &Value) -> BTreeMap<(String, u64), Vec<Value>> {
     let mut found: BTreeMap<(String, u64), Vec<Value>> = BTreeMap::new();
     let groups = report["groups"].as_array().unwrap_or_else(|| panic!("{report}"));

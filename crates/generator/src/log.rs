@@ -254,12 +254,12 @@ fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<
 const fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Valid => "valid",
-        Outcome::WrongReply => "wrong_reply",
+        Outcome::Unexpected => "unexpected",
         Outcome::Status => "status",
         Outcome::Timeout => "timeout",
-        Outcome::Refused => "refused",
+        Outcome::ConnectError => "connect_error",
         Outcome::Reset => "reset",
-        Outcome::NotSent => "not_sent",
+        Outcome::Dropped => "dropped",
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
         };
         let logging = std::thread::spawn(move || {
             for due in 0..3 * BATCH as i64 + 5 {
-                book.note(Line::unsent(0, due, Outcome::NotSent));
+                book.note(Line::unsent(0, due, Outcome::Dropped));
             }
             book
         });

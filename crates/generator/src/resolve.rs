@@ -21,7 +21,7 @@ pub(crate) struct Reached {
 /// Connects once to every address of the target. A service that is down is thus reported immediately, not by a recording
 /// full of errors. Addresses that accept no connection are left out.
 pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
-    let sources = job.target.reach.sources.clone();
+    let sources = job.target.connect.sources.clone();
     let mut route = Route {
         peers: Vec::new(),
         sources,
@@ -35,7 +35,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
             peers[0]
         )));
     }
-    let limit = Duration::from_nanos(job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns))
+    let limit = Duration::from_nanos(job.target.connect.connect_timeout_ns.unwrap_or(job.timeout_ns))
         .max(Duration::from_millis(100));
     let tried = std::thread::scope(|scope| {
         let tries: Vec<_> = peers
@@ -80,7 +80,7 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
 }
 
 pub(crate) fn peers(target: &Target) -> Result<Vec<Peer>, EngineError> {
-    let reach = &target.reach;
+    let reach = &target.connect;
     if let Some(path) = &reach.unix {
         return Ok(vec![Peer::Unix(path.into())]);
     }

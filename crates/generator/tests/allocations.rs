@@ -123,7 +123,7 @@ fn assert_allocates_nothing(mut job: Job) {
         0,
         "{:?} {:?}",
         recording.outcomes,
-        recording.wrong_replies
+        recording.unexpected_replies
     );
     // The first two intervals allocate the memory that later ones reuse.
     let (settled, rest) = seen.split_at(2);

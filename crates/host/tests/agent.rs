@@ -195,7 +195,7 @@ fn two_runs_do_not_get_the_same_cpus() {
     let error = two.claim(&cpus(&[1, 2])).expect_err("taken");
     let text = error.to_string();
     assert!(
-        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_lab(),
+        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_testbed(),
         "{error:?}"
     );
     assert!(
@@ -314,7 +314,7 @@ fn an_agent_that_is_silent_is_lost() {
         error.is_lost() && error.to_string().contains("received nothing from it for 1 s"),
         "{error}"
     );
-    assert!(remote.lost().is_some_and(|error| error.is_of_the_lab()));
+    assert!(remote.lost().is_some_and(|error| error.is_of_the_testbed()));
     let error = remote.clock_sample().expect_err("lost").to_string();
     assert!(error.contains("lost the connection to app"), "{error}");
 }

@@ -170,7 +170,7 @@ impl Run {
 }
 
 impl Drop for Run {
-    /// Jobs that cannot be removed now end at their deadline, and `prony lab clean` finds them.
+    /// Jobs that cannot be removed now end at their deadline, and `prony testbed clean` finds them.
     fn drop(&mut self) {
         for job in &self.jobs {
             let path = format!("{}/{job}", jobs(&self.cluster.namespace));
@@ -239,7 +239,7 @@ mod tests {
     fn refusals_say_what_to_do_and_leave_nothing() {
         for (code, part) in [
             (401, "log in again"),
-            (403, "`prony lab rbac`"),
+            (403, "`prony testbed rbac`"),
             (404, "kubectl create namespace"),
         ] {
             let fake = Arc::new(Fake::default());

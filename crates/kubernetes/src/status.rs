@@ -26,7 +26,7 @@ pub(crate) const NO_SHELL: &str = "; the image has no shell: use one with a shel
 const NO_MEMORY: &str = "OOMKilled";
 /// What to do about [`NO_MEMORY`].
 const MORE_MEMORY: &str =
-    "; its processes needed more memory than the pod has: increase `memory` in the lab file";
+    "; its processes needed more memory than the pod has: increase `memory` in the testbed file";
 /// Number of waiting pods for which the reason is reported; of the others only the number is.
 const NAMED: usize = 4;
 /// A temporary refusal: the namespace was just created.
@@ -217,7 +217,7 @@ fn not_made(host: &str, job: &str, events: &[Event]) -> Standing {
             let remedy = if event.message.contains("exceeded quota") {
                 "request less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
             } else {
-                "change the policy of the namespace, or the lab file"
+                "change the policy of the namespace, or the testbed file"
             };
             Standing::Never(format!("{host} is not allowed: {}: {remedy}", event.message))
         }
@@ -343,7 +343,7 @@ fn remedy(reason: &str) -> &'static str {
         "ErrImageNeverPull" => {
             "load the image into every node, or let them fetch it: `pull = \"IfNotPresent\"`"
         }
-        "InvalidImageName" => "correct `image` in the lab file",
+        "InvalidImageName" => "correct `image` in the testbed file",
         "ImagePullBackOff" | "ImageInspectError" => {
             "is the name correct, and can the nodes reach the registry and pull from it?"
         }
@@ -517,7 +517,7 @@ mod tests {
             told(killed).as_deref(),
             Some(
                 "the pod has ended: OOMKilled: exit code 137; its processes needed more memory than the pod has: \
-                 increase `memory` in the lab file"
+                 increase `memory` in the testbed file"
             )
         );
         let mut deserted = running("10.0.0.1");

@@ -143,7 +143,7 @@ fn refusals_are_told_in_the_cluster_s_words() {
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");
     says(
         &error,
-        &["User \"ann\" cannot do that", "(403)", "`prony lab rbac`"],
+        &["User \"ann\" cannot do that", "(403)", "`prony testbed rbac`"],
     );
     server.state().refuses = Some((401, "POST"));
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");

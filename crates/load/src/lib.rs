@@ -28,8 +28,8 @@ pub use expect::{
     Mismatch, Origin, Reply, Series, Take, excerpt, work_out,
 };
 pub use job::{
-    Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
-    TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Target, Tls,
+    TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
 pub use load_text::{LoadError, WrittenDuration, WrittenLoad};

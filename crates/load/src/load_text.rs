@@ -154,7 +154,7 @@ pub enum LoadError {
     },
     /// A ramp and a step load at once.
     #[error("`to` and `step` at once: give a ramp or a step load, not both")]
-    RampAndStaircase,
+    RampAndStepLoad,
 }
 
 impl TryFrom<WrittenLoad> for Load {
@@ -229,12 +229,12 @@ fn profile(rate: Rate, ramp: Change, stairs: Change) -> Result<Profile, LoadErro
             to,
             over_ns: above_zero("over", over.as_ns())?,
         }),
-        (None, Some((step, every))) => Ok(Profile::Staircase {
+        (None, Some((step, every))) => Ok(Profile::StepLoad {
             from: rate,
             step,
             every_ns: above_zero("every", every.as_ns())?,
         }),
-        (Some(_), Some(_)) => Err(LoadError::RampAndStaircase),
+        (Some(_), Some(_)) => Err(LoadError::RampAndStepLoad),
     }
 }
 

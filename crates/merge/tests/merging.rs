@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 fn events(threads: u32) -> impl Strategy<Value = Vec<Event>> {
     let outcome =
-        prop_oneof![8 => Just(Outcome::Valid), 1 => Just(Outcome::Status), 1 => Just(Outcome::WrongReply)];
+        prop_oneof![8 => Just(Outcome::Valid), 1 => Just(Outcome::Status), 1 => Just(Outcome::Unexpected)];
     let time = prop_oneof![0..2_000_u64, 100_000..50_000_000_u64, Just(u64::MAX / 8)];
     let one = (0..threads, 0..5_u64, 0..2_u16, time, outcome, any::<bool>());
     let one = one.prop_map(|(thread, interval, operation, time_ns, outcome, split)| Event {

@@ -45,15 +45,15 @@ pub struct Environment {
     pub findings: Vec<Finding>,
     /// The hosts of the testbed, by name, if there were several. All other fields then describe the service's host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub hosts: BTreeMap<String, LabHost>,
+    pub hosts: BTreeMap<String, TestbedHost>,
     /// Network between different hosts of the testbed, measured before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LabLink>,
+    pub links: Vec<TestbedLink>,
 }
 
 /// Measured network between two hosts of a testbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LabLink {
+pub struct TestbedLink {
     /// Host that opens the connections.
     pub from: String,
     /// Host that accepts them.
@@ -66,8 +66,8 @@ pub struct LabLink {
 
 /// A host of a testbed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LabHost {
-    /// Roles of the host: `service`, `load`, `companion`.
+pub struct TestbedHost {
+    /// Roles of the host: `service`, `load`, `backing service`.
     pub roles: Vec<String>,
     /// Address at which the other hosts of the testbed connect to it.
     pub address: String,
@@ -77,7 +77,7 @@ pub struct LabHost {
     pub environment: Environment,
 }
 
-impl LabHost {
+impl TestbedHost {
     /// Key in `runtimes` that holds the node of a pod.
     pub const NODE: &str = "kubernetes node";
 

@@ -2,7 +2,8 @@
 
 use crate::{
     Answers, BytesMoved, Connections, Coverage, Generator, Histogram, HistogramError, Interval, Level,
-    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses, WrongReply,
+    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
+    UnexpectedReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,19 +13,19 @@ const KEPT: usize = 5;
 
 /// The windows of one start of a service that was interleaved with others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turns {
+pub struct InterleavedWindows {
     /// Whether the service was suspended while others were loaded.
     pub rested: bool,
     /// CPU time that it used before its first window, ns: start, check and warm-up.
     #[serde(default)]
     pub warm_up_cpu_ns: Option<u64>,
     /// Its windows, in order of time.
-    pub windows: Vec<TurnWindow>,
+    pub windows: Vec<InterleavedWindow>,
 }
 
 /// One window of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TurnWindow {
+pub struct InterleavedWindow {
     /// Number of the block, from 0. Services of the same round, group and block ran at the same time and were interleaved.
     #[serde(default)]
     pub block: u32,
@@ -56,10 +57,11 @@ pub struct TurnWindow {
     /// CPU speed probe: mean CPU time of a constant piece of work on the service's CPUs, ns. The longer it takes, the slower they
     /// were.
     #[serde(default)]
-    pub yardstick_ns: Option<f64>,
+    #[serde(alias = "yardstick_ns")]
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
-impl TurnWindow {
+impl InterleavedWindow {
     /// CPU time of the service per complete reply, ns; `None` if either is unknown.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         let cpu = self.cpu_ns.filter(|&ns| ns > 0)?;
@@ -138,7 +140,7 @@ impl Recording {
             histogram: responses.valid.encode(),
             open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
             occupancy: Occupancy::join(windows.iter().map(|window| window.occupancy)),
-            wrong_replies: wrong_replies(windows),
+            unexpected_replies: unexpected_replies(windows),
             interrupted: windows.iter().any(|window| window.interrupted),
             network: None,
             log: None,
@@ -293,10 +295,10 @@ fn intervals(windows: &[Recording]) -> Vec<Interval> {
     all
 }
 
-fn wrong_replies(windows: &[Recording]) -> Vec<WrongReply> {
+fn unexpected_replies(windows: &[Recording]) -> Vec<UnexpectedReply> {
     windows
         .iter()
-        .flat_map(|window| &window.wrong_replies)
+        .flat_map(|window| &window.unexpected_replies)
         .take(KEPT)
         .cloned()
         .collect()
@@ -408,7 +410,7 @@ mod tests {
             histogram: histogram.encode(),
             open_histogram: String::new(),
             occupancy: None,
-            wrong_replies: Vec::new(),
+            unexpected_replies: Vec::new(),
             interrupted: false,
             network: None,
             log: None,

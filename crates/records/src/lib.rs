@@ -13,8 +13,8 @@ compile_error!(
 );
 
 mod arithmetic;
+mod backing_service;
 mod check;
-mod companion;
 mod environment;
 mod event;
 mod fingerprint;
@@ -22,27 +22,29 @@ mod interleaved;
 mod recording;
 mod resources;
 mod trial;
+mod upgrade;
 mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
+pub use backing_service::{BackingUsage, Watched};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use companion::{CompanionUse, Watched};
-pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
+pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use interleaved::{TurnWindow, Turns};
+pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
     Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Quantile,
-    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage,
-    WorkerNow, WorkerRow, WorkerState, WrongReply, is_supported,
+    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams,
+    UnexpectedReply, Usage, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
     AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
     Stage, Steadiness, TrialRecord, that_count,
 };
+pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, verdict};
 pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

@@ -1,6 +1,8 @@
 //! The records that the store keeps: trials and runs.
 
-use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{
+    BackingUsage, Environment, InterleavedWindows, Recording, ResourceSample, Resources, StartUp, Warning,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,7 +58,7 @@ impl TrialRecord {
     /// The failure, if it is an infrastructure failure rather than a failure of the service.
     pub fn void(&self) -> Option<&Exclusion> {
         let failed = self.result.as_ref().err();
-        failed.filter(|excluded| excluded.fault == Fault::Lab)
+        failed.filter(|excluded| excluded.fault == Fault::Infrastructure)
     }
 }
 
@@ -80,8 +82,8 @@ pub struct Measurement {
     #[serde(default)]
     pub generator: Option<Resources>,
     /// Backing services and the resources they used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionUse>,
+    #[serde(default, alias = "companions", skip_serializing_if = "Vec::is_empty")]
+    pub backing_services: Vec<BackingUsage>,
     /// Checks in backing services after the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
@@ -104,7 +106,8 @@ pub struct Measurement {
     pub steal_ns: Option<u64>,
     /// Windows of the load, if the service was interleaved with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Turns>,
+    #[serde(alias = "turns")]
+    pub interleaved: Option<InterleavedWindows>,
     /// Resource samples of the warm-up, for the time series.
     #[serde(default)]
     pub warm_up_samples: Vec<ResourceSample>,
@@ -119,7 +122,8 @@ pub struct AfterLoad {
     /// Name of the check in the contract.
     pub name: String,
     /// Backing service that was queried.
-    pub companion: String,
+    #[serde(alias = "companion")]
+    pub backing_service: String,
     /// Expected value, as written in the contract.
     pub equals: String,
     /// Value before the load.
@@ -189,7 +193,8 @@ pub enum Fault {
     #[default]
     Service,
     /// The testbed, such as a generator that was killed: an infrastructure failure, which says nothing about the service.
-    Lab,
+    #[serde(alias = "lab")]
+    Infrastructure,
 }
 
 impl Fault {
@@ -336,11 +341,11 @@ mod tests {
     fn a_void_trial_replaces_no_other() {
         let trials = [
             failed(0, Fault::Service),
-            failed(0, Fault::Lab),
-            failed(1, Fault::Lab),
+            failed(0, Fault::Infrastructure),
+            failed(1, Fault::Infrastructure),
         ];
         let fault = |trial: &TrialRecord| trial.result.as_ref().map_err(|failed| failed.fault).err();
         let counted: Vec<Option<Fault>> = that_count(&trials).into_iter().map(fault).collect();
-        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Lab)]);
+        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Infrastructure)]);
     }
 }

@@ -42,7 +42,7 @@ impl BenchError {
     /// Whose fault it is that a search for a rate has no end.
     pub const fn fault(&self) -> Fault {
         match self {
-            Self::Infrastructure(_) | Self::Host(_) => Fault::Lab,
+            Self::Infrastructure(_) | Self::Host(_) => Fault::Infrastructure,
             _ => Fault::Service,
         }
     }

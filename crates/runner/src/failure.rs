@@ -29,9 +29,9 @@ impl Failure {
     }
 
     /// A step failed, by the bench's fault: nothing is known of the service.
-    pub fn lab(stage: Stage, reason: impl Into<String>) -> Self {
+    pub fn infrastructure(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
-            fault: Fault::Lab,
+            fault: Fault::Infrastructure,
             ..Self::new(stage, reason)
         }
     }
@@ -46,17 +46,17 @@ impl Failure {
 
     /// The host failed in this step.
     pub fn host(stage: Stage, error: &HostError) -> Self {
-        Self::lab(stage, error.to_string())
+        Self::infrastructure(stage, error.to_string())
     }
 
-    /// The same beside companions: one that failed itself is why, and nothing is known of the service; what they say that it
+    /// The same beside backing services: one that failed itself is why, and nothing is known of the service; what they say that it
     /// asked too much of is told.
     #[must_use]
     pub(crate) fn beside(self, fault: Option<String>, blames: Option<String>) -> Self {
         match (fault, blames) {
             _ if self.interrupted => self,
             (Some(fault), _) if !self.reason.contains(&fault) => {
-                Self::lab(self.stage, format!("{fault}; {}", self.reason))
+                Self::infrastructure(self.stage, format!("{fault}; {}", self.reason))
             }
             (None, Some(blames)) => Self {
                 reason: format!("{blames}; {}", self.reason),

@@ -36,12 +36,12 @@ mod trial;
 mod url_load;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, Seeds, prepare};
+pub use backing::{BackingProcess, BackingProcesses, Seeds, prepare};
 pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use designs::capacity::LabGenerator;
+pub use designs::capacity::TestbedGenerator;
 pub use designs::pair::{Pair, compare_side_by_side};
 pub use error::BenchError;
 pub use failure::Failure;
@@ -61,7 +61,7 @@ pub use session::{
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial::{
-    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window, enter,
-    run_on, run_trial, run_turns, target_of,
+    Bench, Entered, InterleavedOptions, Lane, Options, Seat, SharedService, Start, Subject, Trial, Window,
+    enter, run_on, run_trial, run_turns, target_of,
 };
 pub use url_load::Fleet;

@@ -1,7 +1,7 @@
 //! What a plan must fit into: the machine, and the port that services are to listen on.
 
 use crate::BenchError;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_config::{Address, Machine};
 use prony_host::{Host as _, Local};
 use prony_records::Environment;
@@ -24,12 +24,14 @@ pub fn machine() -> Machine {
     }
 }
 
-/// What a lab has: of its service's host what a service uses, of its workers what connections need.
-pub fn machine_of(lab: &Lab) -> Machine {
-    let service = lab.service();
+/// What a testbed has: of its service's host what a service uses, of its workers what connections need.
+pub fn machine_of(testbed: &Testbed) -> Machine {
+    let service = testbed.service();
     let environment = service.environment();
-    let limits = lab.workers().map(|worker| worker.environment().open_files_limit);
-    let is_here = lab.workers().all(crate::testbed::Member::is_here);
+    let limits = testbed
+        .workers()
+        .map(|worker| worker.environment().open_files_limit);
+    let is_here = testbed.workers().all(crate::testbed::Member::is_here);
     Machine {
         cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),
         memory_bytes: environment.memory_bytes,

@@ -44,7 +44,7 @@ pub enum Progress {
         /// Bytes of it all.
         of: u64,
     },
-    /// The data of the companions of this contract is made, unless it is there.
+    /// The data of the backing services of this contract is made, unless it is there.
     Seeds(String),
     /// A trial begins.
     Begins {
@@ -89,9 +89,9 @@ pub enum Progress {
         /// Its response times.
         times: CompactHistogram,
     },
-    /// What the workers of a lab do now.
+    /// What the workers of a testbed do now.
     Workers(Vec<WorkerNow>),
-    /// A host of the lab is lost, in words.
+    /// A host of the testbed is lost, in words.
     HostLost(String),
     /// A service was checked against its contract: before the load, or after it where it failed then.
     Checked(Box<ServiceCheck>),

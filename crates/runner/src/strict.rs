@@ -74,7 +74,7 @@ fn errors(recording: &Recording) -> Option<String> {
     let kinds: Vec<String> = kinds
         .map(|outcome| format!("{} {}", outcomes.of(outcome), words(outcome)))
         .collect();
-    let first = recording.wrong_replies.first().map(|wrong| {
+    let first = recording.unexpected_replies.first().map(|wrong| {
         format!(
             "; {}: {}: expected {}, got {}",
             wrong.operation, wrong.what, wrong.expected, wrong.got
@@ -93,12 +93,12 @@ fn errors(recording: &Recording) -> Option<String> {
 const fn words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Valid => "valid",
-        Outcome::WrongReply => "wrong replies",
+        Outcome::Unexpected => "unexpected replies",
         Outcome::Status => "unexpected statuses",
         Outcome::Timeout => "timeouts",
-        Outcome::Refused => "refused connections",
+        Outcome::ConnectError => "connect errors",
         Outcome::Reset => "resets",
-        Outcome::NotSent => "not sent",
+        Outcome::Dropped => "dropped",
     }
 }
 

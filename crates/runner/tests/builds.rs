@@ -4,7 +4,7 @@ use crate::common;
 use prony_config::{Requirement, Service, System, Toolchain, Version};
 use prony_host::Local;
 use prony_records::Stage;
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The backend of the relay contract: replies with 204 after a delay and describes the request it received.
 //!
 //! Delays of concurrent requests overlap, since each waits on a timer: this crate must never block a thread. Every reply carries
-//! the digest of its request ([`prony_contract::digest`]). Some paths reply differently for the cases of a check;
+//! the digest of its request ([`prony_config::contract::digest`]). Some paths reply differently for the cases of a check;
 //! `docs/CONTRACTS.md` lists them. Start at [`run`].
 
 mod reply;

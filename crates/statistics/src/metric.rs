@@ -112,7 +112,8 @@ metrics! {
     /// CPU time of the service's whole process tree during the measurement per complete reply received in it, ns.
     CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request" Figures::CPU;
     /// CPU time of all backing services together during the measurement per complete reply of the service received in it, ns.
-    CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "backing services' CPU per request" Figures::CPU;
+    #[serde(alias = "companion_cpu_ns_per_request")]
+    BackingServiceCpuNsPerRequest backing_service_cpu_ns_per_request "ns" Lower "backing services' CPU per request" Figures::CPU;
     /// Number of CPUs that the service kept busy.
     CpusBusy cpus_busy "cpus" Lower "CPUs busy" Figures::CPU;
     /// CPU time of the generator during the measurement per complete reply received in it, ns.
@@ -164,7 +165,7 @@ impl Metric {
                 .or(Some(recording.requests.offered as f64 / recording.duration_s)),
             Self::SequencesPerS => recording.sequences_per_s,
             Self::CpuNsPerRequest => per_reply(measured.service.cpu_ns?, measured),
-            Self::CompanionCpuNsPerRequest => per_reply(companions_cpu_ns(measured)?, measured),
+            Self::BackingServiceCpuNsPerRequest => per_reply(backing_services_cpu_ns(measured)?, measured),
             Self::GeneratorCpuNsPerRequest => per_reply((recording.generator.cpu_s * 1e9) as u64, measured),
             Self::CpusBusy => share(measured.service.cpu_ns?, measured.service.window_ns),
             Self::MemoryBytesPeak => measured.service.memory_bytes_peak.map(|bytes| bytes as f64),
@@ -241,11 +242,11 @@ impl Metric {
 }
 
 /// CPU time of all backing services; `None` if there are none or one of them is unknown.
-fn companions_cpu_ns(measured: &Measurement) -> Option<u64> {
-    let each = measured.companions.iter();
+fn backing_services_cpu_ns(measured: &Measurement) -> Option<u64> {
+    let each = measured.backing_services.iter();
     let each = each.map(|one| one.resources.as_ref()?.cpu_ns);
     let sum = each.sum::<Option<u64>>();
-    sum.filter(|_| !measured.companions.is_empty())
+    sum.filter(|_| !measured.backing_services.is_empty())
 }
 
 fn per_reply(ns: u64, measured: &Measurement) -> Option<f64> {

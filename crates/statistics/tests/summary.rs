@@ -51,10 +51,10 @@ fn a_group_is_ranked_by_what_its_suite_says() {
 }
 
 #[test]
-fn what_companions_cost_is_known_of_all_or_not_at_all() {
+fn what_backing_services_cost_is_known_of_all_or_not_at_all() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
     let measured = run[0].result.as_mut().expect("a measurement");
-    let of = |measured: &prony_records::Measurement| Metric::CompanionCpuNsPerRequest.of(measured);
+    let of = |measured: &prony_records::Measurement| Metric::BackingServiceCpuNsPerRequest.of(measured);
     assert_eq!(of(measured), None, "there is none");
     let beside = |cpu_ns: Option<u64>| {
         let resources = prony_records::Resources {
@@ -62,12 +62,12 @@ fn what_companions_cost_is_known_of_all_or_not_at_all() {
             ..prony_records::Resources::default()
         };
         let text = serde_json::json!({ "name": "db", "uses": "db", "title": "DB", "version": null, "resources": resources });
-        serde_json::from_value(text).expect("a companion")
+        serde_json::from_value(text).expect("a backing service")
     };
     let replies = measured.recording.requests.completed;
-    measured.companions = vec![beside(Some(3 * replies)), beside(Some(2 * replies))];
+    measured.backing_services = vec![beside(Some(3 * replies)), beside(Some(2 * replies))];
     assert_eq!(of(measured), Some(5.0));
-    measured.companions.push(beside(None));
+    measured.backing_services.push(beside(None));
     assert_eq!(of(measured), None);
 }
 
@@ -120,7 +120,7 @@ fn a_fault_of_the_bench_excludes_nobody() {
     let mut void = trials(&[TrialSpec::failing("a", Stage::Check)]).remove(0);
     void.place = 2;
     if let Err(failed) = &mut void.result {
-        failed.fault = Fault::Lab;
+        failed.fault = Fault::Infrastructure;
     }
     run.push(void.clone());
     let of = |run: &[TrialRecord]| {

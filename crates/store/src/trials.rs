@@ -1,4 +1,4 @@
-//! Trials: appended as they end, read at any time.
+//! Trials, which are appended as they end and can be read at any time.
 
 use crate::packing::{self, Damaged, pack};
 use crate::{Store, StoreError, to_value};
@@ -6,24 +6,22 @@ use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
 use serde_json::Value;
 
-/// A trial and where it lies in the store.
+/// A trial and its position in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
-    /// Its number; later trials have higher ones.
+    /// Later trials have higher numbers.
     pub sequence: i64,
-    /// The run that it belongs to.
     pub run: String,
-    /// The trial.
     pub trial: TrialRecord,
 }
 
 impl Store {
-    /// Appends a trial to a run that was begun; gives its number.
+    /// Appends a trial to an existing run; returns its number.
     pub fn append_trial(&self, run: &str, trial: &TrialRecord) -> Result<i64, StoreError> {
         self.append_record(run, trial, to_value("trial", trial)?)
     }
 
-    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
+    /// Appends a trial with its JSON, which may have keys that this version does not know.
     pub(crate) fn append_record(
         &self,
         run: &str,
@@ -54,13 +52,13 @@ impl Store {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The trials of a run in the order in which they ended.
+    /// The trials of a run, in the order in which they ended.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         let trials = self.trials_after(run, 0)?;
         Ok(trials.into_iter().map(|stored| stored.trial).collect())
     }
 
-    /// The trials of a run whose number is above `sequence`: what a reader has not seen yet.
+    /// The trials of a run with a number above `sequence`: those that a reader has not seen yet.
     pub fn trials_after(&self, run: &str, sequence: i64) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
@@ -72,8 +70,8 @@ impl Store {
         .collect()
     }
 
-    /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most of the
-    /// time to read, and only pictures show them.
+    /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most
+    /// of the reading time, and only charts need them.
     pub fn heads(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
@@ -85,7 +83,7 @@ impl Store {
         .collect()
     }
 
-    /// Every trial of a service under a contract, over all runs, the oldest first: its history. As [`Store::heads`] gives them.
+    /// Every trial of a service under a contract, over all runs, the oldest first, as [`Store::heads`] returns them.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head FROM trial
@@ -98,7 +96,7 @@ impl Store {
         .collect()
     }
 
-    /// The JSON of the trials of a run, as they are kept.
+    /// The stored JSON of the trials of a run.
     pub(crate) fn records(&self, run: &str) -> Result<Vec<Value>, StoreError> {
         let all = self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
@@ -110,7 +108,7 @@ impl Store {
         Ok(all.into_iter().map(|(_, _, record)| record).collect())
     }
 
-    /// Every service that the store has trials of, with the contracts, in alphabetical order.
+    /// Every service that has trials in the store, with its contracts, in alphabetical order.
     pub fn services(&self) -> Result<Vec<(ServiceId, String)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(ServiceId, String)>> {
             let mut statement = self.connection.prepare_cached(
@@ -129,8 +127,8 @@ impl Store {
         read().map_err(self.failed("list the services"))
     }
 
-    /// The highest number of a trial of the run, and how many there are, a repeated one counting once: tells cheaply whether
-    /// there is news.
+    /// The highest trial number of the run, and its number of trials, where a repeated one counts once: a cheap check
+    /// for new trials.
     pub fn trial_count(&self, run: &str) -> Result<(i64, u32), StoreError> {
         self.connection
             .query_row(

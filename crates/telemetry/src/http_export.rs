@@ -1,4 +1,4 @@
-//! One request to a collector, and what came of it.
+//! Sends a request to a collector and interprets the response.
 
 use crate::collector::{Collector, CollectorError};
 use crate::otlp::ExportMetricsServiceResponse;
@@ -16,23 +16,23 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Bytes of an answer that are read.
+/// Maximum number of response bytes that are read.
 const MOST_READ: usize = 64 * 1024;
-/// Letters of an answer that are shown.
+/// Maximum number of response letters that are shown.
 const MOST_SHOWN: usize = 200;
 
-/// Why a collector did not take all that it was sent.
+/// Why a collector did not accept everything in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It may take it later.
+    /// It may accept the request later.
     ForNow(String),
-    /// It has taken a part, and does not want the rest.
+    /// It accepted a part and rejects the rest.
     Partly(String),
-    /// It never will.
+    /// It will never accept the request.
     ForGood(String),
 }
 
-/// A collector, and the connection to it that is kept.
+/// A collector and the open connection to it.
 pub(crate) struct Client {
     collector: Collector,
     tls: Option<TlsConfig>,
@@ -75,7 +75,8 @@ impl Client {
                 .request(body.clone())
                 .map_err(|error| error.to_string())
         };
-        // It may have closed the connection meanwhile. What comes twice counts once, since sums are sent.
+        // The collector may have closed the connection in the meantime. Data that arrives twice counts once, since sums
+        // are sent.
         if let Some(mut kept) = self.kept.take()
             && kept.ready().await.is_ok()
             && let Ok(reply) = kept.send_request(request()?).await
@@ -108,17 +109,17 @@ impl Client {
     }
 }
 
-/// HTTP on a connection.
+/// Starts HTTP on a connection.
 async fn begin(io: impl Read + Write + Unpin + Send + 'static) -> Result<SendRequest<Full<Bytes>>, String> {
     let (sender, connection) = handshake(io).await.map_err(|error| error.to_string())?;
-    // It ends when the sender is dropped, or by the collector; the next request tells how.
+    // The task ends when the sender is dropped or the collector ends the connection; the next request reports why.
     tokio::spawn(async move {
         let _ = connection.await;
     });
     Ok(sender)
 }
 
-/// What an answer means, by the protocol's rules for what may be sent again.
+/// Interprets a response, by the rules of the protocol for retries.
 fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
     if status.is_success() {
         let partly = ExportMetricsServiceResponse::decode(answer).ok();
@@ -126,7 +127,7 @@ fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
         return match partly.filter(|partly| partly.rejected_data_points > 0) {
             None => Ok(()),
             Some(partly) => Err(Refusal::Partly(format!(
-                "it refused {} of them: {}",
+                "it rejected {} of them: {}",
                 partly.rejected_data_points,
                 shown(partly.error_message.as_bytes())
             ))),
@@ -141,7 +142,7 @@ fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
     })
 }
 
-/// What of an answer can be shown, in one line. An error in protobuf has its text between other bytes.
+/// The printable part of a response, in one line. An error in protobuf has its text between other bytes.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let letters = text
@@ -186,7 +187,7 @@ mod tests {
         let told = judge(StatusCode::OK, &answer.encode_to_vec());
         assert_eq!(
             told,
-            Err(Refusal::Partly("it refused 2 of them: too old".to_owned()))
+            Err(Refusal::Partly("it rejected 2 of them: too old".to_owned()))
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `prony clean`: room on the disk, by forgetting what can be made again.
+//! `prony clean`: frees disk space by removing files that prony can create again.
 
 use crate::checkout::Checkout;
 use crate::exit::Exit;
@@ -11,16 +11,16 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Forget builds, caches and logs of this checkout; runs and reports stay
+/// Remove builds, caches and logs of this checkout; runs and reports stay
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to forget [default: all of it]
+    /// What to remove [default: all of it]
     #[arg(value_enum)]
     what: Vec<What>,
-    /// Only what did not change for this long: `7d`
+    /// Only remove what has not changed for this time: `7d`
     #[arg(long, value_name = "TIME")]
     older_than: Option<WrittenDuration>,
-    /// List what would go, with its size, and remove nothing
+    /// List what would be removed, with its size, and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -30,15 +30,15 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum What {
-    /// Builds of services that nobody runs
+    /// Builds of services that no process uses
     Builds,
-    /// Services as git had them, taken out to be compared
+    /// Git revisions of services, checked out for comparisons
     Revisions,
-    /// Toolchains and packages that came from registries, and data of companions
+    /// Toolchains and packages from registries, and data of backing services
     Cache,
-    /// Logs of commands that ended
+    /// Logs of finished commands
     Logs,
-    /// What commands that were killed left behind
+    /// Leftovers of killed commands
     Leftovers,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     entries.extend(clean_containers(&wish));
     if args.json {
         let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
-        let told = json!({ "schema": 1, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
+        let told = json!({ "schema": prony_records::SCHEMA, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
         print(&told.to_string())?;
     } else {
         print(&text(args, &entries, &state))?;

@@ -1,7 +1,7 @@
 //! Tokens that requests carry: JSON Web Tokens (RFC 7519), signed as JSON Web Signatures in compact form (RFC 7515).
 //!
-//! They are minted when the contract is read. The libraries for it bring cryptography of their own once more; ring is here for
-//! TLS already, and two kinds of signature are all that loads ask for.
+//! They are minted when the contract is read. The libraries for JWTs bring another implementation of cryptography; ring is
+//! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::contract::ContractError;
 use crate::contract::error::File;
@@ -32,7 +32,7 @@ enum Key {
     None,
 }
 
-/// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). As a text they are written from now on: `exp = "1h"`.
+/// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). A text is a duration from now: `exp = "1h"`.
 const TIMES: [&str; 3] = ["exp", "nbf", "iat"];
 
 impl<'a> Minter<'a> {
@@ -45,7 +45,7 @@ impl<'a> Minter<'a> {
                 .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
         };
         let (key, alg) = match written.alg {
-            // A line's end at the end of a file is none of the secret's.
+            // The line break at the end of a file is not part of the secret.
             Algorithm::Hs256 => (Key::hmac(text.trim_end_matches(['\r', '\n'])), "HS256"),
             Algorithm::Es256 => (Key::ecdsa(&text)?, "ES256"),
             Algorithm::None => (Key::None, "none"),
@@ -60,7 +60,7 @@ impl<'a> Minter<'a> {
         })
     }
 
-    /// A token whose claims have these values in their places.
+    /// A token whose claims have these values in their placeholders.
     fn mint(&self, values: &Bindings) -> Result<String, String> {
         let mut claims = Map::new();
         for (name, value) in &self.written.claims {
@@ -69,7 +69,7 @@ impl<'a> Minter<'a> {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
                     let after: WrittenDuration = text.parse().map_err(|error| {
                         at(format!(
-                            "`{text}` is no time from now ({error}): write `1h`, or seconds since 1970 as a number"
+                            "`{text}` is not a duration ({error}): write `1h`, or seconds since 1970 as a number"
                         ))
                     })?;
                     json!((self.now + after.0).as_secs())
@@ -113,7 +113,7 @@ impl Key {
             Self::Hmac(key) => Ok(ring::hmac::sign(key, text).as_ref().to_vec()),
             Self::Ecdsa(pair, random) => match pair.sign(random, text) {
                 Ok(signature) => Ok(signature.as_ref().to_vec()),
-                Err(_) => Err("it cannot be signed: the system gave no random bytes".to_owned()),
+                Err(_) => Err("cannot sign: the system returned no random bytes".to_owned()),
             },
         }
     }
@@ -123,12 +123,12 @@ fn encoded(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Fills the places in the texts of a value. The error is what to do about one that nothing fills.
+/// Fills the placeholders in the texts of a value. The error explains how to give a missing value.
 fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => {
             let template = fill(&text, values, &mut BTreeSet::new(), str::to_owned).map_err(|name| {
-                format!("nothing fills `{{{name}}}`: name a column of the workload's `data`")
+                format!("`{{{name}}}` has no value: name a column of the workload's `data`")
             })?;
             Value::String(String::from_utf8_lossy(&constant(&template)).into_owned())
         }
@@ -147,26 +147,26 @@ fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
     })
 }
 
-/// Whether the claims have places, so that each user has a token of its own.
+/// Whether the claims have placeholders, so that each user has a token of its own.
 fn has_places(jwt: &WrittenJwt) -> bool {
     jwt.claims
         .values()
         .any(|value| filled(value.clone(), &Bindings::new()).is_err())
 }
 
-/// What a contract mints, by the name of the place.
+/// The tokens of a contract, by the name of their placeholder.
 pub(crate) type Jwts = BTreeMap<String, Spanned<WrittenJwt>>;
 
-/// What was minted when the contract was read.
+/// The tokens that were minted when the contract was read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokens {
-    /// Those that are the same for all, by the name of their place.
+    /// Tokens that are the same for all users, by the name of their placeholder.
     pub(crate) shared: BTreeMap<String, String>,
-    /// When the first of all expires; `None` where none says.
+    /// When the first of all tokens expires; `None` if none does.
     pub(crate) expire: Option<SystemTime>,
 }
 
-/// Mints the tokens that are the same for all.
+/// Mints the tokens that are the same for all users.
 pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, ContractError> {
     let shared = jwts
         .iter()
@@ -184,7 +184,7 @@ pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, Co
     })
 }
 
-/// The tokens of those who have one each: for each name a column, row by row like the table's own columns.
+/// The tokens that differ between users: a column for each name, in the order of the table's rows.
 pub(crate) fn columns(
     file: &File,
     folder: &Path,
@@ -208,7 +208,7 @@ pub(crate) fn columns(
         .collect()
 }
 
-/// Tokens whose places are filled, each by a text or by a value for each row; by name.
+/// Tokens whose placeholders are filled, by name: each with one text, or with a value for each row.
 pub(crate) fn filled_by(
     file: &File,
     folder: &Path,
@@ -225,7 +225,7 @@ pub(crate) fn filled_by(
         else {
             continue;
         };
-        // What is the same for all rows goes with each of them.
+        // A value that is the same for all rows is combined with each of them.
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
         let of_row = |row: usize| -> Bindings {
             let cell = |(name, values): &(String, Vec<String>)| {
@@ -241,7 +241,7 @@ pub(crate) fn filled_by(
     Ok(minted)
 }
 
-/// The names of the places of the claims.
+/// The names of the placeholders of the claims.
 fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
@@ -263,7 +263,7 @@ fn expiry(jwts: &Jwts) -> Option<SystemTime> {
         Value::String(text) => text.parse().ok().map(|WrittenDuration(after)| now() + after),
         at => at.as_u64().map(Duration::from_secs),
     };
-    // One that has expired already is meant to be refused.
+    // An already expired token is meant to be rejected.
     let later = |at: &Duration| *at > now();
     let first = jwts
         .values()
@@ -358,11 +358,11 @@ mod tests {
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { exp = 'soon' }",
-                "`claims.exp`: `soon` is no time",
+                "`claims.exp`: `soon` is not a duration",
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { sub = '{who}' }",
-                "nothing fills `{who}`",
+                "`{who}` has no value",
             ),
         ] {
             let written = jwt(text);

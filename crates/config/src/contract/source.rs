@@ -1,4 +1,4 @@
-//! Where the value of a place in a request comes from, as a contract writes it.
+//! The sources of placeholder values in a contract.
 
 use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, IntoDeserializer as _, MapAcces
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// Where values come from: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
+/// A source of values: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
 /// `{ counter = 1 }`, `{ row = "order", column = "id" }`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum WrittenSource {
@@ -37,7 +37,7 @@ struct OfRow {
     column: String,
 }
 
-/// A text, or a whole number as text.
+/// A text, or a whole number read as text.
 #[derive(Clone)]
 struct Text(String);
 
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Text {
         match WrittenSource::deserialize(deserializer)? {
             WrittenSource::One(text) => Ok(Self(text)),
             _ => Err(de::Error::custom(
-                "a list of values holds texts and whole numbers only",
+                "a list of values may only contain texts and whole numbers",
             )),
         }
     }
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for SourceVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<WrittenSource, A::Error> {
         let texts: Vec<Text> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
         if texts.is_empty() {
-            return Err(de::Error::custom("an empty list: give at least one value"));
+            return Err(de::Error::custom("an empty list: add at least one value"));
         }
         Ok(WrittenSource::List(
             texts.into_iter().map(|Text(text)| text).collect(),
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for SourceVisitor {
     }
 }
 
-/// A map whose first key was looked at.
+/// A map whose first key has been read already.
 struct First<A> {
     key: Option<String>,
     rest: A,
@@ -134,32 +134,31 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for First<A> {
     }
 }
 
-/// Rows as they were read from a companion.
+/// Rows that were read from a backing service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowTable {
-    /// The names of the columns.
     pub columns: Vec<String>,
     /// The rows, each with a text for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl RowTable {
-    /// The place of a column.
+    /// The index of a column.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|known| known == name)
     }
 }
 
-/// Draws values of places.
+/// Draws values of placeholders.
 pub(crate) struct Draw<'a> {
     random: &'a mut SmallRng,
     tables: &'a BTreeMap<String, RowTable>,
-    /// The row that was drawn of each table: places that name the same rows get values of one row.
+    /// The row that was drawn from each table: placeholders with the same table get values of the same row.
     rows: BTreeMap<String, usize>,
 }
 
-/// What stands for a value of a row before rows were read: a number, a path and JSON alike.
+/// The value of rows that have not been read yet: it is valid as a number, a path and JSON.
 const STAND_IN: &str = "1";
 
 impl<'a> Draw<'a> {
@@ -186,7 +185,7 @@ impl<'a> Draw<'a> {
 }
 
 impl WrittenSource {
-    /// What the generator draws from; `None` where the value is always the same.
+    /// The source from which the generator draws; `None` if the value is constant.
     pub(crate) fn parameter(&self, tables: &BTreeMap<String, RowTable>) -> Option<Source> {
         Some(match self {
             Self::One(_) => return None,
@@ -215,7 +214,7 @@ impl WrittenSource {
         })
     }
 
-    /// The values that a case sends: all of a list or range, one draw of a random source.
+    /// The values that a case sends: all of a list or range, or one draw from a random source.
     pub(crate) fn values(&self, draw: &mut Draw<'_>) -> Vec<String> {
         match self {
             Self::One(text) => vec![text.clone()],
@@ -225,7 +224,6 @@ impl WrittenSource {
         }
     }
 
-    /// One value.
     pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> String {
         let random = &mut *draw.random;
         match self {
@@ -242,7 +240,7 @@ impl WrittenSource {
     }
 }
 
-/// The length that every value of a source has, bytes; `None` where lengths differ.
+/// The length of every value of a source, bytes; `None` if lengths differ.
 pub(crate) fn fixed_length(source: &Source) -> Option<usize> {
     match source {
         Source::Counter { .. } | Source::Messages(_) | Source::Taken(_) => None,

@@ -1,18 +1,18 @@
-//! Places in texts, `{name}`, and what stands there.
+//! Placeholders in texts, `{name}`, and their values.
 
 use prony_load::{Bytes, Part, Template};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What stands in the place of a name.
+/// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// Always this text.
+    /// A constant text.
     Text(String),
     /// The value of the parameter with this index.
     Parameter(usize),
 }
 
-/// The names that are bound.
+/// The values of placeholders, by name.
 pub(crate) type Bindings = BTreeMap<String, Bound>;
 
 enum Piece<'a> {
@@ -20,7 +20,7 @@ enum Piece<'a> {
     Name(&'a str),
 }
 
-/// Whether a place can be called so.
+/// Whether a name is valid for a placeholder.
 pub(crate) fn is_place(name: &str) -> bool {
     name.starts_with(|first: char| matches!(first, 'a'..='z' | '_'))
         && name
@@ -28,7 +28,7 @@ pub(crate) fn is_place(name: &str) -> bool {
             .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
 }
 
-/// Splits a text at its places. Only `{name}` with a lower-case name is a place; JSON never looks like that.
+/// Splits a text at its placeholders. Only `{name}` with a lowercase name is a placeholder; JSON never looks like that.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut searched) = (text, 0);
@@ -53,7 +53,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The names of the places of a text.
+/// The names of the placeholders of a text.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
@@ -61,8 +61,8 @@ pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Fills the places of a text. `escape` makes a bound text fit; `used` collects the names. The error is the name of a place
-/// that is not bound.
+/// Fills the placeholders of a text. `escape` escapes a bound text; `used` collects the names. The error is the name of an
+/// unbound placeholder.
 pub(crate) fn fill(
     text: &str,
     bindings: &Bindings,
@@ -86,7 +86,7 @@ pub(crate) fn fill(
     Ok(builder.build())
 }
 
-/// Builds a template, with neighbouring literals joined.
+/// Builds a template; adjacent literals are joined.
 #[derive(Default)]
 pub(crate) struct Builder {
     parts: Vec<Part>,
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// The bytes of a template without places.
+/// The bytes of a template without placeholders.
 pub(crate) fn constant(template: &Template) -> Vec<u8> {
     let mut out = Vec::new();
     template.render(&mut out, |_, _| {});

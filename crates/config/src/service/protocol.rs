@@ -1,4 +1,4 @@
-//! What a service speaks, as written.
+//! The names of protocols in service files.
 
 use prony_load::Protocol;
 use serde::Deserialize;

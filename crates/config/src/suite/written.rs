@@ -1,4 +1,4 @@
-//! A suite as it is written.
+//! The keys of a suite file.
 
 use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
 use crate::read::Source;
@@ -23,7 +23,8 @@ pub(super) struct Written {
     pub(super) timeout: Option<WrittenDuration>,
     pub(super) design: Option<WrittenDesign>,
     #[serde(default)]
-    pub(super) turns: WrittenTurns,
+    #[serde(alias = "turns")]
+    pub(super) interleaved: InterleavedToml,
     pub(super) starts: Option<Spanned<Starts>>,
     #[serde(default)]
     pub(super) no_errors: bool,
@@ -43,31 +44,35 @@ pub(super) struct Written {
 #[serde(rename_all = "snake_case")]
 pub(super) enum WrittenDesign {
     Sequence,
-    Turns,
+    #[serde(alias = "turns")]
+    Interleaved,
 }
 
 /// `{ window = "200ms", cycles = 30 }`
 #[derive(Deserialize, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenTurns {
+pub(super) struct InterleavedToml {
     window: Option<WrittenDuration>,
     cycles: Option<u32>,
 }
 
 impl WrittenDesign {
-    /// The design, with what the suite says of turns.
-    pub(super) fn with(self, turns: WrittenTurns) -> Design {
+    /// The design, with the suite's windows if it is interleaved.
+    pub(super) fn with(self, interleaved: InterleavedToml) -> Design {
         match self {
             Self::Sequence => Design::Sequence,
-            Self::Turns => Design::Turns {
-                window_ns: turns.window.map_or(Design::WINDOW, |window| window.0).as_nanos() as u64,
-                cycles: turns.cycles.unwrap_or(Design::CYCLES),
+            Self::Interleaved => Design::Interleaved {
+                window_ns: interleaved
+                    .window
+                    .map_or(Design::WINDOW, |window| window.0)
+                    .as_nanos() as u64,
+                cycles: interleaved.cycles.unwrap_or(Design::CYCLES),
             },
         }
     }
 }
 
-/// What a profile may change of the whole suite.
+/// The suite settings that a profile may override.
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenProfile {
@@ -84,7 +89,7 @@ pub(super) struct WrittenGroup {
     pub(super) contract: String,
     pub(super) workload: Option<String>,
     pub(super) protocols: Option<Vec<Protocol>>,
-    /// A load, or one with several numbers of connections.
+    /// A load, possibly with several numbers of connections.
     pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) rank_by: Option<Spanned<RankBy>>,
@@ -96,19 +101,19 @@ pub(super) struct WrittenGroup {
     pub(super) profile: BTreeMap<Spanned<String>, WrittenGroupProfile>,
 }
 
-/// What a profile may change of a group.
+/// The group settings that a profile may override.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenGroupProfile {
     pub(super) services: Option<Vec<Spanned<String>>>,
-    /// A load, or one with several numbers of connections.
+    /// A load, possibly with several numbers of connections.
     pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<WrittenCapacity>>,
     pub(super) warm_up: Option<WrittenWarmUp>,
     pub(super) duration: Option<WrittenDuration>,
 }
 
-/// `"2s"`, or `{ least = "1s", most = "20s" }`: until it is steady.
+/// `"2s"`, or `{ least = "1s", most = "20s" }`: until the service is steady.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(
     untagged,
@@ -165,18 +170,18 @@ impl From<WrittenWarmUp> for WarmUpChoice {
     }
 }
 
-/// Highest rate that a search tries unless told, per second.
+/// Default highest rate that a search tries, per second.
 const LIMIT_PER_S: f64 = 1_000_000.0;
-/// How close a search goes unless told, as a share.
+/// Default relative precision of a search.
 const PRECISION: f64 = 0.05;
-/// Length of the measurement at each rate of a search unless told, ns.
+/// Default length of the measurement at each rate of a search, ns.
 const STEP_NS: u64 = 1_000_000_000;
 
 impl WrittenCapacity {
     pub(super) fn resolve(&self, source: &Source, span: Range<usize>) -> Result<Search, PlanError> {
         let precision = self.precision.unwrap_or(PRECISION);
         if !(0.001..=0.5).contains(&precision) {
-            let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, as 0.05");
+            let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, such as 0.05");
             return Err(source.invalid(span, message));
         }
         let step_ns = self.step.map_or(STEP_NS, WrittenDuration::as_ns);
@@ -184,8 +189,7 @@ impl WrittenCapacity {
             return Err(source.invalid(span, "`step` is 0: nothing would be measured at any rate"));
         }
         if self.objective.streams().is_some() {
-            let message =
-                "ttft, tpot, e2el and good are of language models, which `prony capacity URL --llm` asks";
+            let message = "ttft, tpot, e2el and good are for language models: use `prony capacity URL --llm`";
             return Err(source.invalid(span, message));
         }
         Ok(Search {
@@ -202,14 +206,14 @@ impl WrittenCapacity {
 impl WrittenAddress {
     pub(super) fn resolve(&self, source: &Source) -> Result<Address, PlanError> {
         if let Some(port) = self.port.as_ref().filter(|port| *port.get_ref() == 0) {
-            let message = "`port` is 0: leave it out for a free one, or name one";
+            let message = "`port` is 0: remove it for a free one, or give one";
             return Err(source.invalid(port.span(), message));
         }
         if let Some(host) = &self.host
             && host.get_ref().parse::<std::net::Ipv4Addr>().is_err()
         {
             let message = format!(
-                "`host` is `{}`: give the IPv4 address of an interface of this machine, as \"127.0.0.1\" or \"0.0.0.0\"",
+                "`host` is `{}`: give the IPv4 address of an interface of this machine, such as \"127.0.0.1\" or \"0.0.0.0\"",
                 host.get_ref()
             );
             return Err(source.invalid(host.span(), message));
@@ -238,7 +242,7 @@ impl WrittenLimits {
             .as_ref()
             .filter(|cpus| !(cpus.get_ref().is_finite() && *cpus.get_ref() > 0.0))
         {
-            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, as 2 or 0.5"));
+            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, such as 2 or 0.5"));
         }
         let memory = self.memory.as_ref().map(|memory| {
             quantity(
@@ -248,7 +252,7 @@ impl WrittenLimits {
             .ok_or_else(|| {
                 source.invalid(
                     memory.span(),
-                    "`memory` must be a size, as \"2GiB\" or \"512MiB\"",
+                    "`memory` must be a size, such as \"2GiB\" or \"512MiB\"",
                 )
             })
         });
@@ -269,7 +273,7 @@ impl WrittenNetwork {
             .ok_or_else(|| {
                 source.invalid(
                     rate.span(),
-                    "`rate` must be bits per second, as \"1Gbit\" or \"100Mbit\"",
+                    "`rate` must be bits per second, such as \"1Gbit\" or \"100Mbit\"",
                 )
             })
         });
@@ -280,7 +284,7 @@ impl WrittenNetwork {
     }
 }
 
-/// A whole number above 0 with one of the units.
+/// A positive whole number with one of the units.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, factor) = units
         .iter()

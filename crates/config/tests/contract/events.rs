@@ -1,4 +1,4 @@
-//! Streams in contracts: what is written becomes what is expected of each message, and what is wrong is told.
+//! Streams in contracts: the expectations of their messages, and error messages.
 
 use super::common::load;
 use prony_config::contract::{Case, Contract};
@@ -101,18 +101,18 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "count = \"{count}\"",
             "count = \"many\"",
-            "contract.toml:9: `expect.events.count`: `many` is no whole number",
+            "contract.toml:9: `expect.events.count`: `many` is not a whole number",
         ),
         ("id = \"{= i}\"", "id = \"{= n}\"", "contract.toml:9: `n`: "),
         (
             "event = \"tick\"",
             "text = \"x\"",
-            "`expect.events.each`: its data is either `json` or `text`",
+            "`expect.events.each`: give either `json` or `text`",
         ),
         (
             "events = {",
             "contains = \"x\", events = {",
-            "`expect.events` says all of the body",
+            "`expect.events` describes the whole body",
         ),
         (
             "streams = 8",
@@ -127,6 +127,6 @@ fn what_is_wrong_is_told_with_its_line() {
     ] {
         assert!(RIGHT.contains(old), "nothing to replace: {old}");
         let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
-        assert!(message.contains(told), "{new}: nothing says `{told}`: {message}");
+        assert!(message.contains(told), "{new}: `{told}` is missing: {message}");
     }
 }

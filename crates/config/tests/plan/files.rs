@@ -1,4 +1,4 @@
-//! Files with every kind of fault, and the message that the user gets.
+//! Files with every kind of mistake, and the error messages of each.
 
 use prony_config::{Catalogue, Plan, PlanError, Suite, Wishes};
 use prony_load::{Load, Protocol};
@@ -52,7 +52,7 @@ struct Checkout(TempDir);
 impl Checkout {
     fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
-        for ours in ["contracts", "companions"] {
+        for ours in ["contracts", "backing-services"] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
             let folder = folder.canonicalize().expect("a folder of the project");
             std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");
@@ -79,7 +79,7 @@ impl Checkout {
         Plan::of(&catalogue, &suite, wishes)
     }
 
-    /// The message of the error, without the temporary folder.
+    /// The error message, without the temporary folder.
     fn error(&self) -> String {
         let error = self.plan(&Wishes::default()).expect_err("an error");
         error
@@ -121,7 +121,7 @@ fn a_plan_holds_every_service_once_a_round() {
     assert_eq!(places, (0..9).collect::<Vec<u32>>());
 }
 
-/// What is compared is measured within minutes, and no workload is always the first.
+/// Compared trials are measured within minutes of each other, and no workload always comes first.
 #[test]
 fn the_trials_of_a_workload_stand_next_to_each_other() {
     let mut plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
@@ -337,7 +337,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "connections = 8",
             "connections = []",
-            "suites/a.toml:6: `load`: `connections` is empty: give at least one number",
+            "suites/a.toml:6: `load`: `connections` is empty: add at least one number",
         ),
         (
             "connections = 8",
@@ -347,7 +347,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "connections = 8",
             "connections = [8, 16, 8]",
-            "suites/a.toml:6: `load`: `connections` holds 8 twice",
+            "suites/a.toml:6: `load`: `connections` contains 8 twice",
         ),
         (
             "connections = 8",
@@ -357,7 +357,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "\"closed\", connections = 8",
             "\"open\", rate = 5, connections = [8, 16]",
-            "suites/a.toml:6: `load`: `connections` is a list, which a closed load alone may have",
+            "suites/a.toml:6: `load`: `connections` is a list, which only a closed load may have",
         ),
         (
             "kind = \"closed\"",
@@ -382,7 +382,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "load = {",
             "rank_by = \"sequences\"\nload = {",
-            "suites/a.toml:6: `rank_by`: the workload is no sequence",
+            "suites/a.toml:6: `rank_by`: the workload is not a sequence",
         ),
     ] {
         let error = with_suite(from, to);
@@ -413,14 +413,12 @@ fn a_group_says_what_it_is_ranked_by() {
     }
     let error = with("goodput", open).expect_err("all have the same").to_string();
     assert!(
-        error.contains(
-            "suites/a.toml:6: `rank_by`: requests come at a rate that is the same for all services"
-        ),
+        error.contains("suites/a.toml:6: `rank_by`: the rate of requests is the same for all services"),
         "{error}"
     );
-    // Turns that only the command line wishes for have their own way.
+    // An interleaved design from the command line has its own default ranking.
     let turns = Wishes {
-        design: Some(prony_config::Design::turns()),
+        design: Some(prony_config::Design::interleaved()),
         ..Wishes::default()
     };
     let checkout = Checkout::new();
@@ -445,15 +443,15 @@ fn several_numbers_of_connections_are_a_group_each() {
     );
     for group in 0..3 {
         let services = plan.entries.iter().filter(|entry| entry.group == group);
-        assert_eq!(services.count(), 3, "each is of every service");
+        assert_eq!(services.count(), 3, "each has every service");
     }
-    // Another group of one of them would be the same.
+    // A separate group with one of these loads would be a duplicate.
     let again = several.clone()
         + "\n[[group]]\ncontract = \"hello\"\nload = { kind = \"closed\", connections = 8, in_flight = 2 }\nservices = [\"go-one\"]\n";
     checkout.write("suites/a.toml", &again);
     let error = checkout.error();
     assert!(error.contains("as the group in line 4"), "{error}");
-    // A profile may name others.
+    // A profile may set other loads.
     let quick = several
         + "\n[group.profile.quick]\nload = { kind = \"closed\", connections = [1, 2] }\n[profile.quick]\n";
     checkout.write("suites/a.toml", &quick);

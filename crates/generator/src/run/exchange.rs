@@ -254,7 +254,7 @@ impl ReplySink for Answer {
     fn failed(&mut self, _: Token, failure: Failure) {
         self.broken(match failure {
             Failure::Malformed(reason) => reason.to_owned(),
-            Failure::Reset | Failure::Unprocessed => "it cancels the call".to_owned(),
+            Failure::Reset(_) | Failure::Unprocessed => "it gives the call up".to_owned(),
         });
     }
 }

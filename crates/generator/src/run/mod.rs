@@ -331,8 +331,8 @@ fn work<P: Protocol, L: Layer, T: Transport>(
 pub(crate) mod tests {
     use super::*;
     use prony_load::{
-        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
-        Workload,
+        Body, Check, ConnectOptions, Expectation, Limits, Operation, Phases, Request, Target, Template,
+        WarmUp, Workload,
     };
 
     pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
@@ -349,7 +349,7 @@ pub(crate) mod tests {
                 port: 80,
                 authority: "a".into(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: prony_load::Protocol::Http1,
             load: Load::closed(connections, 1),

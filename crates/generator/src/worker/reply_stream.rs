@@ -67,7 +67,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
     }
 
-    /// Passes received data to an open stream, and cancels it if `take` returns that no more is needed.
+    /// Passes received data to an open stream, and cancels it if `capture` returns that no more is needed.
     #[inline]
     fn hear(
         &mut self,
@@ -117,11 +117,11 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = slots.get(number);
         let operation = slot.operation;
         let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         };
         let after = seen.after();
         match live.standing {
-            Standing::Wrong => Outcome::WrongReply,
+            Standing::Wrong => Outcome::Unexpected,
             Standing::AtBound => self.judge_events(number, Ending::AtBound),
             Standing::Open => {
                 let ended = if events.chat().is_some() {
@@ -134,7 +134,7 @@ impl<P: Protocol> Sink<'_, P> {
                     Err(mismatch) => {
                         self.ledger.note_ending(number, Ending::Early);
                         self.show(operation, || mismatch);
-                        Outcome::WrongReply
+                        Outcome::Unexpected
                     }
                 }
             }
@@ -147,7 +147,7 @@ impl<P: Protocol> Sink<'_, P> {
         let standing = slot.live.as_ref().map_or(Standing::Wrong, |live| live.standing);
         let (epoch, status) = (slot.epoch, slot.status);
         let outcome = match standing {
-            Standing::Wrong => Outcome::WrongReply,
+            Standing::Wrong => Outcome::Unexpected,
             // The missing messages might still have arrived, so they are not held against the stream.
             Standing::Open if ending == Ending::Cut => {
                 self.ledger.note_ending(number, Ending::Cut);
@@ -181,7 +181,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
         if let Err(mismatch) = judged {
             self.show(operation, || mismatch);
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         self.ledger.note_ending(number, ending);
         self.note_answer(number, false);
@@ -236,7 +236,7 @@ impl<P: Protocol> Sink<'_, P> {
             })
         };
         self.show(operation, || mismatch);
-        Outcome::WrongReply
+        Outcome::Unexpected
     }
 }
 

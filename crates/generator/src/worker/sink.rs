@@ -225,7 +225,7 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Status;
         }
         if end.grpc_status == Some(0) && !self.check_messages(number) {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         let is_right = match check {
             BodyCheck::Ignore => true,
@@ -239,7 +239,7 @@ impl<P: Protocol> Sink<'_, P> {
             self.show(index, || {
                 Mismatch::new("body", "a body that can be judged", excess.reason())
             });
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         if operation.expectation.events().is_some() {
             return self.end_of_events(number);
@@ -256,11 +256,11 @@ impl<P: Protocol> Sink<'_, P> {
                     )
                 };
                 self.show(index, wrong);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
             Err(mismatch) => {
                 self.show(index, || mismatch);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         }
     }
@@ -382,14 +382,14 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     fn failed(&mut self, token: Token, failure: Failure) {
         let outcome = match failure {
             Failure::Unprocessed if self.try_again(token.0) => return,
-            Failure::Reset if self.is_late(token.0) => self.late(token.0),
-            Failure::Reset | Failure::Unprocessed => Outcome::Reset,
+            Failure::Reset(_) if self.is_late(token.0) => self.late(token.0),
+            Failure::Reset(_) | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
                 let operation = self.ledger.slots.get(token.0).operation;
                 self.show(operation, || {
                     Mismatch::new("reply", "a well-formed reply", reason)
                 });
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         };
         self.ledger

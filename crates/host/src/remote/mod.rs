@@ -26,7 +26,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// Options of a connection.
 #[derive(Debug, Clone)]
 pub struct Connect {
-    /// The name of the host in messages: its name in the lab file.
+    /// The name of the host in messages: its name in the testbed file.
     pub host: String,
     /// The address at which workers reach its services; `None`: the address that the connection went to.
     pub address: Option<String>,

@@ -55,7 +55,7 @@ impl Supervisor {
     pub(super) fn new(start: Start, (child, contained): (Child, Option<Contained>), log: Log) -> Self {
         let spec = start.spec;
         let now = Instant::now();
-        let measured = if spec.yardstick {
+        let measured = if spec.cpu_speed_probe {
             spec.cpus.clone()
         } else {
             Cpus::default()

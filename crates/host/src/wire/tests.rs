@@ -316,7 +316,7 @@ fn spec() -> ProcessSpec {
         grace: Duration::from_secs(5),
         stop_signal: None,
         sample_every: None,
-        yardstick: false,
+        cpu_speed_probe: false,
     }
 }
 

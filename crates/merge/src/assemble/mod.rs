@@ -7,12 +7,12 @@ mod workers;
 
 use self::warnings::{Evidence, LoadKind};
 use crate::part::{AddressPart, First, Part, ThreadPart};
-use crate::tally::{ReplyTimes, Tally};
+use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
-    Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA, Warning,
-    WarningKind, WrongReply, count,
+    Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA,
+    UnexpectedReply, Warning, WarningKind, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -71,7 +71,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         log,
         decoded: decoded(job, part),
         network: Some(network(job, part)),
-        wrong_replies: wrong_replies(job, part),
+        unexpected_replies: unexpected_replies(job, part),
         workers: workers::rows(part, duration_s),
         start,
         answers: part.totals.answered.named(job),
@@ -235,7 +235,7 @@ fn decoded(job: &Job, part: &Part) -> Option<DecodedBodies> {
 }
 
 fn network(job: &Job, part: &Part) -> Network {
-    let is_tcp = job.target.reach.unix.is_none();
+    let is_tcp = job.target.connect.unix.is_none();
     Network {
         addresses: ranked(part)
             .map(|(address, one)| Address {
@@ -294,8 +294,17 @@ fn status_codes(tally: &Tally) -> BTreeMap<String, u64> {
         .grpc_statuses
         .iter()
         .enumerate()
-        .map(|(code, &count)| (format!("grpc-{code}"), count));
+        .map(|(code, &count)| (grpc_code(code), count));
     http.chain(grpc).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Codes that gRPC does not have are counted together.
+fn grpc_code(code: usize) -> String {
+    if code == GRPC_STATUSES - 1 {
+        "grpc-other".to_owned()
+    } else {
+        format!("grpc-{code}")
+    }
 }
 
 fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {
@@ -318,10 +327,10 @@ fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {
         .collect()
 }
 
-fn wrong_replies(job: &Job, part: &Part) -> Vec<WrongReply> {
+fn unexpected_replies(job: &Job, part: &Part) -> Vec<UnexpectedReply> {
     let operations = &job.workload.operations;
     let wrong = |entry: &crate::SampleEntry| {
-        Some(WrongReply {
+        Some(UnexpectedReply {
             operation: operations.get(usize::from(entry.operation))?.name.clone(),
             what: entry.what.clone(),
             expected: entry.expected.clone(),

@@ -31,7 +31,7 @@ fn bounds(profile: &Profile, duration_s: f64) -> Vec<f64> {
         Profile::Ramp { over_ns, .. } => (0..=PARTS)
             .map(|part| seconds(*over_ns) * f64::from(part) / f64::from(PARTS))
             .collect(),
-        Profile::Staircase { every_ns, .. } => {
+        Profile::StepLoad { every_ns, .. } => {
             (0..MOST as u64).map(|stair| seconds(stair * every_ns)).collect()
         }
         Profile::Stages { stages } => {

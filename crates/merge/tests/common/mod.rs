@@ -4,8 +4,8 @@
 
 use prony_load::events::{Chat, Events, Usage};
 use prony_load::{
-    Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile, Protocol, Rate,
-    Reach, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile,
+    Protocol, Rate, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_merge::{AddressPart, Answer, Begun, First, LogPart, Part, SampleEntry, Shape, Tally, ThreadPart};
 use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcome};
@@ -49,7 +49,7 @@ pub(crate) fn job(is_open: bool) -> Job {
             port: 80,
             authority: "a".into(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         },
         protocol: Protocol::Http1,
         load: if is_open {

@@ -28,8 +28,8 @@ pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
 pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 
-/// Version of the JSON format. Keys are added, never renamed.
-pub const SCHEMA: u32 = 1;
+/// Version of the JSON format. Readers accept the earlier versions too: see [`upgrade`](crate::upgrade).
+pub const SCHEMA: u32 = 2;
 
 /// The result of one load: the JSON object of `prony load --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,7 +120,8 @@ pub struct Recording {
     pub occupancy: Option<Occupancy>,
     /// A seeded sample of unexpected replies.
     #[serde(default)]
-    pub wrong_replies: Vec<WrongReply>,
+    #[serde(alias = "unexpected_replies")]
+    pub unexpected_replies: Vec<UnexpectedReply>,
     /// Warnings about these numbers.
     pub warnings: Vec<Warning>,
     /// Whether the load was ended early: the numbers then cover the time until the interruption.
@@ -410,7 +411,7 @@ impl Interval {
 
 /// A reply that differs from the expected one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WrongReply {
+pub struct UnexpectedReply {
     /// Name of the operation.
     pub operation: String,
     /// The part of the reply that was checked.

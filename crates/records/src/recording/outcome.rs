@@ -9,29 +9,32 @@ pub enum Outcome {
     /// The reply is as the contract expects.
     Valid,
     /// Unexpected reply: malformed, or with unexpected headers or body.
-    WrongReply,
+    #[serde(alias = "unexpected")]
+    Unexpected,
     /// Unexpected status (HTTP or gRPC).
     Status,
     /// No complete reply within the timeout.
     Timeout,
     /// Connect error: no connection could be established.
-    Refused,
+    #[serde(alias = "refused")]
+    ConnectError,
     /// The connection ended before the reply was complete.
     Reset,
     /// Dropped: due but never sent, because the backlog was full or the load ended first.
-    NotSent,
+    #[serde(alias = "dropped")]
+    Dropped,
 }
 
 impl Outcome {
     /// Every outcome, in the order of [`Outcomes`].
     pub const ALL: [Self; 7] = [
         Self::Valid,
-        Self::WrongReply,
+        Self::Unexpected,
         Self::Status,
         Self::Timeout,
-        Self::Refused,
+        Self::ConnectError,
         Self::Reset,
-        Self::NotSent,
+        Self::Dropped,
     ];
 }
 
@@ -41,18 +44,21 @@ impl Outcome {
 pub struct Outcomes {
     /// See [`Outcome::Valid`].
     pub valid: u64,
-    /// See [`Outcome::WrongReply`].
-    pub wrong_reply: u64,
+    /// See [`Outcome::Unexpected`].
+    #[serde(alias = "unexpected")]
+    pub unexpected: u64,
     /// See [`Outcome::Status`].
     pub status: u64,
     /// See [`Outcome::Timeout`].
     pub timeout: u64,
-    /// See [`Outcome::Refused`].
-    pub refused: u64,
+    /// See [`Outcome::ConnectError`].
+    #[serde(alias = "refused")]
+    pub connect_error: u64,
     /// See [`Outcome::Reset`].
     pub reset: u64,
-    /// See [`Outcome::NotSent`].
-    pub not_sent: u64,
+    /// See [`Outcome::Dropped`].
+    #[serde(alias = "dropped")]
+    pub dropped: u64,
 }
 
 impl Outcomes {
@@ -61,12 +67,12 @@ impl Outcomes {
     pub const fn add(&mut self, outcome: Outcome, count: u64) {
         let place = match outcome {
             Outcome::Valid => &mut self.valid,
-            Outcome::WrongReply => &mut self.wrong_reply,
+            Outcome::Unexpected => &mut self.unexpected,
             Outcome::Status => &mut self.status,
             Outcome::Timeout => &mut self.timeout,
-            Outcome::Refused => &mut self.refused,
+            Outcome::ConnectError => &mut self.connect_error,
             Outcome::Reset => &mut self.reset,
-            Outcome::NotSent => &mut self.not_sent,
+            Outcome::Dropped => &mut self.dropped,
         };
         *place += count;
     }
@@ -75,12 +81,12 @@ impl Outcomes {
     pub const fn of(&self, outcome: Outcome) -> u64 {
         match outcome {
             Outcome::Valid => self.valid,
-            Outcome::WrongReply => self.wrong_reply,
+            Outcome::Unexpected => self.unexpected,
             Outcome::Status => self.status,
             Outcome::Timeout => self.timeout,
-            Outcome::Refused => self.refused,
+            Outcome::ConnectError => self.connect_error,
             Outcome::Reset => self.reset,
-            Outcome::NotSent => self.not_sent,
+            Outcome::Dropped => self.dropped,
         }
     }
 

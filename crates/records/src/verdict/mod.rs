@@ -84,7 +84,7 @@ impl Recording {
         let in_flight = self.connections.established > 0 && due == 0;
         let (kind, text) = if self.requests.completed > 0 {
             (WarningKind::NoValidReply, self.none_valid())
-        } else if self.requests.sent > 0 || in_flight || (outcomes.refused > 0 && !own_fault) {
+        } else if self.requests.sent > 0 || in_flight || (outcomes.connect_error > 0 && !own_fault) {
             (WarningKind::NothingAnswered, self.none_answered(connect_error))
         } else {
             (WarningKind::NothingSent, self.none_answered(connect_error))
@@ -109,7 +109,11 @@ impl Recording {
             stage: Stage::Measure,
             reason: why.join("; "),
             log_tail: Vec::new(),
-            fault: if of_machine { Fault::Lab } else { Fault::Service },
+            fault: if of_machine {
+                Fault::Infrastructure
+            } else {
+                Fault::Service
+            },
         })
     }
 
@@ -134,7 +138,7 @@ impl Recording {
             Some((code, _)) if outcomes.status == due && self.status_codes.len() == 1 => {
                 format!("all {} replies have {}", count(due), status(code))
             }
-            _ if outcomes.wrong_reply == due => match self.wrong_replies.first() {
+            _ if outcomes.unexpected == due => match self.unexpected_replies.first() {
                 Some(wrong) => format!("all {} replies are unexpected: {}", count(due), wrong.what),
                 None => format!("all {} replies are unexpected", count(due)),
             },
@@ -152,14 +156,14 @@ impl Recording {
             .map(|error| format!(" ({error})"))
             .unwrap_or_default();
         match worst(outcomes) {
-            Some((Outcome::Refused, _)) => {
+            Some((Outcome::ConnectError, _)) => {
                 format!("no connection for any of {} requests{because}", count(due))
             }
             Some((Outcome::Reset, _)) => format!(
                 "none of {} requests was answered: the server closed the connections",
                 count(due)
             ),
-            Some((Outcome::NotSent, _)) if outcomes.not_sent == due => {
+            Some((Outcome::Dropped, _)) if outcomes.dropped == due => {
                 format!("none of {} requests was sent{because}", count(due))
             }
             _ if due == 0 && self.connections.established > 0 => {
@@ -187,21 +191,25 @@ impl Recording {
                 Some((code, number)) => format!("{} have {}", count(number), status(code)),
                 None => format!("{number} have an unexpected status"),
             },
-            Outcome::WrongReply => match self.wrong_replies.first() {
+            Outcome::Unexpected => match self.unexpected_replies.first() {
                 Some(wrong) => format!("{number} replies are unexpected: {}", wrong.what),
                 None => format!("{number} replies are unexpected"),
             },
             Outcome::Timeout => format!("{number} timed out"),
-            Outcome::Refused => format!("{number} failed to connect"),
+            Outcome::ConnectError => format!("{number} failed to connect"),
             Outcome::Reset => format!("the server closed the connections of {number}"),
-            Outcome::NotSent => format!("{number} were dropped"),
+            Outcome::Dropped => format!("{number} were dropped"),
             Outcome::Valid => String::new(),
         }
     }
 
     /// The most frequent unexpected status; `None` if it cannot be determined.
     fn worst_status(&self) -> Option<(&str, u64)> {
-        let enough = |code: &str| self.wrong_replies.iter().any(|wrong| wrong.got.starts_with(code));
+        let enough = |code: &str| {
+            self.unexpected_replies
+                .iter()
+                .any(|wrong| wrong.got.starts_with(code))
+        };
         let codes = self.status_codes.iter();
         let unexpected = codes.filter(|(code, _)| enough(code.trim_start_matches("grpc-")));
         let most = unexpected.max_by_key(|(_, number)| **number)?;
@@ -213,13 +221,13 @@ impl Recording {
             Some((Outcome::Status, _)) => {
                 "Check the path. prony follows no redirects; other statuses need --expect-status."
             }
-            Some((Outcome::Refused, _)) => "Check that the server is running and that this is its port.",
+            Some((Outcome::ConnectError, _)) => "Check that the server is running and that this is its port.",
             Some((Outcome::Timeout, _)) | None => {
                 "The server accepts connections but sends no complete reply. Try curl -v."
             }
             Some((Outcome::Reset, _)) => "Check the scheme (http or https) and the log of the server.",
-            Some((Outcome::NotSent, _)) => "Lower --rate or raise -c.",
-            Some((Outcome::WrongReply | Outcome::Valid, _)) => return None,
+            Some((Outcome::Dropped, _)) => "Lower --rate or raise -c.",
+            Some((Outcome::Unexpected | Outcome::Valid, _)) => return None,
         })
     }
 }

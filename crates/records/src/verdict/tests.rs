@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 /// A recording with these outcomes; the counts of completed and sent requests follow from them.
 fn recording(outcomes: &Value, more: &Value) -> Recording {
     let of = |name: &str| outcomes[name].as_u64().unwrap_or(0);
-    let completed = of("valid") + of("wrong_reply") + of("status");
+    let completed = of("valid") + of("unexpected") + of("status");
     let sent = completed + of("timeout") + of("reset");
-    let offered = sent + of("refused") + of("not_sent");
+    let offered = sent + of("connect_error") + of("dropped");
     let mut all = json!({
         "schema": 1, "target": "http://127.0.0.1/", "protocol": "http1", "load": { "kind": "closed" },
         "duration_s": 2.0, "timeout_ns": 1_000_000_000,
         "requests": { "offered": offered, "sent": sent, "completed": completed, "valid": of("valid") },
         "throughput_per_s": 1.0, "goodput_per_s": 1.0,
-        "outcomes": { "valid": 0, "wrong_reply": 0, "status": 0, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 },
+        "outcomes": { "valid": 0, "unexpected": 0, "status": 0, "timeout": 0, "connect_error": 0, "reset": 0, "dropped": 0 },
         "status_codes": {}, "bytes": { "sent": 0, "received": 0 },
         "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
         "connections": { "asked": 4, "established": 4, "reconnects": 0 },
@@ -62,13 +62,13 @@ fn replies_that_are_not_valid_are_no_result() {
             "all 41,872 replies have status 404",
         ),
         (
-            json!({ "wrong_reply": 7 }),
-            json!({ "wrong_replies": wrong }),
+            json!({ "unexpected": 7 }),
+            json!({ "unexpected_replies": wrong }),
             NoValidReply,
             "all 7 replies are unexpected: body",
         ),
         (
-            json!({ "valid": 49, "timeout": 11, "not_sent": 40 }),
+            json!({ "valid": 49, "timeout": 11, "dropped": 40 }),
             json!({}),
             FewValidReplies,
             "only 49 of 100 requests had a valid reply; 40 were dropped",
@@ -96,13 +96,13 @@ fn requests_without_an_answer_are_no_result() {
             "no request was answered within 2.0 s",
         ),
         (
-            json!({ "refused": 100 }),
+            json!({ "connect_error": 100 }),
             dead.clone(),
             NothingAnswered,
             "no connection for any of 100 requests (Connection refused)",
         ),
         (
-            json!({ "refused": 9 }),
+            json!({ "connect_error": 9 }),
             own,
             NothingSent,
             "no connection for any of 9 requests (Connection refused)",
@@ -114,7 +114,7 @@ fn requests_without_an_answer_are_no_result() {
             "no request was sent (Connection refused)",
         ),
         (
-            json!({ "not_sent": 100 }),
+            json!({ "dropped": 100 }),
             dead,
             NothingSent,
             "none of 100 requests was sent (Connection refused)",

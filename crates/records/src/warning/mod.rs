@@ -202,7 +202,8 @@ kinds! {
     /// The network between the hosts, not the service, was the limit.
     NetworkBound,
     /// A backing service was the limit.
-    CompanionBound,
+    #[serde(alias = "companion_bound")]
+    BackingServiceBound,
     /// Requests were sent too long after they were due.
     ScheduleLag,
     /// The offered rate was not reached.
@@ -352,7 +353,7 @@ impl WarningKind {
                 Bottleneck::Network,
                 "The network was the limit; the service may be faster.",
             ),
-            Self::CompanionBound => limits(
+            Self::BackingServiceBound => limits(
                 Bottleneck::BackingService,
                 "A backing service was the limit; the service may be faster.",
             ),

@@ -1,4 +1,4 @@
-//! A service on one board over time: a picture, where its level changed, and every run.
+//! A service in one ranking over time: a chart, its changes of level, and every run.
 
 use super::html;
 use super::order::{Entry, Line};
@@ -8,7 +8,7 @@ use crate::formats::{escaped, head_of};
 use crate::number::{Unit, ratio};
 use prony_statistics::{ChangePoint, Metric, change_points};
 
-/// What is followed beside what the board is ranked by.
+/// Metrics that are followed in addition to the ranking metric.
 const FOLLOWED: [Metric; 3] = [
     Metric::ResponseTimeNsP99,
     Metric::CpuNsPerRequest,
@@ -23,20 +23,21 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 30.0;
-/// How far beyond the points intervals are drawn, as a share of them: one without bound must not press all flat.
+/// How far beyond the points intervals are drawn, as a share of them: an unbounded interval must not flatten the
+/// others.
 const FARTHEST: f64 = 0.5;
 
-/// A change of level: from which entry on, and how much.
+/// A change of level: the first entry with the new level, and the size of the change.
 struct Changed {
     metric: Metric,
     at: usize,
     found: ChangePoint,
 }
 
-/// The section of a line with two runs or more; `name` is what the variant is called.
+/// The section of a line with two or more runs; `name` is the display name of the variant.
 pub(super) fn section(line: &Line<'_>, name: &str) -> Result<String, ReportError> {
     let latest = line.latest();
-    // Another machine or another version of prony is no change of the service.
+    // Another machine or another version of prony is not a change of the service.
     let alike: Vec<bool> = line
         .entries
         .iter()
@@ -95,14 +96,14 @@ fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
     let comparable = alike.iter().filter(|&&alike| alike).count();
     if changes.is_empty() {
         lines.push(if comparable < 6 {
-            "A change of level can be told from six runs under the same circumstances on.".to_owned()
+            "A change of level can be found once there are six runs under the same conditions.".to_owned()
         } else {
             "No level changed.".to_owned()
         });
     }
     if comparable < alike.len() {
         lines.push(
-            "Runs with a hollow point were made under other circumstances than the newest one, such as another machine or another version of prony; they are left out of the search for changes."
+            "Runs with a hollow point were made under other conditions than the newest one, such as another machine or another version of prony; the search for changes leaves them out."
                 .to_owned(),
         );
     }
@@ -116,7 +117,7 @@ fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
     let latest = line.latest();
     let mut heads = vec!["run", "rank"];
     heads.extend(metrics(&latest).map(head_of));
-    heads.push("circumstances");
+    heads.push("conditions");
     let rows: Vec<Vec<String>> = line
         .entries
         .iter()
@@ -131,14 +132,14 @@ fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
             cells.extend(metrics(&latest).map(|metric| {
                 value(entry.row, metric).map_or_else(|| "–".to_owned(), |text| escaped(&text))
             }));
-            cells.push(if alike { "the same" } else { "others" }.to_owned());
+            cells.push(if alike { "same" } else { "different" }.to_owned());
             cells
         })
         .collect();
     html::table(&format!("Runs of {title}"), &heads, &rows)
 }
 
-/// Where a run and a value lie.
+/// Positions of a run and of a value.
 struct Plane {
     low: f64,
     high: f64,
@@ -156,7 +157,7 @@ impl Plane {
     }
 }
 
-/// The metric that the board is ranked by, run by run.
+/// The ranking metric, run by run.
 fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) -> String {
     let metric = line.latest().board.group.ranked_by;
     let points: Vec<(usize, f64, f64, f64)> = line

@@ -1,4 +1,4 @@
-//! The first page: the studies, and of each board who leads, in words and as the first few bars.
+//! The first page: the studies, and for each ranking its result in words and its first few bars.
 
 use super::changes::Changed;
 use super::order::Study;
@@ -11,10 +11,9 @@ use prony_records::{Level, Warning};
 use prony_statistics::{Better, Quantity, ServiceSummary};
 use std::collections::BTreeSet;
 
-/// Services that a board shows here.
+/// Number of services shown per ranking.
 const SHOWN: usize = 5;
 
-/// The first page.
 pub(super) fn page(studies: &[Study<'_>], changes: &[Changed<'_>]) -> SiteFile {
     let latest = || studies.iter().map(Study::latest);
     let services: BTreeSet<&str> = latest()
@@ -29,7 +28,7 @@ pub(super) fn page(studies: &[Study<'_>], changes: &[Changed<'_>]) -> SiteFile {
             1 => "1 study".to_owned(),
             count => format!("{count} studies"),
         },
-        plural(boards, "board"),
+        plural(boards, "ranking"),
         paths::SERVICES,
         plural(services.len(), "service")
     );
@@ -72,7 +71,7 @@ fn section(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
         let page = paths::changes_page(&run.run);
         out += &format!(
             "<p>{}: {}.</p>\n",
-            html::link(&page, "Since the run before"),
+            html::link(&page, "Since the previous run"),
             escaped(&step.words())
         );
     }
@@ -154,7 +153,7 @@ fn shown(run: &SiteRun, board: &Board) -> String {
     )
 }
 
-/// Reasons to doubt all numbers of a board or of a run.
+/// Warnings that affect all numbers of a ranking or of a run.
 fn doubts(warnings: &[Warning]) -> String {
     let told = warnings.iter().filter(|warning| warning.level() != Level::Note);
     told.map(|warning| format!("<p class=\"doubt\">⚠ {}</p>\n", escaped(&warning.whole())))

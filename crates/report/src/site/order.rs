@@ -1,4 +1,5 @@
-//! Runs in order: the studies, each with its runs over time, and the services, each with all boards that it ever stood on.
+//! Runs in order: the studies, each with its runs over time, and the services, each with all rankings that ever
+//! included it.
 
 use super::paths;
 use super::run::{Board, SiteRun};
@@ -11,7 +12,7 @@ pub(super) struct Study<'a> {
     pub(super) runs: Vec<&'a SiteRun>,
 }
 
-/// A service on a board in one run.
+/// A service in a ranking of one run.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) run: &'a SiteRun,
@@ -19,10 +20,10 @@ pub(super) struct Entry<'a> {
     pub(super) row: &'a ServiceSummary,
 }
 
-/// A variant of a service on the same board in all runs of a suite, the oldest first; there is always one.
+/// A variant of a service in the same ranking in all runs of a suite, the oldest first; there is always one.
 pub(super) struct Line<'a> {
     pub(super) entries: Vec<Entry<'a>>,
-    /// Where its badge lies.
+    /// Path of its badge.
     pub(super) badge: String,
 }
 
@@ -88,7 +89,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<
     all
 }
 
-/// Two loads may have the same words.
+/// Two loads may have the same description, so a path may need a number.
 fn free(taken: &mut BTreeSet<String>, id: &ServiceId, suite: &str, board: &str) -> String {
     let numbered = |number: u32| match number {
         1 => paths::badge(id, suite, board),

@@ -1,4 +1,4 @@
-//! The list of services, and a page for each: every board that it stands on, its history, and its badges.
+//! The list of services, and a page for each: all rankings with it, its history, and its badges.
 
 use super::badge::badge;
 use super::order::{Entry, Line};
@@ -10,7 +10,7 @@ use crate::{ReportError, ServiceInfo, service_names};
 use prony_statistics::Metric;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the table of a service shows beside what a board is ranked by.
+/// Metrics in the table of a service, in addition to the ranking metric.
 const SHOWN: [(Metric, &str); 3] = [
     (Metric::ResponseTimeNsP99, "p99"),
     (Metric::CpuNsPerRequest, "CPU/request"),
@@ -23,7 +23,7 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
         "service",
         "language",
         "class",
-        "boards",
+        "rankings",
         "may be first on",
         "newest run",
     ];
@@ -47,7 +47,7 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
         })
         .collect();
     let body = format!(
-        "<p class=\"facts\">{}</p>\n{}<p class=\"quiet\">Each variant counts its boards apart. A service may be first where none is \
+        "<p class=\"facts\">{}</p>\n{}<p class=\"quiet\">Each variant counts its rankings separately. A service may be first if none is \
          proven better.</p>\n",
         plural(services.len(), "service"),
         html::table("All services", &heads, &rows)
@@ -62,12 +62,12 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
 pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Result<SiteFile, ReportError> {
     let title = title(name, lines);
     let mut body = facts(name, lines);
-    body += "<h2>On every board</h2>\n";
+    body += "<h2>In every ranking</h2>\n";
     body += &standings(lines, &title);
     body += "<h2>Over time</h2>\n";
     let long: Vec<&Line<'_>> = lines.iter().filter(|line| line.entries.len() > 1).collect();
     if long.is_empty() {
-        body += "<p class=\"quiet\">Each board was measured once so far.</p>\n";
+        body += "<p class=\"quiet\">Each ranking was measured once so far.</p>\n";
     }
     for line in long {
         body += &history::section(line, &called(&line.latest()))?;
@@ -80,7 +80,7 @@ pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Re
     })
 }
 
-/// The badge of each of its boards.
+/// The badge of each of its rankings.
 pub(super) fn badge_files(lines: &[Line<'_>]) -> impl Iterator<Item = SiteFile> {
     lines.iter().map(|line| SiteFile {
         path: line.badge.clone(),
@@ -93,7 +93,7 @@ fn newest<'a>(lines: &[Line<'a>]) -> Option<Entry<'a>> {
     all.max_by_key(|entry| entry.run.began())
 }
 
-/// What the newest run knew of the service.
+/// Metadata of the service from the newest run that has any.
 fn info<'a>(lines: &[Line<'a>]) -> Option<&'a ServiceInfo> {
     let entry = newest(lines)?;
     service_names::info(&entry.run.services, &entry.row.id)
@@ -106,7 +106,7 @@ fn title(name: &str, lines: &[Line<'_>]) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// What people call the variant of an entry.
+/// The display name of the variant of an entry.
 fn called(entry: &Entry<'_>) -> String {
     entry.run.called(&entry.row.id)
 }
@@ -130,7 +130,7 @@ fn facts(name: &str, lines: &[Line<'_>]) -> String {
         ]);
     }
     told.push(plural(variants.len(), "variant"));
-    told.push(plural(lines.len(), "board"));
+    told.push(plural(lines.len(), "ranking"));
     told.retain(|fact| !fact.is_empty());
     let told: Vec<String> = told
         .iter()
@@ -140,7 +140,7 @@ fn facts(name: &str, lines: &[Line<'_>]) -> String {
 }
 
 fn standings(lines: &[Line<'_>], title: &str) -> String {
-    let mut heads = vec!["board", "study", "variant", "rank", "ranked by"];
+    let mut heads = vec!["ranking", "study", "variant", "rank", "ranked by"];
     heads.extend(SHOWN.map(|(_, head)| head));
     heads.push("measured");
     let row = |line: &Line<'_>| {
@@ -164,11 +164,11 @@ fn standings(lines: &[Line<'_>], title: &str) -> String {
         cells
     };
     let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-    html::table(&format!("Boards of {title}"), &heads, &rows)
+    html::table(&format!("Rankings of {title}"), &heads, &rows)
         + "<p class=\"quiet\">⚠ marks a number in doubt; the details of the service in the report say why.</p>\n"
 }
 
-/// Each badge with what puts it into a README.
+/// Each badge with the Markdown for a README.
 fn badges(lines: &[Line<'_>], base_url: Option<&str>) -> String {
     let shown = lines.iter().map(|line| {
         let entry = line.latest();

@@ -1,4 +1,4 @@
-//! Asking a companion: queries by the protocol of `postgres`, and one GET over HTTP.
+//! Asking a backing service: queries by the protocol of `postgres`, and one GET over HTTP.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};

@@ -226,5 +226,5 @@ fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> 
 
 /// The disk's fault, not the service's.
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::lab(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
+    Failure::infrastructure(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
 }

@@ -11,7 +11,7 @@ mod remote;
 mod steps;
 mod toolchain;
 
-use crate::testbed::{Lab, Member, Reached};
+use crate::testbed::{Member, Reached, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
@@ -86,14 +86,14 @@ const MARK: &str = ".prony-built";
 const LOG_LINES: usize = 30;
 
 impl<'a> Builder<'a> {
-    /// A builder of services that run where the lab says.
+    /// A builder of services that run where the testbed says.
     pub fn new(
-        lab: &'a Lab,
+        testbed: &'a Testbed,
         toolchains: &'a BTreeMap<String, Toolchain>,
         folders: Folders,
         cancel: &'a Cancel,
     ) -> Self {
-        let member = lab.service();
+        let member = testbed.service();
         Self {
             host: member.builds.as_deref().unwrap_or(&*member.host),
             sends: member.builds.is_some(),

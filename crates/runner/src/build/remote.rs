@@ -75,7 +75,7 @@ impl There<'_> {
         for service in services {
             results.entry(super::id_of(service)).or_insert_with(|| {
                 let lost = || {
-                    Failure::lab(
+                    Failure::infrastructure(
                         Stage::Build,
                         format!("{} ended before it was built", self.member.name),
                     )
@@ -149,7 +149,7 @@ impl There<'_> {
                 Ok(Some(event)) => return Ok(event),
                 Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(Stage::Build)),
                 Ok(None) => {}
-                Err(reason) => return Err(Failure::lab(Stage::Build, reason)),
+                Err(reason) => return Err(Failure::infrastructure(Stage::Build, reason)),
             }
         }
     }
@@ -182,7 +182,7 @@ impl There<'_> {
     fn send(self, services: &[&Service]) -> Result<PathBuf, Failure> {
         let root = self.folders.services.parent().unwrap_or(Path::new("/"));
         let local = |error: io::Error| {
-            Failure::lab(
+            Failure::infrastructure(
                 Stage::Build,
                 format!("cannot collect the sources of services: {error}"),
             )

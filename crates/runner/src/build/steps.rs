@@ -141,7 +141,7 @@ impl<'a> Step<'a> {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 }
@@ -180,7 +180,7 @@ fn environment(
             cache.join(name)
         };
         fs::create_dir_all(&folder).map_err(|error| {
-            Failure::lab(Stage::Build, format!("cannot make {}: {error}", folder.display()))
+            Failure::infrastructure(Stage::Build, format!("cannot make {}: {error}", folder.display()))
         })?;
         environment.insert(variable.to_owned(), folder.display().to_string());
     }

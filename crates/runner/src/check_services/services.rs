@@ -41,7 +41,7 @@ pub fn check_services(
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, cancel);
+    let builder = Builder::new(&workbench.testbed, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let at_once = builds_at_once(workbench.host().memory_available_bytes());
@@ -108,7 +108,7 @@ impl Wanted<'_> {
 fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thorough): (u64, bool)) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
     for &(contract, protocol) in &wanted.contracts {
-        let alone = (!contract.companions().is_empty()).then_some(contract.name.as_str());
+        let alone = (!contract.backing_services().is_empty()).then_some(contract.name.as_str());
         starts.entry(alone).or_default().push((contract, protocol));
     }
     let mut rows = Vec::new();

@@ -6,7 +6,7 @@ mod worker;
 mod worker_group;
 mod worker_states;
 
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_host::{HostError, Placement, Usage};
 use prony_load::Job;
 use prony_records::{Command, Event, Resources};
@@ -67,25 +67,25 @@ pub enum Heard {
     Gone(String),
 }
 
-/// A generator in a process of its own on each worker of a lab.
+/// A generator in a process of its own on each worker of a testbed.
 #[derive(Clone)]
 pub struct ProcessGenerator {
-    lab: Lab,
+    testbed: Testbed,
 }
 
 /// The arguments that make prony read a job, and then commands, from its input, a line each, and write events to its output.
 const ARGUMENTS: &[&str] = &["load", "--job", "-"];
 
 impl ProcessGenerator {
-    /// The generator of a lab.
-    pub const fn new(lab: Lab) -> Self {
-        Self { lab }
+    /// The generator of a testbed.
+    pub const fn new(testbed: Testbed) -> Self {
+        Self { testbed }
     }
 }
 
 impl Generator for ProcessGenerator {
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
-        let workers: Vec<_> = self.lab.workers().zip(&placement.workers).collect();
+        let workers: Vec<_> = self.testbed.workers().zip(&placement.workers).collect();
         let is_beside = |host: &str| host == placement.service.host;
         match workers[..] {
             [(member, place)] => Ok(Box::new(Line::begin(

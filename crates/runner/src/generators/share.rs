@@ -49,11 +49,11 @@ fn held(warm_up: WarmUp) -> WarmUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::LabFile;
+    use crate::testbed::TestbedFile;
     use crate::testbed::placement::{Site, across};
     use prony_host::{Core, Cpus, Topology, Wants};
     use prony_load::{
-        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
+        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, Phases, Protocol, Request, Target,
         Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
@@ -86,7 +86,7 @@ mod tests {
                 port: 80,
                 authority: "a".to_owned(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// From the lab file to the job of each worker, by their numbers alone.
+    /// From the testbed file to the job of each worker, by their numbers alone.
     #[test]
     fn five_hundred_workers_are_planned() {
         const WORKERS: usize = 500;
@@ -120,7 +120,7 @@ mod tests {
             "[kubernetes]\nnamespace = \"n\"\nimage = \"i\"\n[host.app]\ncpus = 8\n[host.load]\nreplicas = {WORKERS}\n\
              cpus = 2\n[roles]\nservice = \"app\"\nload = \"load\"\n"
         );
-        let file = LabFile::parse(Path::new("lab.toml"), &text).expect("sound");
+        let file = TestbedFile::parse(Path::new("testbed.toml"), &text).expect("sound");
         let two = Topology {
             cores: (0..2)
                 .map(|cpu| Core {

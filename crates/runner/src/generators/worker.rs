@@ -16,8 +16,8 @@ pub(super) struct Line {
     talk: Talk,
     /// Whether the service is on the same host.
     beside: bool,
-    /// Whether there is a lab, and so a worker to tell of.
-    in_lab: bool,
+    /// Whether there is a testbed, and so a worker to tell of.
+    in_testbed: bool,
     doing: Doing,
     /// For whoever hears this worker alone.
     roster: Roster,
@@ -45,7 +45,7 @@ impl Line {
         Ok(Self {
             talk,
             beside,
-            in_lab: !place.host.is_empty(),
+            in_testbed: !place.host.is_empty(),
             doing: Doing::new(&place.host),
             roster: Roster::default(),
         })
@@ -76,7 +76,7 @@ impl Line {
 
 impl Loading for Line {
     fn next(&mut self, within: Duration) -> Heard {
-        if self.in_lab
+        if self.in_testbed
             && let Some(news) = self.roster.news(|| vec![self.doing.now()])
         {
             return Heard::Event(news);

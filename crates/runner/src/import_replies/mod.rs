@@ -77,7 +77,12 @@ pub fn replies(
         .collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let built = builder.build_all(&services, BUILDS_AT_ONCE, &|progress| {
         if let Progress::Building(service) = progress {
             tell(&format!("building {service}"));

@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use walkdir::WalkDir;
 
 /// Bytes of a block in the count of a file's blocks, whatever the file system.
 const BLOCK: u64 = 512;
@@ -26,7 +27,7 @@ pub enum Kind {
     Builds,
     /// Services as git had them.
     Revisions,
-    /// Toolchains and packages that came from registries, and data that was made for companions.
+    /// Toolchains and packages that came from registries, and data that was made for backing services.
     Cache,
     /// Logs of commands that ended.
     Logs,
@@ -93,7 +94,7 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
             if age(&data) < wish.unchanged_for {
                 continue;
             }
-            let bytes = size(&path, &data);
+            let bytes = size(&path);
             let fate = forget(kind, &path, &users, wish.dry);
             if kind == Kind::Builds && fate == Fate::Removed && !wish.dry {
                 forget_image(engine.as_ref(), name(&path));
@@ -153,7 +154,7 @@ fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
             paths
         }
         Kind::Revisions => inside("revisions")?,
-        Kind::Cache => [inside("cache")?, inside("companions/kept")?].concat(),
+        Kind::Cache => [inside("cache")?, inside("backing-services/kept")?].concat(),
         Kind::Logs => inside("log")?,
         Kind::Leftovers => {
             let mut paths = listed(state)?;
@@ -258,26 +259,24 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Lets the owner change all folders of a tree.
 fn open(folder: &Path) -> io::Result<()> {
-    let mode = fs::symlink_metadata(folder)?.permissions().mode();
-    fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
-    for entry in fs::read_dir(folder)? {
+    // Each folder is opened before the walk enters it.
+    for entry in WalkDir::new(folder)
+        .into_iter()
+        .filter_entry(|entry| entry.file_type().is_dir())
+    {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open(&entry.path())?;
-        }
+        let mode = entry.metadata()?.permissions().mode();
+        fs::set_permissions(entry.path(), Permissions::from_mode(mode | 0o700))?;
     }
     Ok(())
 }
 
 /// What a tree takes on the disk; what cannot be read counts as nothing.
-fn size(path: &Path, data: &Metadata) -> u64 {
-    let own = data.blocks() * BLOCK;
-    if !data.is_dir() {
-        return own;
-    }
-    let inside = fs::read_dir(path).into_iter().flatten().flatten();
-    let each = inside.filter_map(|entry| Some(size(&entry.path(), &entry.metadata().ok()?)));
-    own + each.sum::<u64>()
+fn size(path: &Path) -> u64 {
+    let entries = WalkDir::new(path).into_iter().flatten();
+    entries
+        .filter_map(|entry| Some(entry.metadata().ok()?.blocks() * BLOCK))
+        .sum()
 }
 
 #[cfg(test)]

@@ -31,8 +31,9 @@ pub struct Checkout {
 struct Settings {
     /// The file that keeps the runs, from the project's folder.
     store: Option<PathBuf>,
-    /// The lab file of every run that names none, from the project's folder.
-    lab: Option<PathBuf>,
+    /// The testbed file of every run that names none, from the project's folder.
+    #[serde(alias = "lab")]
+    testbed: Option<PathBuf>,
 }
 
 impl Checkout {
@@ -65,9 +66,9 @@ impl Checkout {
         Ok(own.unwrap_or_else(|| self.state().join("store.db")))
     }
 
-    /// The lab file that `prony.toml` names.
-    pub fn lab(&self) -> Result<Option<PathBuf>, BenchError> {
-        Ok(self.settings()?.lab.map(|lab| self.root.join(lab)))
+    /// The testbed file that `prony.toml` names.
+    pub fn testbed(&self) -> Result<Option<PathBuf>, BenchError> {
+        Ok(self.settings()?.testbed.map(|testbed| self.root.join(testbed)))
     }
 
     fn settings(&self) -> Result<Settings, BenchError> {

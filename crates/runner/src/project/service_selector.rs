@@ -219,8 +219,8 @@ fn put_in_place(aside: &Path, root: &Path) -> Result<(), BenchError> {
 
 fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), BenchError> {
     let folder = format!("services/{service}");
-    // A project may have no toolchains, contracts and companions of its own.
-    let beside = ["services/toolchains.toml", "contracts", "companions"];
+    // A project may have no toolchains, contracts and backing services of its own.
+    let beside = ["services/toolchains.toml", "contracts", "backing-services"];
     let beside = beside.into_iter().filter(|path| holds(checkout, commit, path));
     let mut archive = git(checkout)
         .args(["archive", "--format=tar", commit, "--", &folder])

@@ -1,4 +1,4 @@
-//! What prony brings along, so that it works in any folder: its contracts, companions, suites and toolchains, embedded in the binary and
+//! What prony brings along, so that it works in any folder: its contracts, backing services, suites and toolchains, embedded in the binary and
 //! written once into the user's cache, where everything reads them like files of a project.
 
 use crate::BenchError;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 // Links to the folders at the top of the checkout, so that they are part of the crate.
 static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/contracts");
-static COMPANIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/companions");
+static BACKING_SERVICES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/backing-services");
 static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/suites");
 static TOOLCHAINS: &str = include_str!("../../toolchains.toml");
 
@@ -18,7 +18,7 @@ static TOOLCHAINS: &str = include_str!("../../toolchains.toml");
 pub fn shipped() -> Result<PathBuf, BenchError> {
     let mut files = vec![(PathBuf::from("services/toolchains.toml"), TOOLCHAINS.as_bytes())];
     for (folder, dir) in [
-        ("companions", &COMPANIONS),
+        ("backing-services", &BACKING_SERVICES),
         ("contracts", &CONTRACTS),
         ("suites", &SUITES),
     ] {

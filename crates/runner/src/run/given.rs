@@ -1,4 +1,4 @@
-//! Contracts whose companions have data of the run's own.
+//! Contracts whose backing services have data of the run's own.
 
 use super::{Run, Watcher};
 use crate::prepare;
@@ -9,10 +9,10 @@ use prony_records::Exclusion;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Contracts with companions as they are checked and loaded, or why they cannot be, by name.
+/// Contracts with backing services as they are checked and loaded, or why they cannot be, by name.
 pub(super) type Given<'a> = BTreeMap<String, Result<Cow<'a, Contract>, Failure>>;
 
-/// Makes the data of companions before the first trial. `None`: the user asked to stop now.
+/// Makes the data of backing services before the first trial. `None`: the user asked to stop now.
 pub(super) fn given<'a>(run: &Run<'a>, watcher: &mut dyn Watcher) -> Option<Given<'a>> {
     let names: BTreeSet<&str> = run
         .plan
@@ -23,7 +23,7 @@ pub(super) fn given<'a>(run: &Run<'a>, watcher: &mut dyn Watcher) -> Option<Give
     let contracts = names
         .into_iter()
         .filter_map(|name| run.catalogue.contracts.get(name));
-    let beside = contracts.filter(|contract| !contract.companions().is_empty());
+    let beside = contracts.filter(|contract| !contract.backing_services().is_empty());
     let given: Given<'a> = beside
         .map(|contract| {
             watcher.saw(Progress::Seeds(contract.name.clone()));

@@ -5,7 +5,7 @@ mod shared;
 mod turns;
 
 use crate::noise::Repeats;
-use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use crate::trial::{Bench, InterleavedOptions, Trial, run_trial};
 use crate::{Built, Progress};
 use given::{Given, given};
 use prony_config::contract::Contract;
@@ -64,7 +64,7 @@ pub enum RunEnd {
     BudgetSpent,
     /// The user asked to end.
     Interrupted,
-    /// A host of the lab is lost and did not come back, for this reason, which names it.
+    /// A host of the testbed is lost and did not come back, for this reason, which names it.
     HostLost(String),
 }
 
@@ -75,16 +75,16 @@ const HOPELESS: u32 = 2;
 
 /// Does all trials of a plan that are not done yet. `Err`: a record could not be kept.
 pub fn run_plan(run: &Run<'_>, watcher: &mut dyn Watcher) -> Result<RunEnd, String> {
-    let lab = run.bench.lab;
+    let testbed = run.bench.testbed;
     let Some(given) = given(run, watcher) else {
         return Ok(RunEnd::Interrupted);
     };
-    if !lab.is_one_host() {
+    if !testbed.is_one_host() {
         return all_rounds(run, &given, watcher);
     }
     let host = run.bench.host();
     let topology = host.topology();
-    let placement = lab.place(Wants::default());
+    let placement = testbed.place(Wants::default());
     // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
     // allowed it may be, and the noise shows.
     let _ = host.pin_self(&placement.generator().cpus);
@@ -108,9 +108,9 @@ fn all_rounds<'a>(
                 state.in_shared_starts(round, watcher)?
             }
             Design::Sequence => state.in_sequence(round, watcher)?,
-            Design::Turns { window_ns, cycles } => {
+            Design::Interleaved { window_ns, cycles } => {
                 let window = Duration::from_nanos(window_ns);
-                state.in_turns(round, TurnsOf { window, cycles }, watcher)?
+                state.in_turns(round, InterleavedOptions { window, cycles }, watcher)?
             }
         };
         if !goes_on {
@@ -208,7 +208,7 @@ impl<'a> State<'a> {
         };
         self.remember(planned.entry, &record);
         if let Some(excluded) = record.void()
-            && self.run.bench.lab.lost().is_some()
+            && self.run.bench.testbed.lost().is_some()
         {
             self.lost = Some(excluded.reason.clone());
             return Ok(false);
@@ -263,7 +263,7 @@ impl<'a> State<'a> {
             }
             repeats += 1;
             watcher.saw(Progress::Repeats {
-                reason: format!("the bench failed, not the service: {}", excluded.reason),
+                reason: format!("infrastructure failure: {}", excluded.reason),
             });
         }
     }

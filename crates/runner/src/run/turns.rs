@@ -2,7 +2,7 @@
 
 use super::{State, VOID_REPEATS, Watcher};
 use crate::Progress;
-use crate::trial::{TurnsOf, run_turns};
+use crate::trial::{InterleavedOptions, run_turns};
 use prony_config::PlannedTrial;
 use prony_records::{Exclusion, Stage};
 
@@ -12,7 +12,7 @@ impl State<'_> {
     pub(super) fn in_turns(
         &mut self,
         round: u32,
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<bool, String> {
         let plan = self.run.plan;
@@ -37,23 +37,23 @@ impl State<'_> {
     fn group_in_turns(
         &mut self,
         all: &[PlannedTrial],
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<bool, String> {
         let mut repeats = 0;
         loop {
             let (goes_on, fault) = self.group_once(all, turns, watcher)?;
-            let Some(fault) = fault.filter(|_| goes_on && !self.run.bench.lab.is_one_host()) else {
+            let Some(fault) = fault.filter(|_| goes_on && !self.run.bench.testbed.is_one_host()) else {
                 return Ok(goes_on);
             };
             if repeats == VOID_REPEATS || self.run.bench.cancel.is_asked() {
-                let is_lost = self.run.bench.lab.lost().is_some();
+                let is_lost = self.run.bench.testbed.lost().is_some();
                 self.lost = is_lost.then_some(fault);
                 return Ok(!is_lost);
             }
             repeats += 1;
             watcher.saw(Progress::Repeats {
-                reason: format!("the bench failed, not the services: {fault}"),
+                reason: format!("infrastructure failure: {fault}"),
             });
         }
     }
@@ -62,7 +62,7 @@ impl State<'_> {
     fn group_once(
         &mut self,
         all: &[PlannedTrial],
-        turns: TurnsOf,
+        turns: InterleavedOptions,
         watcher: &mut dyn Watcher,
     ) -> Result<(bool, Option<String>), String> {
         let (mut trials, mut records) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
-//! From a lab file to hosts that answer.
+//! From a testbed file to hosts that answer.
 
 use crate::testbed::reconnect::Reached;
-use crate::testbed::{BuildAt, HostEntry, Lab, LabFile, Member, Way};
+use crate::testbed::{BuildAt, HostEntry, Member, Testbed, TestbedFile, Way};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
 use prony_kubernetes::{Begin, Group, Pod, PodWay, Run};
@@ -15,7 +15,7 @@ const FILES_OF_A_HOST: u64 = 8;
 /// And for itself: its store, logs, who watches.
 const OWN_FILES: u64 = 256;
 
-/// What a controller brings to its lab.
+/// What a controller brings to its testbed.
 pub struct Controller {
     /// Its own machine.
     pub host: Local,
@@ -25,7 +25,7 @@ pub struct Controller {
     pub logs: PathBuf,
     /// What it does, for those who find CPUs taken: `prony run hello`.
     pub what: String,
-    /// Whether the lab is still wanted: pods are waited for.
+    /// Whether the testbed is still wanted: pods are waited for.
     pub goes_on: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -41,10 +41,10 @@ impl Drop for Claims {
     }
 }
 
-impl Lab {
-    /// Reaches every host of a lab file, at the same time. `tell` hears what takes long.
+impl Testbed {
+    /// Reaches every host of a testbed file, at the same time. `tell` hears what takes long.
     pub fn connect(
-        file: &LabFile,
+        file: &TestbedFile,
         controller: &Controller,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, HostError> {
@@ -65,12 +65,12 @@ impl Lab {
         let members: Vec<Member> = reached.into_iter().collect::<Result<_, _>>()?;
         let place = |name: &str| {
             let found = members.iter().position(|member| member.name == name);
-            found.expect("invariant: a lab file names hosts that it has")
+            found.expect("invariant: a testbed file names hosts that it has")
         };
         let roles = &file.roles;
         let workers = roles.load.iter().map(|name| place(name)).collect();
-        let (service, companion) = (place(&roles.service), place(&roles.companion));
-        Self::of(members, service, companion, workers).within_reach()
+        let (service, backing_service) = (place(&roles.service), place(&roles.backing_service));
+        Self::of(members, service, backing_service, workers).within_reach()
     }
 
     /// What listens on the loopback of one host is reached by none of the others.
@@ -81,7 +81,7 @@ impl Lab {
             None => Ok(self),
             Some(name) => Err(HostError::There {
                 text: format!(
-                    "its address for the others of the lab is not known: write `address = \"…\"` under [host.{name}]"
+                    "its address for the others of the testbed is not known: write `address = \"…\"` under [host.{name}]"
                 ),
                 host: name,
             }),
@@ -89,7 +89,7 @@ impl Lab {
     }
 
     fn hidden(&self) -> Option<String> {
-        let mut listening = [self.service(), self.companion()].into_iter();
+        let mut listening = [self.service(), self.backing_service()].into_iter();
         let hidden = listening.find(|member| member.host.address().starts_with("127."));
         hidden.map(|member| member.name.clone())
     }
@@ -161,9 +161,9 @@ fn allow_files(hosts: usize) {
     }
 }
 
-/// Makes the pods that hosts of a lab are, where they are pods. They are removed when nobody has a way to one any more.
+/// Makes the pods that hosts of a testbed are, where they are pods. They are removed when nobody has a way to one any more.
 fn pods(
-    file: &LabFile,
+    file: &TestbedFile,
     controller: &Controller,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Option<Arc<Run>>, HostError> {
@@ -209,7 +209,7 @@ fn reach(
             ..Ssh::new(destination.clone())
         }),
         Way::Pod(_) => {
-            let run = pods.expect("invariant: a lab with pods has a cluster");
+            let run = pods.expect("invariant: a testbed with pods has a cluster");
             let found = run.pods().iter().find(|pod| pod.host == entry.name);
             let found = found.expect("invariant: a run has the pods that it was asked for");
             pod = Some(found.clone());
@@ -267,7 +267,7 @@ fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
         return Err(HostError::There {
             host: member.name.clone(),
             text: format!(
-                "it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the lab file"
+                "it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the testbed file"
             ),
         });
     }

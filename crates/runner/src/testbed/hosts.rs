@@ -4,15 +4,15 @@ use crate::testbed::placement;
 use crate::testbed::reconnect::Reached;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_kubernetes::Pod;
-use prony_records::{Environment, LabHost};
+use prony_records::{Environment, TestbedHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// One host of a lab.
+/// One host of a testbed.
 #[derive(Clone)]
 pub struct Member {
-    /// What the lab calls it; empty: this machine, without a lab.
+    /// What the testbed calls it; empty: this machine, without a testbed.
     pub name: String,
     /// The host.
     pub host: Arc<dyn Host>,
@@ -53,7 +53,7 @@ impl Member {
             let mut environment = self.host.environment();
             if let Some(pod) = &self.pod {
                 let image = pod.image.clone().map(|image| ("image".to_owned(), image));
-                let node = (LabHost::NODE.to_owned(), pod.node.clone());
+                let node = (TestbedHost::NODE.to_owned(), pod.node.clone());
                 environment.runtimes.extend(image.into_iter().chain([node]));
             }
             environment
@@ -80,20 +80,20 @@ impl Member {
 
 /// The hosts of a run, by what each is for.
 #[derive(Clone)]
-pub struct Lab {
+pub struct Testbed {
     members: Vec<Member>,
     service: usize,
-    companion: usize,
+    backing_service: usize,
     workers: Vec<usize>,
 }
 
-impl Lab {
+impl Testbed {
     /// One machine for everything.
     pub fn here(member: Member) -> Self {
         Self {
             members: vec![member],
             service: 0,
-            companion: 0,
+            backing_service: 0,
             workers: vec![0],
         }
     }
@@ -102,18 +102,18 @@ impl Lab {
     ///
     /// # Panics
     /// Where a role is given to nobody, or nobody makes load.
-    pub fn of(members: Vec<Member>, service: usize, companion: usize, workers: Vec<usize>) -> Self {
+    pub fn of(members: Vec<Member>, service: usize, backing_service: usize, workers: Vec<usize>) -> Self {
         assert!(!workers.is_empty(), "somebody makes the load");
         assert!(
             workers
                 .iter()
-                .chain([&service, &companion])
+                .chain([&service, &backing_service])
                 .all(|&place| place < members.len())
         );
         Self {
             members,
             service,
-            companion,
+            backing_service,
             workers,
         }
     }
@@ -129,8 +129,8 @@ impl Lab {
     }
 
     /// Where what stands beside the service runs.
-    pub fn companion(&self) -> &Member {
-        &self.members[self.companion]
+    pub fn backing_service(&self) -> &Member {
+        &self.members[self.backing_service]
     }
 
     /// Those that make the load.
@@ -149,15 +149,15 @@ impl Lab {
         let roles = [
             ("service", is(self.service())),
             ("load", self.workers().any(is)),
-            ("companion", is(self.companion())),
+            ("backing_service", is(self.backing_service())),
         ];
         let has = roles.into_iter().filter(|(_, has)| *has);
         has.map(|(role, _)| role.to_owned()).collect()
     }
 
     /// What a host is like, and what it is for.
-    pub(crate) fn seen(&self, member: &Member) -> LabHost {
-        LabHost {
+    pub(crate) fn seen(&self, member: &Member) -> TestbedHost {
+        TestbedHost {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
@@ -165,8 +165,8 @@ impl Lab {
         }
     }
 
-    /// What every host is like; empty without a lab file.
-    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
+    /// What every host is like; empty without a testbed file.
+    pub fn hosts(&self) -> BTreeMap<String, TestbedHost> {
         let named = self.members.iter().filter(|member| !member.name.is_empty());
         named
             .map(|member| (member.name.clone(), self.seen(member)))
@@ -199,7 +199,7 @@ impl Lab {
                 address: member.host.address(),
             })
             .collect();
-        placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+        placement::across(&hosts, (self.service, self.backing_service, &self.workers), wants)
     }
 }
 
@@ -212,15 +212,15 @@ mod tests {
     #[test]
     fn what_a_host_is_like_is_read_once() {
         let fake = FakeHost::new(2, 0);
-        let lab = Lab::here(Member::new(
+        let testbed = Testbed::here(Member::new(
             "app",
             Arc::new(fake.clone()),
             Vec::new(),
             PathBuf::new(),
         ));
-        let before = Preflight::of(&lab).expect("looked at");
-        assert_eq!(before.hosts["app"].host, lab.hosts()["app"]);
-        assert_eq!(lab.clone().hosts(), lab.hosts());
+        let before = Preflight::of(&testbed).expect("looked at");
+        assert_eq!(before.hosts["app"].host, testbed.hosts()["app"]);
+        assert_eq!(testbed.clone().hosts(), testbed.hosts());
         assert_eq!(fake.environments_read(), 1);
     }
 }

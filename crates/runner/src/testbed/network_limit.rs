@@ -1,6 +1,6 @@
 //! Whether the network was the limit of a load.
 
-use prony_records::{LabLink as Link, Recording, Warning, WarningKind};
+use prony_records::{Recording, TestbedLink as Link, Warning, WarningKind};
 
 /// From this share of what a link was measured to carry on, it may be the limit.
 const NEAR: f64 = 0.8;

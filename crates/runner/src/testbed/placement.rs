@@ -5,7 +5,7 @@ use prony_host::{Cpus, Place, Placement, Topology, Wants};
 /// What a placement must know of a host.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// What the lab calls it.
+    /// What the testbed calls it.
     pub(crate) name: &'a str,
     /// The CPUs of it that prony uses.
     pub(crate) topology: &'a Topology,
@@ -15,20 +15,20 @@ pub(crate) struct Site<'a> {
     pub(crate) address: &'a str,
 }
 
-/// Places service, companion and workers, which are numbers of hosts. A host with one role gives it all of its CPUs. Roles
+/// Places service, backing service and workers, which are numbers of hosts. A host with one role gives it all of its CPUs. Roles
 /// that share a host share its CPUs as on one machine; then service and generator are not apart, as one host for
 /// everything cannot be either.
 pub(crate) fn across(
     hosts: &[Site<'_>],
-    (service, companion, workers): (usize, usize, &[usize]),
+    (service, backing_service, workers): (usize, usize, &[usize]),
     wants: Wants,
 ) -> Placement {
-    let companion = wants.companion.then_some(companion);
+    let backing_service = wants.backing_service.then_some(backing_service);
     let shares: Vec<Share> = (0..hosts.len())
         .map(|host| {
             let roles = OnHost {
                 service: host == service,
-                companion: companion == Some(host),
+                backing_service: backing_service == Some(host),
                 load: workers.contains(&host),
             };
             share(hosts[host], roles, wants.service_cpus)
@@ -46,7 +46,7 @@ pub(crate) fn across(
             .iter()
             .map(|&host| place(host, &shares[host].load))
             .collect(),
-        companion: companion.map(|host| place(host, &shares[host].companion)),
+        backing_service: backing_service.map(|host| place(host, &shares[host].backing_service)),
         warnings: shares.iter().flat_map(|share| share.warnings.clone()).collect(),
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn across(
 #[derive(Clone, Copy)]
 struct OnHost {
     service: bool,
-    companion: bool,
+    backing_service: bool,
     load: bool,
 }
 
@@ -63,7 +63,7 @@ struct OnHost {
 #[derive(Default)]
 struct Share {
     service: Cpus,
-    companion: Cpus,
+    backing_service: Cpus,
     load: Cpus,
     keepers: Cpus,
     warnings: Vec<prony_records::Warning>,
@@ -74,17 +74,17 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     if let OnHost {
         service: true,
         load,
-        companion,
+        backing_service,
     } = roles
-        && (load || companion)
+        && (load || backing_service)
     {
-        // What is the generator's on one machine is the companion's where the generator is elsewhere.
+        // What is the generator's on one machine is the backing service's where the generator is elsewhere.
         let split = topology.split(Wants {
-            companion: load && companion,
+            backing_service: load && backing_service,
             service_cpus,
         });
         return Share {
-            companion: split.companion.unwrap_or_else(|| split.generator.clone()),
+            backing_service: split.backing_service.unwrap_or_else(|| split.generator.clone()),
             keepers: split.generator.clone(),
             load: split.generator,
             service: split.service,
@@ -92,19 +92,19 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
         };
     }
     if let OnHost {
-        companion: true,
+        backing_service: true,
         load: true,
         ..
     } = roles
     {
         let split = topology.split(Wants {
-            companion: false,
+            backing_service: false,
             service_cpus: None,
         });
         return Share {
-            // The generator has the larger part: a generator that is the limit spoils more than a companion.
+            // The generator has the larger part: a generator that is the limit spoils more than a backing service.
             load: split.service,
-            companion: split.generator.clone(),
+            backing_service: split.generator.clone(),
             keepers: split.generator,
             ..Share::default()
         };
@@ -116,7 +116,7 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     Share {
         keepers: besides(host, &cpus),
         service: cpus.clone(),
-        companion: cpus.clone(),
+        backing_service: cpus.clone(),
         load: cpus,
         warnings: Vec::new(),
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     const BESIDE: Wants = Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     };
 
@@ -185,9 +185,12 @@ mod tests {
             .map(|worker| worker.host.as_str())
             .collect();
         assert_eq!(workers, ["load1", "load2"]);
-        let companion = placement.companion.expect("wanted");
+        let backing_service = placement.backing_service.expect("wanted");
         assert_eq!(
-            (companion.host.as_str(), companion.cpus.to_string().as_str()),
+            (
+                backing_service.host.as_str(),
+                backing_service.cpus.to_string().as_str()
+            ),
             ("db", "0-1")
         );
         assert!(placement.warnings.is_empty());
@@ -213,7 +216,7 @@ mod tests {
     fn a_service_has_as_many_cpus_as_it_may() {
         let eight = machine(8);
         let wants = Wants {
-            companion: false,
+            backing_service: false,
             service_cpus: Some(2),
         };
         let placement = across(&[site("app", &eight), site("load", &eight)], (0, 1, &[1]), wants);
@@ -224,30 +227,30 @@ mod tests {
     #[test]
     fn on_one_host_every_role_has_its_address_and_its_own_cpus() {
         let placement = across(&[site("10.0.0.7", &machine(4))], (0, 0, &[0]), BESIDE);
-        let companion = placement.companion.clone().expect("wanted");
-        for place in [&placement.service, placement.generator(), &companion] {
+        let backing_service = placement.backing_service.clone().expect("wanted");
+        for place in [&placement.service, placement.generator(), &backing_service] {
             assert_eq!(place.address.as_str(), "10.0.0.7");
         }
         assert_eq!(placement.generator().cpus.to_string(), "0");
-        assert_eq!(companion.cpus.to_string(), "1");
+        assert_eq!(backing_service.cpus.to_string(), "1");
         assert_eq!(placement.service.cpus.to_string(), "2-3");
     }
 
     #[test]
-    fn nobody_asked_for_a_companion() {
+    fn nobody_asked_for_a_backing_service() {
         let placement = across(&[site("127.0.0.1", &machine(4))], (0, 0, &[0]), Wants::default());
-        assert_eq!(placement.companion, None);
+        assert_eq!(placement.backing_service, None);
     }
 
     proptest! {
         #[test]
-        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, companion: bool, most in prop::option::of(0..9_usize)) {
-            let (topology, wants) = (machine(cores), Wants { companion, service_cpus: most });
+        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, backing_service: bool, most in prop::option::of(0..9_usize)) {
+            let (topology, wants) = (machine(cores), Wants { backing_service, service_cpus: most });
             let (placement, split) = (across(&[site("", &topology)], (0, 0, &[0]), wants), topology.split(wants));
             prop_assert_eq!(&placement.service.cpus, &split.service);
             prop_assert_eq!(&placement.generator().cpus, &split.generator);
-            prop_assert_eq!(placement.companion.as_ref().map(|place| &place.cpus), split.companion.as_ref());
-            let keepers = [Some(&placement.service), Some(placement.generator()), placement.companion.as_ref()];
+            prop_assert_eq!(placement.backing_service.as_ref().map(|place| &place.cpus), split.backing_service.as_ref());
+            let keepers = [Some(&placement.service), Some(placement.generator()), placement.backing_service.as_ref()];
             prop_assert!(keepers.into_iter().flatten().all(|place| place.keepers == split.generator));
             prop_assert_eq!(&placement.warnings, &split.warnings);
             prop_assert_eq!(placement.clone().turned().turned(), placement);
@@ -257,14 +260,14 @@ mod tests {
         fn roles_share_no_cpu_where_there_are_enough(
             cores in 3..12_usize,
             service in 0..3_usize,
-            companion in 0..3_usize,
+            backing_service in 0..3_usize,
             workers in prop::sample::subsequence(vec![0_usize, 1, 2], 1..=3),
         ) {
             let topology = machine(cores);
             let hosts = [site("a", &topology), site("b", &topology), site("c", &topology)];
-            let placement = across(&hosts, (service, companion, &workers), BESIDE);
+            let placement = across(&hosts, (service, backing_service, &workers), BESIDE);
             let places: Vec<&Place> =
-                [&placement.service].into_iter().chain(&placement.workers).chain(&placement.companion).collect();
+                [&placement.service].into_iter().chain(&placement.workers).chain(&placement.backing_service).collect();
             for (number, one) in places.iter().enumerate() {
                 prop_assert!(!one.cpus.is_empty());
                 for other in &places[number + 1..] {

@@ -1,26 +1,26 @@
-//! What is found of a lab before anything is measured in it.
+//! What is found of a testbed before anything is measured in it.
 
 use crate::testbed::clocks::error_ns as clock_error_ns;
 use crate::testbed::json_lines_process::{Talk, Task};
-use crate::testbed::{Lab, LinkSpeed, Member};
+use crate::testbed::{LinkSpeed, Member, Testbed};
 use prony_host::{Granted, HostError, free_bytes};
 use prony_kubernetes::Pod;
-use prony_records::LabHost;
-pub use prony_records::LabLink as Link;
+use prony_records::TestbedHost;
+pub use prony_records::TestbedLink as Link;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a lab is like before a run.
+/// What a testbed is like before a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preflight {
     /// Version of this JSON.
     pub schema: u32,
     /// Each host, by name.
     pub hosts: BTreeMap<String, HostFound>,
-    /// The network from each worker to the service, and from the service to its companion, where they are apart.
+    /// The network from each worker to the service, and from the service to its backing service, where they are apart.
     pub links: Vec<Link>,
     /// What stands against a run or costs accuracy, the worst first.
     pub findings: Vec<Finding>,
@@ -31,7 +31,7 @@ pub struct Preflight {
 pub struct HostFound {
     /// Its roles, and the machine.
     #[serde(flatten)]
-    pub host: LabHost,
+    pub host: TestbedHost,
     /// How well its clock is known, ns.
     pub clock_error_ns: u64,
     /// Share of its CPU time that others take.
@@ -98,12 +98,12 @@ impl Preflight {
     }
 
     /// Looks at every host at the same time, then at the links one after the other.
-    pub fn of(lab: &Lab) -> Result<Self, HostError> {
+    pub fn of(testbed: &Testbed) -> Result<Self, HostError> {
         let looked: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
-            let each = lab
+            let each = testbed
                 .members()
                 .iter()
-                .map(|member| scope.spawn(|| look(lab, member)));
+                .map(|member| scope.spawn(|| look(testbed, member)));
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: looking does not panic"))
@@ -111,7 +111,7 @@ impl Preflight {
         });
         let mut hosts = BTreeMap::new();
         let mut findings = Vec::new();
-        for (member, found) in lab.members().iter().zip(looked) {
+        for (member, found) in testbed.members().iter().zip(looked) {
             let found = found?;
             findings.extend(judge(&member.name, &found));
             if let (Some(pod), Some(granted)) = (&member.pod, &found.granted) {
@@ -120,7 +120,7 @@ impl Preflight {
             hosts.insert(member.name.clone(), found);
         }
         let mut links = Vec::new();
-        for (from, to) in ways(lab) {
+        for (from, to) in ways(testbed) {
             match link(from, to) {
                 Ok(link) => links.push(link),
                 Err(reason) => findings.push(Finding {
@@ -150,16 +150,16 @@ impl Preflight {
 }
 
 /// The ways that bytes go in a trial.
-fn ways(lab: &Lab) -> Vec<(&Member, &Member)> {
-    let (service, companion) = (lab.service(), lab.companion());
-    let workers = lab.workers().map(|worker| (worker, service));
-    let mut ways: Vec<_> = workers.chain([(service, companion)]).collect();
+fn ways(testbed: &Testbed) -> Vec<(&Member, &Member)> {
+    let (service, backing_service) = (testbed.service(), testbed.backing_service());
+    let workers = testbed.workers().map(|worker| (worker, service));
+    let mut ways: Vec<_> = workers.chain([(service, backing_service)]).collect();
     ways.retain(|(from, to)| from.name != to.name);
     ways
 }
 
-fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
-    let host = lab.seen(member);
+fn look(testbed: &Testbed, member: &Member) -> Result<HostFound, HostError> {
+    let host = testbed.seen(member);
     let usage = member.host.watch(WATCHED);
     let others =
         usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
@@ -304,10 +304,10 @@ fn slow(links: &[Link]) -> Vec<Finding> {
     .collect()
 }
 
-/// The network from each worker of a lab to a host that the load goes to, where they are apart and not both this machine. The
+/// The network from each worker of a testbed to a host that the load goes to, where they are apart and not both this machine. The
 /// first way that is closed is told.
-pub fn links_to(lab: &Lab, to: &Member) -> Result<Vec<Link>, String> {
-    let apart = lab
+pub fn links_to(testbed: &Testbed, to: &Member) -> Result<Vec<Link>, String> {
+    let apart = testbed
         .workers()
         .filter(|worker| worker.name != to.name && !(worker.is_on_this_machine() && to.is_on_this_machine()));
     apart.map(|worker| link(worker, to)).collect()

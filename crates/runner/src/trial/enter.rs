@@ -3,7 +3,7 @@
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
 use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
-use crate::backing::{Behind, Companions, judge_during};
+use crate::backing::{BackingProcesses, Behind, judge_during};
 use crate::generators::Loading;
 use crate::port_probe::is_listening;
 use crate::{Failure, Progress};
@@ -17,7 +17,7 @@ use prony_records::{
 };
 use std::time::Duration;
 
-/// Time for a service to answer again after its companions were started anew.
+/// Time for a service to answer again after its backing services were started anew.
 const RECOVERS: Duration = Duration::from_secs(10);
 
 /// A trial on its way: where, and with what.
@@ -77,7 +77,7 @@ impl Broken {
     /// Stops the service. Says why it failed, with the end of its log, and whether its port was taken between the moment at
     /// which it was chosen and that at which the service bound it.
     pub(super) fn leave(mut self) -> (Failure, Vec<String>, bool) {
-        let beside = &mut self.subject.companions;
+        let beside = &mut self.subject.backing_services;
         let failure = self.failure.beside(beside.fault(), beside.blames());
         let service = &mut self.subject.service;
         let ended = service.ended();
@@ -120,7 +120,7 @@ impl<'a> Course<'a> {
     /// A host that was lost is reached again first.
     fn mend(self) -> Result<(), Failure> {
         let cancel = self.bench.cancel;
-        let mended = self.bench.lab.mend(&|| !cancel.is_asked());
+        let mended = self.bench.testbed.mend(&|| !cancel.is_asked());
         mended.map_err(|error| {
             if cancel.is_now() {
                 Failure::interrupted(Stage::Start)
@@ -130,11 +130,11 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// The service beside the companions that it needs.
+    /// The service beside the backing services that it needs.
     fn start(self) -> Result<Subject, Failure> {
         let (trial, seat) = (self.trial, self.seat);
-        let companions = Companions::start(self.bench, trial.contract, trial.plan.seed, seat)?;
-        start::start_service(self.bench, &Start::of(trial), seat, companions)
+        let backing_services = BackingProcesses::start(self.bench, trial.contract, trial.plan.seed, seat)?;
+        start::start_service(self.bench, &Start::of(trial), seat, backing_services)
     }
 
     /// From its start until its load has begun.
@@ -149,8 +149,8 @@ impl<'a> Course<'a> {
     pub(super) fn load(self, done: Done) -> Result<Entered, Broken> {
         let Done { mut subject, known } = done;
         let begun = self.renew(&mut subject).and_then(|()| {
-            subject.companions.watch()?;
-            let behind = Behind::before(&mut subject.companions, self.trial.contract)?;
+            subject.backing_services.watch()?;
+            let behind = Behind::before(&mut subject.backing_services, self.trial.contract)?;
             Ok((behind, self.begin_load(&subject.target)?))
         });
         match begun {
@@ -163,15 +163,18 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Every load begins with the data that was seeded. A companion that was started anew for it cut off what the service had
+    /// Every load begins with the data that was seeded. A backing service that was started anew for it cut off what the service had
     /// open there: it must answer again.
     fn renew(self, subject: &mut Subject) -> Result<(), Failure> {
-        if subject.companions.reset()? {
+        if subject.backing_services.reset()? {
             let target = subject.target.clone();
             let request = self.request(&target);
             let limit = subject.service.age() + RECOVERS;
             ready::wait(&mut *subject.service, &request, limit, self.bench).map_err(|failure| Failure {
-                reason: format!("its companions were started anew, and then {}", failure.reason),
+                reason: format!(
+                    "its backing services were started anew, and then {}",
+                    failure.reason
+                ),
                 ..failure
             })?;
         }
@@ -224,7 +227,7 @@ impl<'a> Course<'a> {
         // Once in a run: it takes seconds, and what a service does when others go away is a matter of how it is written.
         let seen = if self.trial.planned.round == 0 {
             Some(prony_check::Subject {
-                backing: &mut subject.companions,
+                backing: &mut subject.backing_services,
                 cpu_time: &mut |window| super::cpu_time(&mut *subject.service, window),
             })
         } else {
@@ -243,7 +246,7 @@ impl<'a> Course<'a> {
 
     fn begin_load(self, target: &Target) -> Result<Box<dyn Loading>, Failure> {
         let job = job::job(self.trial, target, self.seat);
-        let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
         let begun = (self.bench.generator).begin(&job, &self.seat.placement, &self.seat.log("generator"));
         begun.map_err(|error| Failure::host(Stage::WarmUp, &error))
     }
@@ -291,19 +294,23 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// Looks behind it when its load is over: what its companions hold must follow from the replies that came.
+    /// Looks behind it when its load is over: what its backing services hold must follow from the replies that came.
     pub(super) fn look_behind(
         &mut self,
         (bench, contract): (&Bench<'_>, &Contract),
         answers: Option<&Answers>,
     ) -> Result<(), Failure> {
-        let (behind, companions) = (&mut self.known.behind, &mut self.subject.companions);
-        behind.judge(companions, contract, answers, bench.cancel)
+        let (behind, backing_services) = (&mut self.known.behind, &mut self.subject.backing_services);
+        behind.judge(backing_services, contract, answers, bench.cancel)
     }
 
     /// Whether all was right behind it while its load went on.
     pub(super) fn judge_during(&self, contract: &Contract, measurement: &Measurement) -> Result<(), Failure> {
-        judge_during(&self.subject.companions, contract, &measurement.companions)
+        judge_during(
+            &self.subject.backing_services,
+            contract,
+            &measurement.backing_services,
+        )
     }
 
     /// What it gave.
@@ -317,7 +324,7 @@ impl Done {
         measurement.after.clone_from(&self.known.behind.found);
         measurement.service_cpus = self.known.seat.placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = self.known.seat.placement.generator().cpus.as_slice().to_vec();
-        let bound = bound::companion_bound(&measurement, &self.known.seat.placement);
+        let bound = bound::backing_service_bound(&measurement, &self.known.seat.placement);
         measurement.warnings.extend(bound);
         measurement.warnings.extend(self.known.warnings.iter().cloned());
         if self.known.seat.lane.is_some() {

@@ -14,7 +14,7 @@ mod window;
 
 use crate::build::Built;
 use crate::generators::Generator;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use crate::warm_up::Pace;
 use crate::{Began, Cancel, Failure, Progress};
 use enter::{Broken, Course, Done};
@@ -36,23 +36,23 @@ pub use seat::{Lane, Seat};
 pub use shared::{SharedService, run_on};
 pub(crate) use start::start_service;
 pub use start::{Start, Subject};
-pub use turns::{TurnsOf, run_turns};
+pub use turns::{InterleavedOptions, run_turns};
 pub use window::Window;
 
 /// What all trials of a run share.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
     /// The hosts, and what each is for.
-    pub lab: &'a Lab,
+    pub testbed: &'a Testbed,
     /// What loads the services.
     pub generator: &'a dyn Generator,
     /// How.
     pub options: &'a Options,
     /// How it is ended early.
     pub cancel: &'a Cancel,
-    /// What companions there are, and their toolchains.
+    /// What backing services there are, and their toolchains.
     pub catalogue: &'a Catalogue,
-    /// Data that was made for companions.
+    /// Data that was made for backing services.
     pub seeds: &'a crate::Seeds,
 }
 
@@ -70,7 +70,7 @@ pub struct Options {
 impl<'a> Bench<'a> {
     /// Where services run.
     pub fn host(&self) -> &'a dyn Host {
-        &*self.lab.service().host
+        &*self.testbed.service().host
     }
 }
 
@@ -161,7 +161,7 @@ fn attempt(
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, (Failure, Vec<String>)> {
-    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
+    let seat = Seat::alone(bench.testbed, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,
@@ -190,12 +190,12 @@ impl Course<'_> {
             // What is checked after it writes, too.
             done.look_behind((self.bench, self.trial.contract), recording.answers.as_ref())?;
             check_after(self.bench, self.trial, &self.request(&target), watch)?;
-            if let Some(fault) = done.subject.companions.fault() {
-                return Err(Failure::lab(Stage::Measure, fault));
+            if let Some(fault) = done.subject.backing_services.fault() {
+                return Err(Failure::infrastructure(Stage::Measure, fault));
             }
             let mut measurement = done.measurement(recording, steadiness, Some(window));
             done.judge_during(self.trial.contract, &measurement)?;
-            let blamed = done.subject.companions.blames();
+            let blamed = done.subject.backing_services.blames();
             (measurement.warnings).extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
             Ok(measurement)
         });
@@ -252,7 +252,7 @@ fn check_after(
 fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
     let outcomes = &recording.outcomes;
     let wrong = || {
-        let first = recording.wrong_replies.first();
+        let first = recording.unexpected_replies.first();
         first.map_or(String::new(), |reply| {
             format!(
                 "; {}: {}: expected {}, got {}",

@@ -97,7 +97,7 @@ impl<'a> Phases<'a> {
                 | Event::Workers { .. } => {}
                 Event::Recording { .. } | Event::Part { .. } => {
                     let text = "the generator ended before the measurement began";
-                    return Err(Failure::lab(Stage::WarmUp, text));
+                    return Err(Failure::infrastructure(Stage::WarmUp, text));
                 }
                 Event::Failed { reason, fault } => {
                     return Err(Failure {
@@ -126,7 +126,7 @@ impl<'a> Phases<'a> {
                 Event::Part { .. } => {
                     let text =
                         "the generator ended with a part of a load, where it was asked for a whole one";
-                    return Err(Failure::lab(Stage::Measure, text));
+                    return Err(Failure::infrastructure(Stage::Measure, text));
                 }
                 Event::Recording { recording } => {
                     let window = match window {
@@ -186,12 +186,12 @@ impl<'a> Phases<'a> {
         if self.bench.cancel.is_now() {
             return Err(Failure::interrupted(stage));
         }
-        if let Some(lost) = self.bench.lab.lost() {
+        if let Some(lost) = self.bench.testbed.lost() {
             (self.watch)(Progress::HostLost(lost.to_string()));
             return Err(Failure::host(stage, &lost));
         }
-        if let Some(fault) = self.entered.subject.companions.ended() {
-            return Err(Failure::lab(stage, fault));
+        if let Some(fault) = self.entered.subject.backing_services.ended() {
+            return Err(Failure::infrastructure(stage, fault));
         }
         if let Some(ending) = self.service().ended() {
             return Err(Failure::new(
@@ -209,10 +209,10 @@ impl<'a> Phases<'a> {
                 self.show(&event);
                 Ok(Some(event))
             }
-            Heard::Gone(reason) => Err(Failure::lab(stage, reason)),
+            Heard::Gone(reason) => Err(Failure::infrastructure(stage, reason)),
             Heard::Nothing if self.heard.elapsed() > silence => {
                 let text = format!("the generator said nothing for {silence:?}");
-                Err(Failure::lab(stage, text))
+                Err(Failure::infrastructure(stage, text))
             }
             Heard::Nothing => Ok(None),
         }

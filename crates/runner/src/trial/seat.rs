@@ -1,6 +1,6 @@
 //! Where a trial runs, and beside which others.
 
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_config::contract::Contract;
 use prony_host::{Placement, Wants};
 use std::path::PathBuf;
@@ -23,18 +23,18 @@ pub struct Lane {
     /// Longest warm-up of a trial that is never told.
     pub warm_up_limit: Duration,
     /// Whether the speed of the service's CPUs is measured in each window.
-    pub yardstick: bool,
+    pub cpu_speed_probe: bool,
 }
 
 impl Seat {
-    /// Of a trial that has a lab for itself. `service_cpus` is how many the service may use at most.
-    pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
+    /// Of a trial that has a testbed for itself. `service_cpus` is how many the service may use at most.
+    pub fn alone(testbed: &Testbed, contract: &Contract, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
-            companion: !contract.companions().is_empty(),
+            backing_service: !contract.backing_services().is_empty(),
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {
-            placement: lab.place(wants),
+            placement: testbed.place(wants),
             lane: None,
         }
     }

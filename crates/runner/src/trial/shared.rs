@@ -55,7 +55,7 @@ fn serve(
     (bench, trial, ahead): (&Bench<'_>, &Trial<'_>, &[PlannedTrial]),
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Failed> {
-    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
+    let seat = Seat::alone(bench.testbed, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,

@@ -7,7 +7,7 @@ use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_runner::generators::ProcessGenerator;
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
     Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
 };
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-runner-toy");
 
 /// A checkout with toy services.
-pub(crate) struct Lab {
+pub(crate) struct Testbed {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) hosts: Hosts,
     pub(crate) generator: ProcessGenerator,
@@ -69,7 +69,7 @@ impl Watcher for Heard {
     }
 }
 
-impl Lab {
+impl Testbed {
     /// A service for each behaviour, in a plan of one round with short trials.
     pub(crate) fn new(behaviours: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
@@ -96,7 +96,7 @@ impl Lab {
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
-                companions: BTreeMap::new(),
+                backing_services: BTreeMap::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -104,7 +104,7 @@ impl Lab {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("companions")),
+            seeds: Seeds::new(&folder.path().join("backing-services")),
             built,
             folder,
         }
@@ -117,7 +117,7 @@ impl Lab {
 
     pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
         let bench = Bench {
-            lab: &self.hosts,
+            testbed: &self.hosts,
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,
@@ -142,7 +142,7 @@ impl Lab {
         heard.records.into_iter().map(|record| record.result).collect()
     }
 
-    /// The one exclusion of a lab with one service.
+    /// The one exclusion of a testbed with one service.
     pub(crate) fn excluded(&self) -> Exclusion {
         self.results().remove(0).expect_err("excluded")
     }
@@ -220,9 +220,9 @@ fn plan(services: &[Service]) -> Plan {
     }
 }
 
-/// Living processes that a lab started, wherever they are: they carry its mark in their environment.
-pub(crate) fn leftovers(lab: &Lab) -> Vec<String> {
-    let wanted = format!("PRONY_TOY={}", lab.folder.path().display());
+/// Living processes that a testbed started, wherever they are: they carry its mark in their environment.
+pub(crate) fn leftovers(testbed: &Testbed) -> Vec<String> {
+    let wanted = format!("PRONY_TOY={}", testbed.folder.path().display());
     let pids = std::fs::read_dir("/proc").expect("there").flatten();
     let pids = pids.filter(|entry| entry.file_name().to_string_lossy().parse::<i32>().is_ok());
     let environment = |path: &Path| std::fs::read(path.join("environ")).unwrap_or_default();

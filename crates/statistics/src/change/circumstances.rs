@@ -1,7 +1,7 @@
 //! Checks whether two runs can be compared at all.
 
 use crate::interval::median::median;
-use prony_records::{Environment, LabHost, TrialRecord};
+use prony_records::{Environment, TestbedHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,8 +142,8 @@ fn mismatch(what: &str, base: Option<String>, new: Option<String>) -> Option<Mis
 /// Differences between the hosts of two runs: which hosts exist and their roles; and the environment of each host that both have.
 /// The service's host is left out, since the run's own environment describes it.
 fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
-    let described = |hosts: &BTreeMap<String, LabHost>| {
-        let one = |(name, host): (&String, &LabHost)| {
+    let described = |hosts: &BTreeMap<String, TestbedHost>| {
+        let one = |(name, host): (&String, &TestbedHost)| {
             if host.is_pod() {
                 let (roles, cpus) = (host.roles.join(" and "), host.cpus.len());
                 return format!("{name} ({roles}) in a pod on {cpus} CPUs");
@@ -163,7 +163,7 @@ fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
         mismatch("hosts", Some(described(&old.hosts)), Some(described(&now.hosts)))
             .into_iter()
             .collect();
-    let is_told = |host: &LabHost| host.roles.iter().any(|role| role == "service");
+    let is_told = |host: &TestbedHost| host.roles.iter().any(|role| role == "service");
     for (name, old) in old.hosts.iter().filter(|(_, host)| !is_told(host)) {
         let Some(now) = now.hosts.get(name) else { continue };
         let (old, now) = (&old.environment, &now.environment);
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn other_hosts_are_named() {
-        let lab = |kernel: &str, cpus: &[usize]| {
-            let host = |role: &str, kernel: &str| LabHost {
+        let testbed = |kernel: &str, cpus: &[usize]| {
+            let host = |role: &str, kernel: &str| TestbedHost {
                 roles: vec![role.to_owned()],
                 address: "10.0.0.1".to_owned(),
                 cpus: cpus.to_vec(),
@@ -215,7 +215,7 @@ mod tests {
             settings: BTreeMap::new(),
             others: None,
         };
-        let base = lab("6.1", &[0, 1]);
+        let base = testbed("6.1", &[0, 1]);
         assert!(mismatches(&of(&base), &of(&base)).is_empty());
         let alone = Environment::default();
         let found = mismatches(&of(&base), &of(&alone));
@@ -226,18 +226,21 @@ mod tests {
             found[0].base.contains("app (service) at 10.0.0.1 on CPUs 0,1"),
             "{found:?}"
         );
-        let other = lab("6.8", &[0, 1]);
+        let other = testbed("6.8", &[0, 1]);
         let found = mismatches(&of(&base), &of(&other));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].to_string(), "kernel of one: 6.1 in the base, 6.8 now");
-        assert_eq!(mismatches(&of(&base), &of(&lab("6.1", &[0])))[0].what, "hosts");
+        assert_eq!(
+            mismatches(&of(&base), &of(&testbed("6.1", &[0])))[0].what,
+            "hosts"
+        );
     }
 
     #[test]
     fn new_pods_are_as_those_before_where_as_many_cpus_are() {
-        let lab = |address: &str, node: &str, cpus: &[usize]| {
-            let runtimes = [(LabHost::NODE.to_owned(), node.to_owned())].into();
-            let host = LabHost {
+        let testbed = |address: &str, node: &str, cpus: &[usize]| {
+            let runtimes = [(TestbedHost::NODE.to_owned(), node.to_owned())].into();
+            let host = TestbedHost {
                 roles: vec!["service".to_owned()],
                 address: address.to_owned(),
                 cpus: cpus.to_vec(),
@@ -261,9 +264,9 @@ mod tests {
             };
             mismatches(&of(base), &of(new))
         };
-        let base = lab("10.0.0.1", "n1", &[2, 3]);
-        assert!(differs(&base, &lab("10.0.0.9", "n2", &[4, 5])).is_empty());
-        let found = differs(&base, &lab("10.0.0.9", "n2", &[4]));
+        let base = testbed("10.0.0.1", "n1", &[2, 3]);
+        assert!(differs(&base, &testbed("10.0.0.9", "n2", &[4, 5])).is_empty());
+        let found = differs(&base, &testbed("10.0.0.9", "n2", &[4]));
         assert_eq!(
             found[0].to_string(),
             "hosts: app (service) in a pod on 2 CPUs in the base, app (service) in a pod on 1 CPUs now"

@@ -12,7 +12,7 @@ use super::speed::{Seen, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
-use prony_records::{Measurement, TurnWindow};
+use prony_records::{InterleavedWindow, Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of sweeps over rows and columns. Ten services converge in three or four.
@@ -30,12 +30,12 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     for (service, sample) in services.iter().enumerate() {
         for &(round, measured) in &sample.measured {
             let mut own: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
-            for window in &measured.turns.as_ref()?.windows {
+            for window in &measured.interleaved.as_ref()?.windows {
                 if let Some(value) = of(window).filter(|value| *value > 0.0 && value.is_finite()) {
                     own.entry(window.block).or_default().push(Seen {
                         cycle: window.cycle,
                         value: value.ln(),
-                        yardstick: yardstick(metric, window),
+                        cpu_speed_probe: cpu_speed_probe(metric, window),
                     });
                 }
             }
@@ -70,13 +70,13 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
 
 /// Whether the services were interleaved.
 pub(crate) fn took_turns(measured: &Measurement) -> bool {
-    measured.turns.is_some()
+    measured.interleaved.is_some()
 }
 
 /// Reads a metric from a window; `None` for metrics that short windows cannot measure.
-fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
+fn window_metric(metric: Metric) -> Option<fn(&InterleavedWindow) -> Option<f64>> {
     match metric {
-        Metric::CpuNsPerRequest => Some(TurnWindow::cpu_ns_per_request),
+        Metric::CpuNsPerRequest => Some(InterleavedWindow::cpu_ns_per_request),
         Metric::GoodputPerS => Some(|window| Some(window.goodput_per_s())),
         Metric::ThroughputPerS => Some(|window| Some(window.completed as f64 / window.length_s.max(1e-9))),
         Metric::ResponseTimeNsP50 => Some(|window| window.response_time_ns_p50?.exact().map(|ns| ns as f64)),
@@ -85,8 +85,10 @@ fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
 }
 
 /// Logarithm of the duration of the CPU speed probe in a window, if the metric is a CPU time.
-fn yardstick(metric: Metric, window: &TurnWindow) -> Option<f64> {
-    let ns = window.yardstick_ns.filter(|ns| *ns > 0.0 && ns.is_finite())?;
+fn cpu_speed_probe(metric: Metric, window: &InterleavedWindow) -> Option<f64> {
+    let ns = window
+        .cpu_speed_probe_ns
+        .filter(|ns| *ns > 0.0 && ns.is_finite())?;
     matches!(metric, Metric::CpuNsPerRequest).then(|| ns.ln())
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Seen {
     /// Logarithm of the metric.
     pub(super) value: f64,
     /// Logarithm of the duration of the CPU speed probe, if it is known and the metric depends on CPU speed.
-    pub(super) yardstick: Option<f64>,
+    pub(super) cpu_speed_probe: Option<f64>,
 }
 
 /// Corrects all windows to the median speed of the group. Changes nothing if the probe of any window is unknown or there are too
@@ -28,7 +28,7 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
     let Some(speeds) = starts
         .iter()
         .flat_map(|windows| windows.iter())
-        .map(|window| window.yardstick)
+        .map(|window| window.cpu_speed_probe)
         .collect::<Option<Vec<f64>>>()
         .filter(|speeds| !speeds.is_empty())
     else {
@@ -37,7 +37,7 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
     let slope = slope(&starts);
     let usual = median(&speeds);
     for window in starts.iter_mut().flat_map(|windows| windows.iter_mut()) {
-        if let Some(speed) = window.yardstick {
+        if let Some(speed) = window.cpu_speed_probe {
             window.value -= slope * (speed - usual);
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
 /// deviations, so single disturbed windows do not move it. Slow drifts, such as a JIT compiler that is still warming up, cancel.
 fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
     let step = |pair: &[Seen]| {
-        let moved = pair[1].yardstick? - pair[0].yardstick?;
+        let moved = pair[1].cpu_speed_probe? - pair[0].cpu_speed_probe?;
         (moved != 0.0).then(|| ((pair[1].value - pair[0].value) / moved, moved.abs()))
     };
     let pairs = starts.iter().flat_map(|windows| windows.windows(2));
@@ -81,7 +81,7 @@ mod tests {
                 Seen {
                     cycle,
                     value: follows * speed + random.random_range(-0.1..0.1),
-                    yardstick: Some(speed + random.random_range(-0.05..0.05)),
+                    cpu_speed_probe: Some(speed + random.random_range(-0.05..0.05)),
                 }
             };
             (0..20).map(|cycle| window((cycle, random))).collect()
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_window_without_a_yardstick_leaves_all_as_they_are() {
         let mut seen = starts(1.0, &mut SmallRng::seed_from_u64(7));
-        seen[3][4].yardstick = None;
+        seen[3][4].cpu_speed_probe = None;
         let before = seen.clone();
         at_usual_speed(seen.iter_mut());
         assert_eq!(seen, before);

@@ -1,4 +1,4 @@
-//! One side of a comparison: a run of the store or an exported report.
+//! One side of a comparison: a stored run or an exported report.
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Versions of the JSON of a report that can be read.
+/// Version of a report's JSON that this prony can read.
 const SCHEMA: u64 = 1;
 
 pub(super) struct Side {
@@ -24,11 +24,11 @@ pub(super) struct Side {
     environment: Environment,
     generators: Option<BTreeSet<String>>,
     settings: BTreeMap<String, String>,
-    /// What other programs used of the machine during saved loads, as a share of it.
+    /// Share of the machine that other programs used during saved loads.
     pub(super) others: Option<f64>,
 }
 
-/// What is read of an exported report.
+/// The fields of an exported report that are read.
 #[derive(Deserialize)]
 struct Exported {
     schema: u64,
@@ -38,7 +38,7 @@ struct Exported {
     groups: Vec<Group>,
 }
 
-/// How a service's metric went over the runs of its suite.
+/// A metric of a service over the runs of its suite.
 #[derive(Debug, Serialize)]
 pub(super) struct History {
     pub(super) contract: String,
@@ -46,16 +46,16 @@ pub(super) struct History {
     pub(super) load: serde_json::Value,
     pub(super) service: String,
     pub(super) metric: Metric,
-    /// Runs, the oldest first.
+    /// Oldest first.
     pub(super) runs: Vec<String>,
-    /// The value of each run.
+    /// One value for each run.
     pub(super) points: Vec<f64>,
     /// Where it changed, as indices into `runs`.
     pub(super) changes: Vec<ChangePoint>,
 }
 
 impl Side {
-    /// A file where there is one of that name, else a run.
+    /// Reads the file of that name if there is one, else the run.
     pub(super) fn find(wanted: &str, store: &StoreArgs, confidence: f64) -> anyhow::Result<Self> {
         let path = Path::new(wanted);
         if path.is_file() {
@@ -78,13 +78,13 @@ impl Side {
         let read: Result<Exported, _> = serde_json::from_str(&text);
         let exported = read.map_err(|error| {
             bad_input(anyhow!(
-                "{} is no report of prony ({error}): write one with `prony report --format json`",
+                "{} is not a prony report ({error}): write one with `prony report --format json`",
                 path.display()
             ))
         })?;
-        if exported.schema != SCHEMA {
+        if !(1..=SCHEMA).contains(&exported.schema) {
             let text = format!(
-                "{} has version {} of the report, this prony reads version {SCHEMA}",
+                "{} has version {} of the report format, but this prony reads up to version {SCHEMA}",
                 path.display(),
                 exported.schema
             );
@@ -96,7 +96,7 @@ impl Side {
             .map_or(confidence, |group| group.confidence);
         if (of_file - confidence).abs() > 1e-9 {
             eprintln!(
-                "prony: the estimates of {} are at {:.1} %; the ratios are at {:.1} %",
+                "prony: the estimates in {} have {:.1} % confidence; the ratios have {:.1} %",
                 path.display(),
                 100.0 * of_file,
                 100.0 * confidence
@@ -141,13 +141,13 @@ impl Side {
         }
     }
 
-    /// Whether it holds loads that were saved by a name.
+    /// Whether the runs are loads saved with `prony load --save`.
     pub(super) fn are_loads(&self) -> bool {
         self.suite == reporting::LOADS
     }
 
-    /// The history of each service under each load, over the runs of the store under the same circumstances: of the metric
-    /// that it is ranked by, and of those that may fail.
+    /// The history of each service under each load over the stored runs with the same circumstances, for the metric that the
+    /// service is ranked by and for the gated ones.
     pub(super) fn history(
         &self,
         store: &StoreArgs,
@@ -163,7 +163,7 @@ impl Side {
             .filter(|entry| entry.suite == self.suite && entry.trials > 0)
         {
             let run = store.run(&entry.id)?;
-            // Its trials are read only where the rest is alike.
+            // The trials are read only if everything else matches.
             let known = Circumstances {
                 suite: &run.suite,
                 environment: &run.environment,
@@ -194,7 +194,7 @@ impl Side {
 }
 
 impl History {
-    /// What came before a run.
+    /// The points of the runs before this one.
     pub(super) fn before(&self, run: &str) -> Earlier {
         let end = self.runs.iter().position(|known| known == run);
         Earlier {

@@ -1,4 +1,4 @@
-//! Two services or revisions, measured now: in the same rounds, or at the same time.
+//! Measures two services or revisions, in the same rounds or at the same time.
 
 use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
@@ -13,10 +13,10 @@ use prony_statistics::{ChangeOptions, RunChange, Smallest};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Rounds in sequence, and of the first look where both are loaded at once.
+/// Default number of rounds: one after the other, and of the first look with `--at-once`.
 const ROUNDS: u32 = 10;
 const ROUNDS_AT_ONCE: u32 = 6;
-/// Length of each measurement, likewise.
+/// Default length of each measurement, likewise.
 const DURATION: Duration = Duration::from_secs(3);
 const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 
@@ -24,27 +24,26 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
 pub(super) struct Measuring {
-    /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
-    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
-    /// four times
+    /// Load both at the same time, for machines that are shared with others: noise then affects both alike. CPU per request
+    /// is gated as well, the base is also measured against itself, and what looks slower is measured again, up to four times
     #[arg(long)]
     at_once: bool,
-    /// With --at-once: the time that all of it may take, builds included; rounds that would end later are left out
+    /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
     #[arg(long, value_name = "TIME", requires = "at_once")]
     budget: Option<WrittenDuration>,
-    /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
+    /// Number of rounds [default: 10; with --at-once 6 for the first look, an even number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
     /// Length of each measurement [default: 3s; with --at-once 2s]
     #[arg(long, short, value_name = "TIME")]
     duration: Option<WrittenDuration>,
-    /// With --at-once: load before each measurement; without, prony tells when a service is warm
+    /// With --at-once: warm-up load before each measurement; otherwise prony detects when a service is warm
     #[arg(long, value_name = "TIME", default_value = "2s")]
     warmup: WrittenDuration,
-    /// With --at-once: connections of a closed load to each [default: the workload's own load]
+    /// With --at-once: connections of a closed loop to each service [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
-    /// The contract [default: the first that both fulfil]
+    /// The contract [default: the first that both implement]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
     /// The workload of the contract [default: its first]
@@ -59,17 +58,15 @@ pub(super) struct Sides {
     pub(super) design: &'static str,
     /// The base, as the user wrote it.
     pub(super) base: String,
-    /// The new.
     pub(super) new: String,
-    /// The runs that it is stored as.
+    /// The names of the runs in the store.
     pub(super) runs: Vec<String>,
-    /// Rounds.
     pub(super) rounds: u32,
-    /// How many of them only the suspicious get.
+    /// How many of the rounds were added because the new side looked slower.
     pub(super) rounds_again: u32,
-    /// What the base showed against itself; `None` where it was not asked.
+    /// The base compared with itself; `None` where this was not measured.
     pub(super) base_against_itself: Option<RunChange>,
-    /// The smallest change of each metric that may fail that this comparison would have found, in four of five cases.
+    /// For each gated metric the smallest change that this comparison detects in four of five cases.
     pub(super) smallest_differences: Vec<Smallest>,
 }
 
@@ -93,15 +90,15 @@ pub(super) fn measured(
         workload: measuring.workload.as_deref(),
     };
     if measuring.at_once && !pair.rounds.is_multiple_of(2) {
-        let text = "give an even number of --rounds with --at-once: each round is followed by one with places swapped";
+        let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";
         return Err(bad_input(anyhow!(text)));
     }
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .repeating(!measuring.at_once)
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
         let how = AtOnce {

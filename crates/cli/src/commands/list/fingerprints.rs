@@ -1,4 +1,4 @@
-//! `prony list services --json --fingerprints SUITE`: what decides whether each service passes a suite.
+//! `prony list services --json --fingerprints SUITE`: prints digests of what decides whether each service passes a suite.
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -24,6 +24,6 @@ pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> 
         })
     };
     let rows: Vec<Value> = services.iter().map(row).collect();
-    print(&json!({ "schema": 1, "services": rows }).to_string())?;
+    print(&json!({ "schema": prony_records::SCHEMA, "services": rows }).to_string())?;
     Ok(Exit::Fine)
 }

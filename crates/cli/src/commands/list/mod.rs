@@ -1,4 +1,4 @@
-//! `prony list`: what there is to run, and what was run.
+//! `prony list`: lists services, contracts, suites and runs.
 
 mod fingerprints;
 mod replies;
@@ -15,19 +15,19 @@ use std::collections::BTreeSet;
 /// List services, contracts, suites or runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to list; without it, how many there are of each
+    /// What to list [default: the number of each]
     #[arg(value_enum)]
     what: Option<What>,
     #[command(flatten)]
     narrowed: Narrowed,
-    /// Build and start the services, and show their replies to `hello` side by side; fails where one logs each request, runs in a
-    /// debug mode, or has fewer workers than it was given
+    /// Build and start the services, and show their replies to `hello` side by side; fails if a service logs each request, runs in
+    /// a debug mode, or has fewer workers than it was configured with
     #[arg(long)]
     replies: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// With the digests of what decides whether each service passes this suite (scripts ask for them)
+    /// Add digests of what decides whether each service passes this suite (for scripts)
     #[arg(
         long,
         hide = true,
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// Which services.
+/// Filters for services.
 #[derive(Debug, clap::Args)]
 struct Narrowed {
     /// Only services in this language
@@ -58,18 +58,18 @@ struct Narrowed {
 enum What {
     /// Every service in every variant
     Services,
-    /// What services can be asked to do
+    /// Interfaces that services implement
     Contracts,
-    /// What a run can compare
+    /// Comparisons that a run can make
     Suites,
-    /// What was run
+    /// Stored runs
     Runs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(What::Services)) {
         return Err(bad_input(anyhow!(
-            "`--language`, `--class`, `--contract` and `--replies` are for services: `prony list services` takes them"
+            "`--language`, `--class`, `--contract` and `--replies` apply to services only: use `prony list services`"
         )));
     }
     if args.replies {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     if args.json {
         let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
-        print(&json!({ "schema": 1, what.word(): objects }).to_string())?;
+        print(&json!({ "schema": prony_records::SCHEMA, what.word(): objects }).to_string())?;
     } else {
         let texts = rows.iter().map(|row| row.iter().map(text).collect());
         print(&table::plain(&headings, texts))?;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// How many there are of everything, and how to list it.
+/// Prints how many services, contracts, suites and runs there are, and how to list them.
 fn overview(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = catalogue()?;
     let (_, runs) = runs(&args.store)?;
@@ -117,7 +117,7 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let numbers = counts.map(|(what, number)| (what.word().to_owned(), json!(number)));
         let mut object: serde_json::Map<String, Value> = numbers.into_iter().collect();
-        object.insert("schema".to_owned(), json!(1));
+        object.insert("schema".to_owned(), json!(prony_records::SCHEMA));
         print(&Value::Object(object).to_string())?;
     } else {
         let parts = counts.map(|(what, number)| {
@@ -159,7 +159,7 @@ impl Narrowed {
         self.language.is_some() || self.class.is_some() || self.contract.is_some()
     }
 
-    /// The services that fit; a word that fits none of them is told with those that do.
+    /// The services that match all filters. The error for a filter that matches no service lists the known values.
     fn services<'a>(&self, catalogue: &'a Catalogue) -> anyhow::Result<Vec<&'a Service>> {
         type Words = fn(&Service) -> Vec<String>;
         let mut found: Vec<&Service> = catalogue.services.iter().collect();
@@ -181,7 +181,7 @@ impl Narrowed {
                 let known: BTreeSet<String> = catalogue.services.iter().flat_map(words).collect();
                 let known: Vec<String> = known.into_iter().collect();
                 return Err(bad_input(anyhow!(
-                    "no service has {kind} `{wish}`: there are {}",
+                    "no service has {kind} `{wish}`: known are {}",
                     known.join(", ")
                 )));
             }

@@ -1,6 +1,6 @@
-//! From what was typed to a job.
+//! Builds a job from the command line.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
+use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users};
 use super::grpc;
 use super::input::{JobError, header, read, text_or_file};
 use super::llm;
@@ -17,14 +17,14 @@ use prony_load::{
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What is sent where; the load is chosen apart.
+/// What is sent, and where; the load is chosen separately.
 pub(crate) struct Shape {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) workload: Workload,
-    /// Of a WebSocket, bytes.
+    /// For a WebSocket, bytes.
     longest_message: Option<u64>,
-    /// Members of a room, and how many rooms, where they are typed.
+    /// Members of a room, and the number of rooms if it is given.
     rooms: Option<(u32, Option<u32>)>,
 }
 
@@ -39,7 +39,7 @@ impl Shape {
         Self::of(&one, args)
     }
 
-    /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
+    /// The target and its requests; if none are listed, the one that the options describe.
     fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
         let is_web_socket = target::is_web_socket(&asked.url);
@@ -97,7 +97,7 @@ impl Shape {
         })
     }
 
-    /// The job of this shape under a load.
+    /// The job that sends these requests with a load.
     pub(crate) fn job(self, load: Load, args: &LoadArgs) -> Job {
         let load = match self.rooms {
             None => load,
@@ -137,13 +137,13 @@ impl Shape {
     }
 }
 
-/// Says how a target is reached and how TLS is spoken to it.
+/// Applies the connection and TLS options to a target.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    target.reach = resolve::reach(target, &args.reach)?;
+    target.connect = resolve::reach(target, &args.reach)?;
     resolve::speak_tls(target, &args.tls)
 }
 
-/// The places that can be filled, before any is used.
+/// The placeholders that feeds and tables define.
 fn places(args: &RequestArgs) -> Result<Places, JobError> {
     let mut places = Places::default();
     for Feed { name, path } in &args.feeds {
@@ -162,7 +162,7 @@ fn places(args: &RequestArgs) -> Result<Places, JobError> {
     Ok(places)
 }
 
-/// The one request that the switches ask for.
+/// The one request that the options describe.
 fn of_switches(args: &RequestArgs, path: String) -> Asked {
     Asked {
         weight: 1,
@@ -173,7 +173,7 @@ fn of_switches(args: &RequestArgs, path: String) -> Asked {
     }
 }
 
-/// The requests of a list, by weight.
+/// A workload that mixes the requests of a list by weight.
 fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Workload, JobError> {
     let operations: Vec<Operation> = requests
         .iter()
@@ -232,7 +232,7 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
     })
 }
 
-/// What one reply must be.
+/// The expectation of one reply.
 fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, JobError> {
     let mut body = Vec::new();
     if let Some(text) = &args.expect {
@@ -272,7 +272,7 @@ fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, J
     Ok(expectation)
 }
 
-/// Refuses the rules for one reply of HTTP where there is none, and names what to use.
+/// Rejects rules for a single HTTP reply if the load has no such replies, and names what to use instead.
 fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError> {
     let given = [
         ("--expect-json", !args.expect_json.is_empty()),
@@ -283,20 +283,20 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
         return Ok(());
     };
     let instead = if is_web_socket {
-        "a message of a WebSocket must come back equal, so leave it out"
+        "a WebSocket message must come back equal, so remove it"
     } else if args.grpc {
-        "for gRPC give --expect with the message as JSON"
+        "for gRPC use --expect with the message as JSON"
     } else if args.llm.llm {
-        "the answers of a language model are judged by their protocol, and by --objective"
+        "the answers of a language model are judged by their protocol and by --objective"
     } else if args.stream.expected().is_some() {
-        "for a stream give --expect-event RULE"
+        "for a stream use --expect-event RULE"
     } else {
         return Ok(());
     };
     Err(JobError::OneReply { switch, instead })
 }
 
-/// The job that was typed.
+/// Builds the job from the command line.
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
@@ -317,7 +317,7 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     Ok(job)
 }
 
-/// The job whose users send the steps of a file.
+/// The job in which each user sends the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
     let shape = Shape::new(&url, &args.request)?;
@@ -331,7 +331,7 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     }
     let mut job = shape.job(load(&args.load)?, &args.load);
     if sequence.most_requests.is_some() {
-        // Threads number their requests apart, so that none would know which rows the others have used.
+        // Threads number their requests separately, so no thread would know which rows the others have used.
         if matches!(args.load.threads, Threads::Number(2..)) {
             return Err(JobError::RowsInThreads);
         }
@@ -349,19 +349,19 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     Ok(job)
 }
 
-/// Adds the rules of `--expect-json`, `--expect-body` and `--expect-status` to what a step of a sequence expects. The
-/// statuses of the switch are allowed besides those that the step names.
+/// Adds the rules of `--expect-json`, `--expect-body` and `--expect-status` to the expectation of a sequence's step. The
+/// statuses of the option are allowed in addition to those of the step.
 fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError> {
     if step.is_stream() && !(rules.json.is_empty() && rules.body.is_empty()) {
         return Err(JobError::OneReply {
             switch: "--expect-json or --expect-body",
-            instead: "a step of the sequence is a stream: say in its `expect` what its events are",
+            instead: "a step of the sequence is a stream: describe its events in its `expect`",
         });
     }
     if let Some(rule) = rules.json.iter().find(|rule| !rule.is_constant()) {
         return Err(JobError::JsonRule {
             rule: rule.text.clone(),
-            reason: "with --sequence its value is the same for each step; write it as `json_rules` of the step that it is for"
+            reason: "with --sequence its value must be the same for each step; use `json_rules` of the step instead"
                 .to_owned(),
         });
     }
@@ -371,17 +371,17 @@ fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError
     Ok(())
 }
 
-/// Says before the load that a token will not last as long as it does.
+/// Warns before the load if a token expires during it.
 fn warn_of_tokens(file: &Path, expire: SystemTime, job: &Job) {
     let warm_up = match job.phases.warm_up {
         WarmUp::FixedNs(ns) | WarmUp::UntilTold { limit_ns: ns } => ns,
     };
     let lasts = Duration::from_nanos(warm_up.saturating_add(job.phases.measurement_ns));
     let left = expire.duration_since(SystemTime::now()).unwrap_or_default();
-    // How long a number of requests takes is not known before.
+    // It is not known in advance how long a number of requests takes.
     if job.limits.requests.is_none() && left < lasts {
         eprintln!(
-            "warning: --sequence {}: a token of it expires in {:.1} s, and the load lasts {:.1} s: raise its `exp`",
+            "warning: --sequence {}: one of its tokens expires in {:.1} s, but the load lasts {:.1} s: raise its `exp`",
             file.display(),
             left.as_secs_f64(),
             lasts.as_secs_f64()
@@ -397,7 +397,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     };
     let is_closed = args.rate.is_none()
         && args.ramp.is_none()
-        && args.staircase.is_none()
+        && args.step_load.is_none()
         && args.users.is_none()
         && args.schedule.stages.is_empty();
     if args.connections.growth.is_some() && !is_closed {
@@ -410,10 +410,10 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         backlog: args.backlog,
         members: None,
     };
-    Ok(match (&args.rate, &args.ramp, &args.staircase, &args.users) {
+    Ok(match (&args.rate, &args.ramp, &args.step_load, &args.users) {
         (Some(rate), ..) => open(Profile::Constant { rate: *rate }),
         (_, Some(ramp), ..) => open(profile(ramp, args)?),
-        (_, _, Some(Staircase { from, step, every }), _) => open(Profile::Staircase {
+        (_, _, Some(StepLoad { from, step, every }), _) => open(Profile::StepLoad {
             from: *from,
             step: *step,
             every_ns: every.as_ns(),

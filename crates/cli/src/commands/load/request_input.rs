@@ -1,4 +1,4 @@
-//! Requests as they are asked for: on the command line, by a line of curl, in a list, with values from a table.
+//! The requests of a load as the user describes them: with options, a curl command line, a list, or a table of values.
 
 use super::args::{Args, RequestArgs};
 use super::input::{JobError, read, text};
@@ -8,9 +8,9 @@ use prony_config::input::{curl, table, urls};
 use prony_config::target;
 use std::path::Path;
 
-/// One request, as it is asked for.
+/// One request, as the user describes it.
 pub(super) struct Asked {
-    /// Its share, relative to the others.
+    /// Relative to the weights of the others.
     pub(super) weight: u32,
     pub(super) method: String,
     pub(super) path: String,
@@ -18,24 +18,24 @@ pub(super) struct Asked {
     pub(super) body: Option<AskedBody>,
 }
 
-/// A body, as it is asked for.
+/// A body, as the user describes it.
 pub(super) enum AskedBody {
     /// The text, or `@FILE`.
     Typed(String),
-    /// The text, whatever it begins with.
+    /// The text, even if it begins with `@`.
     Text(String),
 }
 
-/// The requests of a load and the URL that says where they go.
+/// The requests of a load, and the URL that names their host.
 pub(super) struct AllAsked {
     pub(super) url: String,
-    /// Empty: the one that the other switches ask for.
+    /// Empty if the other options describe the only request.
     pub(super) requests: Vec<Asked>,
     pub(super) insecure: bool,
     pub(super) http2: bool,
 }
 
-/// What a command line of `prony load` asks for.
+/// The requests that a command line of `prony load` describes.
 pub(super) fn asked(args: &Args) -> Result<AllAsked, JobError> {
     let of_url = |url: String| AllAsked {
         url,
@@ -50,7 +50,7 @@ pub(super) fn asked(args: &Args) -> Result<AllAsked, JobError> {
     }
 }
 
-/// Headers that a browser copies and that the engine writes itself.
+/// Headers that a browser copies but the generator writes itself.
 const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encoding"];
 
 fn of_curl(line: &str, args: &RequestArgs) -> Result<AllAsked, JobError> {
@@ -90,7 +90,7 @@ fn of_curl(line: &str, args: &RequestArgs) -> Result<AllAsked, JobError> {
     })
 }
 
-/// The requests of a list, which all go to one host: that of the URL, else that of the first line.
+/// The requests of a list, which all go to one host: that of the URL, else that of the first line with a host.
 fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<AllAsked, JobError> {
     let name = file.display().to_string();
     let lines = urls::parse(&read(file)?).map_err(|source| JobError::Urls {
@@ -140,7 +140,7 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<AllAske
     })
 }
 
-/// Adds the columns of a table to the places that can be filled.
+/// Adds the columns of a table to the placeholders.
 pub(super) fn add_data(file: &Path, places: &mut Places) -> Result<(), JobError> {
     let name = file.display().to_string();
     let content = read(file)?;

@@ -1,4 +1,4 @@
-//! `prony new`: a service that passes a contract as it is, or a draft of a contract.
+//! `prony new`: creates a service that passes a contract as it is, or drafts a contract.
 
 mod contract;
 mod service;
@@ -7,7 +7,7 @@ pub(crate) use service::Language;
 
 use crate::exit::Exit;
 
-/// Begin something new
+/// Create a service, or draft a contract
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

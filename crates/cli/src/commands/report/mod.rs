@@ -1,4 +1,4 @@
-//! `prony report`: a run in any form, from the store, at any time; or many runs as a site.
+//! `prony report`: renders a run from the store in any format, or many runs as a site.
 
 mod site;
 
@@ -19,21 +19,21 @@ Examples:
   prony report --site public
   prony report --site public --from results --base-url https://example.org/bench/
 
-Nothing is opened: what is written is named on standard output. The pages of a site load nothing and link to each other relatively, so
-that they work from a disk and from any host.")]
+Nothing is opened: the paths of the files are printed to standard output. The pages of a site load nothing from elsewhere and use
+relative links, so they work from a disk and from any host.")]
 pub(crate) struct Args {
-    /// The run: its name, the start or end of it, or `latest`, which is meant when none is given. With --site any number of them;
-    /// none is all
+    /// The run: its name, the start or end of its name, or `latest` [default: latest]. With --site any number of runs
+    /// [default: all]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
     format: Form,
-    /// Print JSON: `--format json` in short
+    /// Print JSON; short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Where to write: a file, or a folder, which takes it as `report.html` and so on; `svg` and `all` are several files and
-    /// take a folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
+    /// Output file, or a folder in which to write `report.html` or similar; `svg` and `all` are several files and need a
+    /// folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -50,15 +50,15 @@ enum Form {
     Html,
     /// Markdown for a README or a pull request
     Md,
-    /// A line per service and metric
+    /// One line per service and metric
     Csv,
-    /// All of it, for programs
+    /// All data, for programs
     Json,
-    /// Each chart as a file
+    /// One file per chart
     Svg,
-    /// The text format of Prometheus
+    /// Prometheus text format
     Prometheus,
-    /// Metrics of OpenTelemetry as OTLP JSON
+    /// OpenTelemetry metrics as OTLP JSON
     Otlp,
     /// The contract checks as `JUnit` XML
     Junit,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         [] => "latest",
         [one] => one,
         _ => {
-            let text = "one run at a time: --site makes pages of several";
+            let text = "only one run can be shown at a time: use --site for several";
             return Err(bad_input(anyhow!(text)));
         }
     };
@@ -106,7 +106,7 @@ impl Args {
 }
 
 impl Form {
-    /// What its file is called in a folder.
+    /// The name of its file in a folder.
     const fn file(self) -> &'static str {
         match self {
             Self::Terminal => "report.txt",
@@ -123,7 +123,7 @@ impl Form {
     }
 }
 
-/// Forms that are files: says where they are.
+/// Writes the formats that are files, and prints their path.
 fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let usual =
         || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
@@ -147,13 +147,13 @@ fn junit_of(report: &Report) -> anyhow::Result<String> {
     match &report.checks {
         Some(checks) => Ok(junit(checks)),
         None => Err(bad_input(anyhow!(
-            "the run {} has no contract checks: `prony check --junit` makes them",
+            "the run {} has no contract checks: `prony check --junit` writes them",
             report.run
         ))),
     }
 }
 
-/// The path as short as it can be said from here.
+/// The path, relative to the working directory if it is below it.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path).display().to_string()

@@ -19,7 +19,7 @@ pub(super) struct Two {
     b: String,
 }
 
-/// What changed from one run to the other.
+/// The changes from one run to the other.
 #[derive(Debug, Serialize)]
 pub(super) struct Compared {
     base: Compare,
@@ -33,7 +33,7 @@ pub(super) struct Compared {
     services: Vec<ServiceInfo>,
 }
 
-/// One of the two.
+/// One of the two runs.
 #[derive(Debug, Serialize)]
 struct Compare {
     id: String,
@@ -41,7 +41,7 @@ struct Compare {
     started_at: String,
 }
 
-/// A run with all that comparing takes.
+/// A run with everything that is needed to compare it.
 struct Side {
     run: RunRecord,
     trials: Vec<TrialRecord>,

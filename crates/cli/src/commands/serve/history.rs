@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The metrics that a history follows.
+/// The metrics in a history.
 const FOLLOWED: [Metric; 4] = [
     Metric::GoodputPerS,
     Metric::ResponseTimeNsP99,
@@ -24,7 +24,7 @@ const FOLLOWED: [Metric; 4] = [
 /// Confidence at which a level counts as changed.
 const CONFIDENCE: f64 = 0.99;
 
-/// Whose history.
+/// The service whose history is requested.
 #[derive(Debug, Deserialize)]
 pub(super) struct Whose {
     service: String,
@@ -37,22 +37,22 @@ pub(super) struct Whose {
 pub(super) struct Line {
     workload: String,
     load_text: String,
-    /// The oldest run first.
+    /// Oldest first.
     runs: Vec<Past>,
     /// Where the level of a metric changed.
     changes: Vec<Changed>,
 }
 
-/// From which run on a metric was different.
+/// A run from which on the level of a metric is different.
 #[derive(Debug, Serialize)]
 struct Changed {
     metric: &'static str,
     run: String,
-    /// Level after it over level before.
+    /// The level after the change over the level before.
     ratio: Estimate,
 }
 
-/// What one run said.
+/// The results of one run.
 #[derive(Debug, Serialize)]
 struct Past {
     run: String,

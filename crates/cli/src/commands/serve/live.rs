@@ -13,19 +13,19 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// How often the store is asked for news.
+/// How often the store is polled.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// How far a run is, as the page hears it.
+/// Progress of a run, sent to the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct News {
-    /// Whether it goes on.
+    /// Whether the run is in progress.
     running: bool,
-    /// Trials that ended.
+    /// Number of finished trials.
     trials: u32,
-    /// Number of the last one: a new one means that the report has changed.
+    /// Sequence number of the last trial: a new one means that the report has changed.
     sequence: i64,
-    /// What happens now.
+    /// The current activity.
     progress: Option<Progress>,
 }
 

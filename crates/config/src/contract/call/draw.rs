@@ -1,4 +1,4 @@
-//! The values that stand in the places of a call.
+//! The values of the placeholders of a call.
 
 use super::Call;
 use crate::contract::ContractError;
@@ -13,11 +13,11 @@ use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// The place of the end of a body that is made up.
+/// The placeholder at the end of a generated body.
 pub(crate) const BODY_END: &str = "body_end";
 
 impl Call<'_> {
-    /// A value for each place.
+    /// A value for each placeholder.
     pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ContractError> {
         self.drawn_by(&mut Draw::new(random, self.tables()))
     }
@@ -31,7 +31,7 @@ impl Call<'_> {
         self.completed(bindings, draw)
     }
 
-    /// A value for each place: for each combination of those that are written as several.
+    /// A value for each placeholder: one set for each combination of listed values.
     pub(crate) fn combinations(&self, draw: &mut Draw<'_>) -> Result<Vec<Bindings>, ContractError> {
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
@@ -52,7 +52,7 @@ impl Call<'_> {
             .collect()
     }
 
-    /// Adds the values that nobody writes: the end of a body that is made up, and tokens for the other values.
+    /// Adds the values that contracts never write: the end of a generated body, and tokens that depend on the other values.
     fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
         if self.written.generated.is_some() {
             let digits = WrittenSource::Hex(Generated::end_length(u64::MAX));
@@ -64,7 +64,7 @@ impl Call<'_> {
         Ok(bindings)
     }
 
-    /// Tokens whose claims have places that are bound, where the call carries them.
+    /// The tokens that the call carries, with the placeholders of their claims filled.
     pub(crate) fn tokens(
         &self,
         bindings: &Bindings,
@@ -98,7 +98,7 @@ impl Call<'_> {
             .collect())
     }
 
-    /// Whether a place of this name stands in the request's head or body.
+    /// Whether the request's head or body has this placeholder.
     fn mentions(&self, name: &str) -> bool {
         let in_text = |text: &str| names(text).any(|known| known == name);
         let written = &self.written;
@@ -114,12 +114,12 @@ impl Call<'_> {
             })
     }
 
-    /// The rows that were read from companions.
+    /// The rows that were read from backing services.
     pub(crate) const fn tables(&self) -> &BTreeMap<String, RowTable> {
         &self.contract.tables
     }
 
-    /// A value that stands in rows must name rows that there are, and where they were read a column of them.
+    /// A value from rows must name existing rows and, once they have been read, an existing column.
     pub(crate) fn verify_row(
         &self,
         name: &str,

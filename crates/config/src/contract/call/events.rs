@@ -1,4 +1,4 @@
-//! Replies that are streams, from the words of a contract.
+//! Expectations of streamed replies, built from a contract.
 
 use super::generated::item_text;
 use super::{Call, Filling};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 impl Call<'_> {
-    /// A stream whose every message is known.
+    /// A stream in which every message is known.
     pub(super) fn events(
         &self,
         written: &Spanned<WrittenEvents>,
@@ -27,7 +27,7 @@ impl Call<'_> {
             let template = filling.fill(&text, str::to_owned).map_err(at)?;
             let known = String::from_utf8_lossy(&constant(&template)).into_owned();
             if template.is_constant() && known.parse::<u32>().is_err() {
-                return Err(at(format!("`{known}` is no whole number")));
+                return Err(at(format!("`{known}` is not a whole number")));
             }
             Ok(template)
         };
@@ -62,11 +62,11 @@ impl Call<'_> {
             filled.transpose().map_err(at)
         };
         if written.message.is_some() {
-            return Err(at("`message` is of gRPC: give `json` or `text`".to_owned()));
+            return Err(at("`message` is only for gRPC: give `json` or `text`".to_owned()));
         }
         let data = match (&written.json, &written.text) {
             (Some(_), Some(_)) => {
-                return Err(at("its data is either `json` or `text`".to_owned()));
+                return Err(at("give either `json` or `text`".to_owned()));
             }
             (Some(json), None) => {
                 let json = Spanned::new(span.clone(), json.clone());
@@ -83,7 +83,7 @@ impl Call<'_> {
     }
 }
 
-/// JSON in which `"#{= i}"` alone is a number.
+/// JSON in which the text `"#{= i}"` becomes a number.
 fn with_formulas(json: Template) -> Template {
     let parts = json.0.into_iter().map(|part| match part {
         Part::Literal(text) => {

@@ -1,4 +1,4 @@
-//! What must come back, from the words of a contract.
+//! Expectations of replies, built from a contract.
 
 use super::{Call, Filling};
 use crate::contract::ContractError;
@@ -11,7 +11,7 @@ use prony_load::{
 };
 use toml::Spanned;
 
-/// A table of the bodies of a series is built up to this size; beyond, each body is worked out when it comes.
+/// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
 
 impl WrittenExpect {
@@ -38,7 +38,7 @@ impl WrittenExpect {
             || self.fibonacci.is_some()
             || self.received.is_some()
             || self.events.is_some()
-            || !self.take.is_empty()
+            || !self.capture.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
@@ -51,13 +51,13 @@ impl WrittenExpect {
 }
 
 impl Call<'_> {
-    /// What later steps take from the reply. Each value has the slot that the sequence gave to its name.
+    /// The values that later steps capture from the reply, each with the slot that the sequence assigned to its name.
     fn takes(&self, expect: &WrittenExpect, filling: &Filling<'_>) -> Result<Vec<Take>, ContractError> {
         let take = |(name, from): (&String, &Spanned<String>)| {
-            let at = |reason: String| self.invalid(from.span(), format!("`take.{name}`: {reason}"));
+            let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
             if !is_place(name) {
                 return Err(at(
-                    "a place is called by lower-case letters, digits and _".to_owned()
+                    "a placeholder name consists of lowercase letters, digits and _".to_owned(),
                 ));
             }
             Ok(Take {
@@ -66,7 +66,7 @@ impl Call<'_> {
                 from: from.get_ref().parse().map_err(at)?,
             })
         };
-        expect.take.iter().map(take).collect()
+        expect.capture.iter().map(take).collect()
     }
 
     pub(super) fn http_expectation(
@@ -115,7 +115,8 @@ impl Call<'_> {
             .compile()
             .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
         if expectation.events.is_some() && compiled.judges_body() {
-            let message = "`expect.events` says all of the body: no other key of `expect` speaks of it";
+            let message =
+                "`expect.events` describes the whole body: remove the other keys of `expect` about the body";
             return Err(self.invalid(self.expect().span(), message));
         }
         Ok(expectation)
@@ -143,7 +144,9 @@ impl Call<'_> {
                 HeaderText::Absent => HeaderValue::Absent,
                 HeaderText::Texts(texts) => {
                     let [text] = texts.as_slice() else {
-                        return Err(at("give one regular expression, or a text with a place".into()));
+                        return Err(at(
+                            "give one regular expression, or a text with a placeholder".into()
+                        ));
                     };
                     let template = filling.fill(text, str::to_owned).map_err(at)?;
                     if template == Template::literal(text.as_str()) {
@@ -240,7 +243,7 @@ impl Call<'_> {
         Ok(rules)
     }
 
-    /// Rules that look for a part of the body.
+    /// Rules that search for a part of the body.
     fn part_rules(
         &self,
         expect: &WrittenExpect,
@@ -276,7 +279,7 @@ impl Call<'_> {
     }
 }
 
-/// The texts of a key, each at the key's place.
+/// The texts of a key, each with the span of the key.
 fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
     texts.map_or_else(Vec::new, |texts| {
         let OneOrMany(list) = texts.get_ref();
@@ -286,9 +289,9 @@ fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
     })
 }
 
-/// The series' text where its length is known, all its texts where they are few, else the rule itself.
+/// The exact text if the number is known, a table of texts if they are few, else the rule itself.
 fn series_rule(series: Series, n: Template, filling: &Filling<'_>) -> BodyRule {
-    // The rule itself can say which number is wrong, and takes its time for that.
+    // In a check, the rule itself names the wrong number, and speed does not matter.
     if !filling.for_load {
         return BodyRule::Series { series, n };
     }
@@ -333,7 +336,7 @@ fn table(series: Series, parameter: usize, low: u64, high: u64) -> Option<BodyRu
     })
 }
 
-/// A line of HTML for each header of the request; headers that are there several times may be joined and are left out.
+/// A line of HTML for each header of the request. Repeated headers are left out, since a service may join them.
 fn header_lines(line: &str, request: &Request) -> Vec<BodyRule> {
     let names: Vec<String> = request
         .headers

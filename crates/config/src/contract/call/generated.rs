@@ -1,5 +1,4 @@
-//! Bodies that are made up or worked out: JSON with values of places, lists by formulas, tables of HTML, and bodies of so many
-//! bytes.
+//! Generated and computed bodies: JSON with placeholders, lists by formulas, HTML tables, and bodies of a given length.
 
 use super::draw::BODY_END;
 use super::{Call, Filling};
@@ -13,11 +12,11 @@ use prony_load::{BodyRule, Generated, HeaderRule, HeaderValue, HtmlTable, List, 
 use serde_json::Value;
 use toml::Spanned;
 
-/// The longest body that is made up, bytes.
+/// The longest generated body, bytes.
 const LONGEST: u64 = 64 << 20;
 
 impl Call<'_> {
-    /// A value as JSON text with its places filled. A text that is `#{name}` alone is the value of the place as JSON.
+    /// A value as JSON text with its placeholders filled. The text `#{name}` becomes the value as JSON, without quotes.
     pub(super) fn json_text(
         &self,
         key: &str,
@@ -40,7 +39,7 @@ impl Call<'_> {
             let json = constant(&template);
             serde_json::from_slice::<Value>(&json).map_err(|error| {
                 at(format!(
-                    "no JSON once its places are filled ({error}): {}",
+                    "not JSON once its placeholders are filled ({error}): {}",
                     prony_load::excerpt(&json)
                 ))
             })?;
@@ -48,7 +47,7 @@ impl Call<'_> {
         Ok(template)
     }
 
-    /// The header that names one of these codings, or is not there where there may be none.
+    /// The rule that the header names one of these codings, or is absent if that is allowed.
     pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ContractError> {
         const KNOWN: [&str; 5] = ["gzip", "br", "zstd", "deflate", "identity"];
         let OneOrMany(names) = codings.get_ref();
@@ -68,7 +67,7 @@ impl Call<'_> {
         })
     }
 
-    /// How many bytes the body has, where it is made up.
+    /// The length of the body in bytes, if it is generated.
     pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ContractError> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
@@ -88,12 +87,12 @@ impl Call<'_> {
                 let template = filling.fill(text, str::to_owned).map_err(at)?;
                 if !template.is_constant() {
                     return Err(at(
-                        "it would differ from request to request: fix its place in the workload".to_owned(),
+                        "it would differ between requests: set its placeholder in the workload".to_owned(),
                     ));
                 }
                 let text = String::from_utf8_lossy(&constant(&template)).into_owned();
                 text.parse()
-                    .map_err(|_| at(format!("`{text}` is no number of bytes")))?
+                    .map_err(|_| at(format!("`{text}` is not a number of bytes")))?
             }
         };
         if bytes > LONGEST {
@@ -171,7 +170,7 @@ impl Call<'_> {
         }
         let columns = table.header.len();
         if rows.iter().any(|row| row.len() != columns) || more.iter().any(|row| row.len() != columns) {
-            return Err(at("each row has as many cells as `header`".to_owned()));
+            return Err(at("each row must have as many cells as `header`".to_owned()));
         }
         let sort = match &table.sort {
             None => None,
@@ -190,7 +189,7 @@ impl Call<'_> {
         }))
     }
 
-    /// These columns of rows that were read from a companion; none before they were.
+    /// These columns of rows that were read from a backing service; none before they were read.
     fn named_rows(&self, name: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
@@ -214,13 +213,13 @@ impl Call<'_> {
     }
 }
 
-/// A text as it stands between the quotes of JSON.
+/// A text as it appears between the quotes of JSON.
 fn quoted(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The first `"#{name}"` of JSON text: what stands before it, `{name}`, and what stands behind it.
+/// The first `"#{name}"` of a JSON text: the text before it, `{name}`, and the text after it.
 fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     loop {
@@ -236,7 +235,7 @@ fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
     }
 }
 
-/// The text of an item, in which `"#{= i}"` alone is a number.
+/// The text of an item, in which `"#{= i}"` becomes a number.
 pub(super) fn item_text(json: &str) -> String {
     let mut out = String::new();
     let mut rest = json;

@@ -1,4 +1,4 @@
-//! Calls of gRPC: what is sent, and what must come back.
+//! Calls of gRPC: the request and the expected reply.
 
 use super::{Call, Filling, value};
 use crate::contract::ContractError;
@@ -34,15 +34,14 @@ const GRPC_CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// The name of a status code of gRPC.
 pub fn grpc_code_name(code: u32) -> Option<&'static str> {
     GRPC_CODES.get(code as usize).copied()
 }
 
-/// Messages of a stream, at most.
+/// The largest number of messages of a stream.
 const MOST_MESSAGES: u32 = 100_000;
 
-/// A message as it is written: the key, and where it stands.
+/// The key of a message, and its span.
 type Place<'a> = (&'a str, Range<usize>);
 
 impl Call<'_> {
@@ -105,14 +104,14 @@ impl Call<'_> {
             .contract
             .schema
             .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`".into()))?;
+            .ok_or_else(|| at("the contract has no `proto`: add it".into()))?;
         Ok((
             schema.method(name.get_ref()).map_err(at)?,
             format!("/{}", name.get_ref()),
         ))
     }
 
-    /// The messages of a call that sends a stream of them.
+    /// The messages of a call that sends a stream.
     fn messages(
         &self,
         kind: &MessageDescriptor,
@@ -143,7 +142,7 @@ impl Call<'_> {
         })
     }
 
-    /// A number that is known before the load, and its text.
+    /// A number that does not change during a load, and its text.
     fn known_number(
         &self,
         number: &TextOrNumber,
@@ -158,16 +157,16 @@ impl Call<'_> {
         let template = filling.fill(&text, str::to_owned).map_err(at)?;
         if !template.is_constant() {
             return Err(at(
-                "it would differ from request to request: fix its place in the workload".to_owned(),
+                "it would differ between requests: set its placeholder in the workload".to_owned(),
             ));
         }
         let text = String::from_utf8_lossy(&constant(&template)).into_owned();
         let number = text.parse::<u32>();
-        let number = number.map_err(|_| at(format!("`{text}` is no whole number")))?;
+        let number = number.map_err(|_| at(format!("`{text}` is not a whole number")))?;
         Ok((number, template))
     }
 
-    /// So many messages, each encoded; in their formulas `i` is the number of the message, from 1.
+    /// A number of encoded messages; in their formulas, `i` is the number of the message, from 1.
     fn numbered(
         &self,
         kind: &MessageDescriptor,
@@ -205,11 +204,11 @@ impl Call<'_> {
         let events = match &expect.events {
             Some(events) if is_stream => Some(self.stream(method, events, filling)?),
             None if is_stream => {
-                let message = "the reply is a stream: say what it is, `events = { count = …, each = { message = { … } } }`";
+                let message = "the reply is a stream: describe it, `events = { count = …, each = { message = { … } } }`";
                 return Err(self.invalid(self.expect().span(), message));
             }
             Some(events) => {
-                return Err(self.invalid(events.span(), "`expect.events`: the reply is no stream"));
+                return Err(self.invalid(events.span(), "`expect.events`: the reply is not a stream"));
             }
             None => None,
         };
@@ -217,7 +216,7 @@ impl Call<'_> {
         let json = expect.json.as_ref().map(|value| ("expect.json", value));
         let message = message.or(json).filter(|_| status == 0);
         if let (Some((key, value)), true) = (message, is_stream) {
-            let message = format!("`{key}`: the reply is a stream: say it in `expect.events`");
+            let message = format!("`{key}`: the reply is a stream: use `expect.events`");
             return Err(self.invalid(value.span(), message));
         }
         let mut body = Vec::new();
@@ -246,7 +245,7 @@ impl Call<'_> {
         schema.encoded().clone()
     }
 
-    /// A stream of messages that are all known.
+    /// A stream in which every message is known.
     fn stream(
         &self,
         method: &MethodDescriptor,
@@ -260,7 +259,7 @@ impl Call<'_> {
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
             let message =
-                "`expect.events` of gRPC has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+                "for gRPC, `expect.events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
         let (count, count_text) =

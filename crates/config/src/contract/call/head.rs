@@ -1,4 +1,4 @@
-//! What stands before the body of a request: its path and its headers.
+//! The path and the headers of a request.
 
 use super::{Call, Filling};
 use crate::contract::ContractError;
@@ -8,7 +8,7 @@ use prony_load::{Header, Part, Template};
 use std::ops::Range;
 
 impl Call<'_> {
-    /// The path that a key gives, with its places filled.
+    /// The path of a key, with its placeholders filled.
     pub(super) fn path(
         &self,
         key: &str,
@@ -20,7 +20,7 @@ impl Call<'_> {
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
-                "`{}` is no path: it begins with `/`",
+                "`{}` is not a path: it must start with `/`",
                 sent.escape_ascii()
             )));
         }
@@ -33,7 +33,7 @@ impl Call<'_> {
         }
     }
 
-    /// The headers that are written, with their places filled.
+    /// The headers of the call, with their placeholders filled.
     pub(super) fn headers(&self, filling: &Filling<'_>) -> Result<Vec<Header>, ContractError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {

@@ -1,4 +1,4 @@
-//! A call as a contract writes it becomes a request and the expectation of its reply.
+//! Turns a call of a contract into a request and the expectation of its reply.
 
 mod draw;
 mod events;
@@ -30,19 +30,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
-/// A call with everything that its operation gives to it.
+/// A call, completed with the keys of its operation.
 #[derive(Clone)]
 pub(crate) struct Call<'a> {
     contract: &'a Contract,
-    /// The call, completed from its operation.
     pub(crate) written: WrittenCall,
-    /// Whether the call changes what only HTTP has.
+    /// Whether the call uses keys that only HTTP has.
     http_only: bool,
     span: Range<usize>,
 }
 
 impl Contract {
-    /// Completes a call from its operation.
+    /// Completes a call with the keys of its operation.
     pub(crate) fn call(&self, call: &Spanned<WrittenCall>) -> Result<Call<'_>, ContractError> {
         let mut own = call.get_ref().clone();
         let changes_http = own.http.is_some()
@@ -69,16 +68,16 @@ impl Contract {
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
-            let message = "a call without `operation`, `http`, `grpc` or `websocket`: say what is called";
+            let message = "a call without `operation`, `http`, `grpc` or `websocket`: give one";
             return Err(self.invalid(call.span(), message));
         }
         let Some(expect) = &own.expect else {
-            let message = "no expectation: give `expect`, or call an operation that has one";
+            let message = "no expectation: give `expect`, or call an operation with one";
             return Err(self.invalid(call.span(), message));
         };
         let says = expect.get_ref();
         if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
-            let message = "`expect` says nothing: give at least `status`, or `grpc`";
+            let message = "`expect` is empty: give at least `status`, or `grpc`";
             return Err(self.invalid(expect.span(), message));
         }
         self.verify_web_socket(call.span(), &own)?;
@@ -91,13 +90,13 @@ impl Contract {
     }
 }
 
-/// Takes from the operation what the call does not say itself.
+/// Fills the keys that the call does not set from the operation.
 fn complete(own: &mut WrittenCall, base: WrittenCall) {
     let own_body = own.json.is_some()
         || own.text.is_some()
         || own.file.is_some()
         || own.generated.is_some()
-        || own.talk.is_some();
+        || own.script.is_some();
     own.http = own.http.take().or(base.http);
     own.grpc = own.grpc.take().or(base.grpc);
     own.websocket = own.websocket.take().or(base.websocket);
@@ -122,14 +121,14 @@ impl Call<'_> {
         self.written
             .expect
             .as_ref()
-            .expect("invariant: a call is only made with an expectation")
+            .expect("invariant: a call is only created with an expectation")
     }
 
     fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ContractError {
         self.contract.invalid(span, message)
     }
 
-    /// Whether the call can be made over a protocol.
+    /// Whether the call can be sent over a protocol.
     pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
         let expect = self.expect().get_ref();
         match protocol {
@@ -139,7 +138,7 @@ impl Call<'_> {
         }
     }
 
-    /// The values of the call's places, by name.
+    /// The values of the call's placeholders, by name.
     pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
         &self.written.with
     }
@@ -149,12 +148,12 @@ impl Call<'_> {
         self.expect().get_ref().events.is_some()
     }
 
-    /// The names of the values that are taken from the reply.
+    /// The names of the values that are captured from the reply.
     pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
-        self.expect().get_ref().take.keys().map(String::as_str)
+        self.expect().get_ref().capture.keys().map(String::as_str)
     }
 
-    /// Every place must have a value, and each of the call's own values a place.
+    /// Every placeholder must have a value, and each of the call's own values a placeholder.
     pub(crate) fn verify(
         &self,
         own: &BTreeMap<String, Spanned<WrittenSource>>,
@@ -172,19 +171,19 @@ impl Call<'_> {
         let filling = Filling::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             let (request, _) = self.build(protocol, &filling)?;
-            self.talk(&request, &filling)?;
+            self.script(&request, &filling)?;
         }
         let used = filling.used();
         match own.iter().find(|(name, _)| !used.contains(*name)) {
             Some((name, source)) => Err(self.invalid(
                 source.span(),
-                format!("`with.{name}`: nothing has a place `{{{name}}}`"),
+                format!("`with.{name}`: no text has the placeholder `{{{name}}}`"),
             )),
             None => Ok(()),
         }
     }
 
-    /// The request and what must come back.
+    /// The request and the expected reply.
     pub(crate) fn build(
         &self,
         protocol: Protocol,
@@ -201,7 +200,7 @@ impl Call<'_> {
         }
     }
 
-    /// The request alone: what must come back may not be known for every value.
+    /// The request alone: the expected reply may not be known for every value.
     pub(crate) fn request(
         &self,
         protocol: Protocol,
@@ -278,7 +277,7 @@ impl Call<'_> {
         }
     }
 
-    /// A text of the contract with its places filled.
+    /// A text of the contract with its placeholders filled.
     fn filled(
         &self,
         key: &str,
@@ -290,7 +289,7 @@ impl Call<'_> {
             .map_err(|reason| self.invalid(text.span(), format!("`{key}`: {reason}")))
     }
 
-    /// A file of the contract's folder with its places filled.
+    /// A file of the contract's folder with its placeholders filled.
     fn file_text(&self, file: &Spanned<String>, filling: &Filling<'_>) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
         let path = self.contract.folder.join(file.get_ref());

@@ -1,53 +1,51 @@
-//! Server reflection of gRPC: the files that describe a method, asked of the service itself. Who carries the questions is no
-//! matter here.
+//! Server reflection of gRPC: fetches the files that describe a method from the service itself. The caller provides the
+//! transport.
 
 use super::method::{ProtoError, ProtoMethod};
 use prost::Message;
 use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
 
-/// The methods that answer, the newer one first.
+/// The reflection methods to try, the newer one first.
 pub const REFLECTION_PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// The status of gRPC for what is not there.
+/// The gRPC status `NOT_FOUND`.
 const NOT_FOUND: i32 = 5;
 
-/// Files that a service may describe itself by, at most.
+/// The largest number of files that may describe a service.
 const MOST_FILES: usize = 1_000;
 
 /// Why a service did not describe a method.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReflectionError {
-    /// Bytes that are no answer, or no file.
+    /// Bytes that are not a valid answer or file.
     #[error("its answer cannot be read: {0}")]
     Unreadable(String),
-    /// The service is not there.
+    /// The service does not exist.
     #[error("it does not know the service `{service}` ({said}): {known}")]
     NoService {
-        /// What was asked for.
         service: String,
-        /// What it says.
+        /// The answer of the server.
         said: String,
-        /// What it has.
+        /// The existing services.
         known: String,
     },
-    /// A file that others import is not there.
-    #[error("it does not give `{file}`, which its description imports ({said})")]
+    /// An imported file is missing.
+    #[error("it does not send `{file}`, which its description imports ({said})")]
     NoFile {
-        /// The file.
         file: String,
-        /// What it says.
+        /// The answer of the server.
         said: String,
     },
-    /// A service without end.
+    /// Endless imports.
     #[error("its description has more than {MOST_FILES} files")]
     TooMany,
 }
 
-/// `ServerReflectionRequest`, as far as it is used.
+/// `ServerReflectionRequest`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
 struct Question {
     #[prost(string, optional, tag = "3")]
@@ -58,7 +56,7 @@ struct Question {
     services: Option<String>,
 }
 
-/// `ServerReflectionResponse`, as far as it is used.
+/// `ServerReflectionResponse`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
 struct Answer {
     #[prost(message, optional, tag = "4")]
@@ -95,8 +93,8 @@ struct Refusal {
     text: String,
 }
 
-/// Finds `package.Service/method` in what a service says about itself. `ask` carries a question to it and brings the answer,
-/// or what the service says where it does not have what was asked for.
+/// Finds `package.Service/method` by server reflection. `ask` sends a question to the service and returns the answer, or the
+/// error message of the service.
 pub fn reflect<E>(
     name: &str,
     mut ask: impl FnMut(&[u8]) -> Result<Result<Vec<u8>, String>, E>,
@@ -146,7 +144,7 @@ where
         let taken = take(answer, &mut files)?;
         if missing(&files).as_ref() == Some(&file) {
             let said = taken.err().unwrap_or_else(|| "it sends another file".to_owned());
-            // Those of the language itself are known to everybody, and some services leave them out.
+            // Every implementation has the well-known types, and some services leave them out.
             let Some(known) = DescriptorPool::global().get_file_by_name(&file) else {
                 return Err(ReflectionError::NoFile { file, said }.into());
             };
@@ -161,7 +159,7 @@ fn unreadable(error: &prost::DecodeError) -> ReflectionError {
     ReflectionError::Unreadable(error.to_string())
 }
 
-/// Takes the files of an answer that are new; what the service says instead is the inner error.
+/// Adds the new files of an answer. The inner error is the error of the service.
 fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(), String>, ReflectionError> {
     if let Some(refusal) = answer.refusal {
         return Ok(Err(format!("code {}: {}", refusal.code, refusal.text)));
@@ -178,7 +176,7 @@ fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(
     Ok(Ok(()))
 }
 
-/// A file that others import and that is not there yet.
+/// An imported file that has not been received yet.
 fn missing(files: &[FileDescriptorProto]) -> Option<String> {
     let mut imported = files.iter().flat_map(|file| &file.dependency);
     imported
@@ -221,7 +219,7 @@ mod tests {
         files.find(|file| file.name() == name).expect("the file")
     }
 
-    /// A service of two files of its own and one of the language, which gives one file for each question.
+    /// A service with two files of its own and a well-known one, which sends one file for each question.
     fn service(question: &[u8], gives_other: bool) -> Answer {
         let question = Question::decode(question).expect("a question");
         let main = file(

@@ -1,11 +1,11 @@
-//! What stands beside a service, as it is written.
+//! The keys about backing services.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// `[companion.NAME]`: its keys beside `use` and `seed` are settings of the companion that it uses.
-pub(crate) type WrittenCompanion = BTreeMap<String, Spanned<toml::Value>>;
+/// `[backing.NAME]`: all keys other than `use` and `seed` are settings of the backing service.
+pub(crate) type BackingRequirementToml = BTreeMap<String, Spanned<toml::Value>>;
 
 /// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -19,7 +19,8 @@ pub(crate) enum WrittenVariable {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenRows {
-    pub(crate) companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
 }
 
@@ -28,7 +29,8 @@ pub(crate) struct WrittenRows {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenAfter {
     pub(crate) name: String,
-    pub(crate) companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
     pub(crate) equals: Spanned<String>,
 }
@@ -38,7 +40,8 @@ pub(crate) struct WrittenAfter {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenDuring {
     pub(crate) name: String,
-    pub(crate) companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) connections: Spanned<WrittenMost>,
 }
 
@@ -46,7 +49,7 @@ pub(crate) struct WrittenDuring {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(
     untagged,
-    expecting = "a number, or a variable that the companion gives the service, like \"DATABASE_POOL\""
+    expecting = "a number, or a variable that the backing service exports, like \"DATABASE_POOL\""
 )]
 pub(crate) enum WrittenMost {
     Number(u64),

@@ -1,4 +1,4 @@
-//! What a call of gRPC sends that takes a stream.
+//! The keys of a gRPC call that sends a stream.
 
 use super::TextOrNumber;
 
@@ -8,6 +8,6 @@ use super::TextOrNumber;
 pub(crate) struct WrittenMessages {
     pub(crate) count: TextOrNumber,
     pub(crate) each: toml::Value,
-    /// So many of them may wait for their replies.
+    /// The largest number of messages that may wait for their replies.
     pub(crate) unanswered: Option<TextOrNumber>,
 }

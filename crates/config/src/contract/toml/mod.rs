@@ -1,4 +1,4 @@
-//! The contract file as it is written, key by key.
+//! The contract file, key by key.
 
 mod backing;
 mod expect;
@@ -7,7 +7,7 @@ mod script;
 mod values;
 
 pub(crate) use backing::{
-    WrittenAfter, WrittenCompanion, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
+    BackingRequirementToml, WrittenAfter, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
 };
 pub(crate) use expect::{
     Received, WrittenEvent, WrittenEvents, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows,
@@ -34,27 +34,28 @@ pub(crate) struct WrittenContract {
     pub(crate) proto: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) without: Vec<Spanned<String>>,
-    /// Software that a service needs beside it.
+    /// The required backing services.
     #[serde(default, skip_serializing)]
-    pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
-    /// Values of the companions' seeded data.
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: BTreeMap<String, Spanned<BackingRequirementToml>>,
+    /// Values of the seeded data of backing services.
     #[serde(default)]
     pub(crate) rows: BTreeMap<String, Spanned<WrittenRows>>,
-    /// What the environment of a service has beside what every service gets.
+    /// Environment variables of the service, in addition to those that every service gets.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, Spanned<WrittenVariable>>,
-    /// What is looked at behind the server when the load is over.
+    /// Conditions on backing services after the load.
     #[serde(default)]
     pub(crate) after: Vec<Spanned<WrittenAfter>>,
-    /// What must hold there while the load goes on.
+    /// Conditions on backing services during the load.
     #[serde(default)]
     pub(crate) during: Vec<Spanned<WrittenDuring>>,
-    /// Lists of words, for the formulas of lists.
+    /// Word lists for the formulas of lists.
     #[serde(default)]
     pub(crate) words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) data: BTreeMap<String, toml::Value>,
-    /// Tokens that requests carry, by the name of their place.
+    /// Tokens that requests carry, by the name of their placeholder.
     #[serde(default)]
     pub(crate) jwt: BTreeMap<String, Spanned<WrittenJwt>>,
     #[serde(default)]
@@ -66,7 +67,7 @@ pub(crate) struct WrittenContract {
 }
 
 impl WrittenContract {
-    /// Operations and workloads that no contract file holds.
+    /// Operations and workloads that do not come from a contract file.
     pub(crate) fn of(
         jwt: BTreeMap<String, Spanned<WrittenJwt>>,
         operation: BTreeMap<String, Spanned<WrittenOperation>>,
@@ -79,7 +80,7 @@ impl WrittenContract {
             document: None,
             proto: None,
             without: Vec::new(),
-            companion: BTreeMap::new(),
+            backing_service: BTreeMap::new(),
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
             after: Vec::new(),
@@ -100,7 +101,7 @@ impl WrittenContract {
 pub(crate) struct WrittenJwt {
     pub(crate) alg: Algorithm,
     pub(crate) key: WrittenKey,
-    /// Texts may have places for the columns of the workload's table.
+    /// Texts may have placeholders for the columns of the workload's table.
     #[serde(default)]
     pub(crate) claims: serde_json::Map<String, serde_json::Value>,
     /// Further members of the header, like `kid`.
@@ -114,12 +115,12 @@ pub(crate) enum Algorithm {
     Hs256,
     #[serde(rename = "ES256")]
     Es256,
-    /// No signature at all: what a service must refuse.
+    /// No signature: a service must reject it.
     #[serde(rename = "none")]
     None,
 }
 
-/// The key itself, a file of the folder that holds it, or the environment variable that does.
+/// The key itself, a file in the contract's folder, or an environment variable.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(
     untagged,
@@ -131,7 +132,7 @@ pub(crate) enum WrittenKey {
     Variable { variable: String },
 }
 
-/// With the variant, which values alone would not tell.
+/// Includes the variant, since the values alone are ambiguous.
 impl serde::Serialize for WrittenKey {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (index, variant, text) = match self {
@@ -149,7 +150,7 @@ impl serde::Serialize for WrittenKey {
 pub(crate) struct WrittenOperation {
     #[serde(skip_serializing)]
     pub(crate) summary: String,
-    /// Whether the common cases call it: it can be called alone, and again and again.
+    /// Whether the common cases call it: this requires that it can be called alone and repeatedly.
     #[serde(default = "yes")]
     pub(crate) common: bool,
     pub(crate) http: Option<Spanned<String>>,
@@ -166,12 +167,12 @@ pub(crate) struct WrittenOperation {
     pub(crate) generated: Option<Spanned<WrittenGenerated>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
     pub(crate) messages: Option<Spanned<WrittenMessages>>,
-    /// How long the caller of gRPC waits.
+    /// The deadline of a gRPC call.
     pub(crate) deadline: Option<WrittenDuration>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
 }
 
-/// A body that is made up: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
+/// A generated body: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenGenerated {
@@ -179,15 +180,15 @@ pub(crate) struct WrittenGenerated {
     pub(crate) chunk: Option<u32>,
 }
 
-/// A number, or a text with a place.
+/// A number, or a text with a placeholder.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(untagged, expecting = "a whole number, or a text with a place")]
+#[serde(untagged, expecting = "a whole number, or a text with a placeholder")]
 pub(crate) enum TextOrNumber {
     Number(u64),
     Text(String),
 }
 
-/// An operation called in a case, with what differs from it; or a request of its own.
+/// A call of an operation in a case, with the keys that differ from it; or a request without an operation.
 #[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenCall {
@@ -207,8 +208,9 @@ pub(crate) struct WrittenCall {
     pub(crate) messages: Option<Spanned<WrittenMessages>>,
     pub(crate) deadline: Option<WrittenDuration>,
     pub(crate) expect: Option<Spanned<WrittenExpect>>,
-    /// What is said on a WebSocket in place of one message, and what must come.
-    pub(crate) talk: Option<Spanned<Vec<WrittenTurn>>>,
+    /// The script of a WebSocket, instead of a single message.
+    #[serde(alias = "talk")]
+    pub(crate) script: Option<Spanned<Vec<WrittenTurn>>>,
     pub(crate) within: Option<WrittenDuration>,
     pub(crate) until: Option<WrittenDuration>,
 }
@@ -228,11 +230,11 @@ pub(crate) struct WrittenCase {
     #[serde(default)]
     pub(crate) thorough: bool,
     pub(crate) times: Option<u32>,
-    /// The companion that goes away and comes back.
+    /// The backing service that goes away and comes back.
     pub(crate) restart: Option<Spanned<String>>,
     pub(crate) away: Option<Spanned<WrittenDuration>>,
     pub(crate) recovers: Option<Spanned<WrittenDuration>>,
-    /// How many clients leave in the middle of their streams.
+    /// The clients that leave in the middle of their streams.
     pub(crate) leave: Option<Spanned<WrittenLeave>>,
 }
 
@@ -266,7 +268,7 @@ pub(crate) struct WrittenWorkload {
     pub(crate) sequence: Vec<Spanned<WrittenStep>>,
     /// A table with a row for each user.
     pub(crate) data: Option<Spanned<WrittenTable>>,
-    /// Whether users send back the cookies that they are given.
+    /// Whether users return the cookies that they receive.
     #[serde(default)]
     pub(crate) cookies: bool,
     pub(crate) load: Spanned<WrittenLoad>,
@@ -314,7 +316,7 @@ pub(crate) struct WrittenStep {
     pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
     #[serde(default = "one")]
     pub(crate) weight: u32,
-    /// How often a sequence takes this step before the next one.
+    /// How often a sequence repeats this step before the next one.
     #[serde(default = "one")]
     pub(crate) times: u32,
 }
@@ -344,7 +346,7 @@ impl From<&WrittenOperation> for WrittenCall {
             messages: operation.messages.clone(),
             deadline: operation.deadline,
             expect: operation.expect.clone(),
-            talk: None,
+            script: None,
             within: None,
             until: None,
         }

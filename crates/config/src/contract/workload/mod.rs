@@ -1,4 +1,4 @@
-//! Workloads: what a generator sends.
+//! Workloads: the requests that a generator sends.
 
 mod ceiling;
 mod sequence;
@@ -16,21 +16,21 @@ use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source,
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
-/// A workload while it is put together.
+/// A workload under construction.
 #[derive(Default)]
 struct Assembly {
     parameters: Vec<Parameter>,
     operations: Vec<Operation>,
-    /// Each of `operations`: its name, its values, and which of them users carry.
+    /// For each of `operations`: its name, its values, and the values among them that users carry.
     calls: Vec<(String, Values, BTreeSet<String>)>,
     state: State,
 }
 
-/// The values of the places of a call.
+/// The values of the placeholders of a call.
 type Values = BTreeMap<String, WrittenSource>;
 
 impl Contract {
-    /// A workload by name, as it is sent over a protocol.
+    /// A workload by name, for a protocol.
     pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ContractError> {
         let (name, written) = self.written_workload(Some(name))?;
         let steps = self.steps(name, written)?;
@@ -82,13 +82,13 @@ impl Contract {
             }
             (steps, []) | ([], steps) => Ok(steps),
             _ => {
-                let message = format!("workload `{name}` has `mix` and `sequence`: give one of them");
+                let message = format!("workload `{name}` has `mix` and `sequence`: give only one");
                 Err(self.invalid(written.span(), message))
             }
         }
     }
 
-    /// The call that a step makes.
+    /// The call of a step.
     fn step(&self, step: &Spanned<WrittenStep>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
         let name = &step.get_ref().operation;
         let written = WrittenCall {
@@ -103,13 +103,16 @@ impl Contract {
         if call.speaks(protocol) {
             return Ok(call);
         }
-        let message = format!("operation `{}` does not speak {protocol:?}", name.get_ref());
+        let message = format!(
+            "operation `{}` is not available over {protocol:?}",
+            name.get_ref()
+        );
         Err(self.invalid(name.span(), message))
     }
 }
 
 impl Assembly {
-    /// The index of a step's operation, which is added unless it is already there with the same values.
+    /// The index of a step's operation. It is added unless it exists already with the same values.
     fn operation(
         &mut self,
         step: &WrittenStep,
@@ -165,7 +168,7 @@ impl Assembly {
         })
     }
 
-    /// The end of a body that is made up: another one for each request.
+    /// The end of a generated body, which differs between requests.
     fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
         let Some(bytes) = call.generated_bytes(bindings)? else {
             return Ok(());
@@ -178,7 +181,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Tokens whose claims have places: one for each row that fills them.
+    /// Tokens whose claims have placeholders: one for each row that fills them.
     fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
         for (name, source) in call.tokens(bindings, &self.parameters)? {
             let bound = match source {

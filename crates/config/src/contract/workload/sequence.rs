@@ -1,7 +1,7 @@
-//! A sequence of requests in a file of its own, for a load without a contract: `prony load --sequence FILE`.
+//! A sequence of requests in a file, for a load without a contract: `prony load --sequence FILE`.
 //!
-//! Its steps are written as a contract's operations are, and become a contract of one workload, so that both follow the same
-//! rules.
+//! Its steps have the format of a contract's operations and become a contract with one workload, so that both follow the
+//! same rules.
 
 use crate::contract::error::File;
 use crate::contract::jwt::Jwts;
@@ -29,12 +29,12 @@ struct WrittenSequence {
     step: Vec<Spanned<WrittenCall>>,
 }
 
-/// A sequence, and where it ends the load.
+/// A sequence of requests for a load without a contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SequenceFile {
-    /// What each user sends.
+    /// The requests that each user sends.
     pub workload: Workload,
-    /// Where each row of a table is used once: the most requests that the load can send.
+    /// The largest number of requests, if each row of the table is used once.
     pub most_requests: Option<u64>,
     /// When the first of its tokens expires.
     pub tokens_expire: Option<SystemTime>,
@@ -48,7 +48,7 @@ impl SequenceFile {
         if written.step.is_empty() {
             return Err(file.invalid(
                 0..0,
-                "no `[[step]]`: give at least one, with `http = \"GET /path\"`",
+                "no `[[step]]`: add at least one, with `http = \"GET /path\"`",
             ));
         }
         let steps = written.step.len() as u64;
@@ -71,7 +71,7 @@ impl SequenceFile {
         })
     }
 
-    /// The ends of a load that has `limits` of its own.
+    /// The limits of a load, combined with `limits`.
     pub fn limits(&self, limits: Limits) -> Limits {
         let most = self.most_requests;
         Limits {
@@ -81,7 +81,7 @@ impl SequenceFile {
     }
 }
 
-/// What the only workload is called.
+/// The name of the only workload.
 const NAME: &str = "sequence";
 
 fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contract, ContractError> {
@@ -94,7 +94,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
             let message = "a step has `http`, `headers`, a body, `with` and `expect`, and no `operation`, `within` or `until`";
             return Err(file.invalid(span, message));
         }
-        // Steps without a name are called by what they send.
+        // A step without a name is named after its request.
         let line = call
             .http
             .as_ref()
@@ -112,7 +112,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
         ));
         operation.insert(name, Spanned::new(span, completed(call)));
     }
-    // The command line says how the requests arrive.
+    // The command line defines the load.
     let load = WrittenLoad::Closed {
         connections: 1,
         in_flight: 1,
@@ -135,7 +135,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
     )
 }
 
-/// A step as an operation. What is not expected by name is any status from 200 to 299.
+/// A step as an operation. Without an expected status, any from 200 to 299 is valid.
 fn completed(call: WrittenCall) -> WrittenOperation {
     let mut expect = call
         .expect

@@ -1,26 +1,26 @@
-//! A value that a schema allows: its example where it has one, else the simplest that fits.
+//! A value that a schema allows: its example if it has one, otherwise the simplest valid value.
 
 use super::reference::Description;
 use crate::import::DraftError;
 use crate::import::document::step;
 use serde_json::{Map, Number, Value, json};
 
-/// Schemas within schemas, at most.
+/// The deepest nesting of schemas.
 const DEEPEST: usize = 40;
 
-/// What is sampled for: a request leaves out what only replies hold.
+/// The purpose of a sample: requests leave out read-only properties.
 pub(super) struct Sampler<'a> {
     pub(super) description: &'a Description<'a>,
 }
 
-/// A value; `None` where the schema needs itself without end.
+/// A value; `None` if the schema contains itself endlessly.
 type Sampled = Result<Option<Value>, DraftError>;
 
 impl<'a> Sampler<'a> {
-    /// A value for a request; an error where there is none that ends.
+    /// A value for a request; an error if every value is endless.
     pub(super) fn sample(&self, schema: &'a Value, pointer: &str) -> Result<Value, DraftError> {
         self.value(schema, pointer, &mut Vec::new())?.ok_or_else(|| {
-            let message = "this schema needs itself within itself without end: make a member on the way optional, or give an `example`";
+            let message = "this schema contains itself endlessly: make a member in the cycle optional, or give an `example`";
             self.description.document.invalid(pointer, message)
         })
     }
@@ -69,7 +69,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The value of a choice, with the properties that stand beside the choice.
+    /// The value of a choice, with the properties next to the choice.
     fn with_own(&self, schema: &'a Value, (pointer, way): (&str, &mut Vec<String>), value: Value) -> Sampled {
         let Value::Object(mut members) = value else {
             return Ok(Some(value));
@@ -159,7 +159,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What the schema gives itself.
+/// The example, default or constant of the schema.
 fn given(schema: &Value) -> Option<Value> {
     let first = |word: &str| {
         schema
@@ -176,7 +176,7 @@ fn given(schema: &Value) -> Option<Value> {
         .cloned()
 }
 
-/// The member by which a choice is known gets the choice's name.
+/// Sets the discriminator of a choice to the choice's name.
 fn tell_apart(schema: &Value, choice: &Value, value: &mut Value) {
     let discriminator = schema.get("discriminator");
     let Some(name) = discriminator
@@ -205,7 +205,7 @@ fn tell_apart(schema: &Value, choice: &Value, value: &mut Value) {
     }
 }
 
-/// The kind of a schema: as written, else what its words speak of.
+/// The type of a schema: as written, otherwise derived from its keywords.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,

@@ -133,9 +133,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let outcome = if is_own_shortage(error) {
             self.totals.own_shortages += 1;
             self.totals.own_shortage.get_or_insert_with(|| error.to_string());
-            Outcome::NotSent
+            Outcome::Dropped
         } else {
-            Outcome::Refused
+            Outcome::ConnectError
         };
         self.end(number, Reason::NotMade(outcome, error), now);
     }
@@ -148,7 +148,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         now: u64,
     ) {
         let error = io::Error::other(error);
-        self.end(number, Reason::NotMade(Outcome::Refused, &error), now);
+        self.end(number, Reason::NotMade(Outcome::ConnectError, &error), now);
     }
 
     /// Tries to notify the peer that an open connection is no longer needed.

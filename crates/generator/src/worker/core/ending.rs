@@ -95,11 +95,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let outcome = match reason {
             Reason::Over => Outcome::Timeout,
             Reason::TimedOut(late) if late == place => Outcome::Timeout,
-            Reason::TimedOut(_) => P::BEHIND_A_TIMEOUT,
+            Reason::TimedOut(_) if P::TIMES_OUT_IN_TURN => Outcome::Timeout,
             Reason::Lost if self.may_retry(place) => {
                 return self.ledger.leave_to_resend(place, Resend::Retry, now);
             }
-            Reason::Lost | Reason::Left | Reason::NotMade(..) => Outcome::Reset,
+            Reason::TimedOut(_) | Reason::Lost | Reason::Left | Reason::NotMade(..) => Outcome::Reset,
         };
         self.ledger.end(place, outcome, false, now);
     }
@@ -255,7 +255,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
         if let Some(again) = due.again {
-            let outcome = if outcome == Outcome::NotSent {
+            let outcome = if outcome == Outcome::Dropped {
                 Outcome::Reset
             } else {
                 outcome

@@ -297,7 +297,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.ledger.recorder.arrived(intended);
             if !waits {
                 let due = self.source.arrival(intended, 0);
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }
@@ -309,7 +309,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             match users.let_in() {
                 None => return,
                 Some((_, Some(number))) => self.want_connection(number),
-                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::NotSent, now),
+                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::Dropped, now),
             }
         }
     }
@@ -319,14 +319,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.ledger.recorder.end_drain();
         if let Policy::Users(users) = &mut self.policy {
             for number in users.newcomers() {
-                self.user_refused(number, Outcome::NotSent, now);
+                self.user_refused(number, Outcome::Dropped, now);
             }
         }
         self.cut_streams(now);
         for number in 0..self.connections.len() as u32 {
             self.end(number, Reason::Over, now);
         }
-        self.lose_waiting(Outcome::NotSent, now);
+        self.lose_waiting(Outcome::Dropped, now);
     }
 
     /// Whether nothing is due or in flight.

@@ -94,7 +94,10 @@ fn a_pause_ends_with_its_user() {
     assert_eq!(sends(&step(&mut core, second + MS)), [0]);
     core.received(0, OK, second + 2 * MS);
     let (outcomes, _) = outcomes(&mut core, &job);
-    assert_eq!((outcomes.valid, outcomes.refused, outcomes.total()), (2, 1, 3));
+    assert_eq!(
+        (outcomes.valid, outcomes.connect_error, outcomes.total()),
+        (2, 1, 3)
+    );
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn a_user_who_is_refused_leaves_the_whole_visit_unsent() {
     step(&mut core, begin);
     core.could_not_connect(0, &refused(), begin + MS);
     step(&mut core, begin + MS);
-    assert_eq!(outcomes(&mut core, &job).0.refused, 10);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 10);
 }
 
 /// One connection of a closed load that has had a reply, with the next request in flight.
@@ -265,7 +268,7 @@ fn a_goodbye_in_the_greeting_is_no_connection() {
     core.received(0, &[settings(), go_away(0)].concat(), begin + MS);
     assert!(step(&mut core, begin + MS).contains(&Action::Close(0)));
     assert_eq!((core.open, core.connecting), (0, 0));
-    assert_eq!(outcomes(&mut core, &job).0.refused, 1);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 1);
     assert!(
         core.totals
             .connect_error

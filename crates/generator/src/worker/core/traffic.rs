@@ -365,7 +365,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             && let Some(left) = open.hand_on(&mut self.source)
         {
             if let Err(due) = left {
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }

@@ -170,7 +170,7 @@ mod tests {
             grace: Duration::ZERO,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
     }

@@ -1,7 +1,7 @@
 //! Samples a process tree, and computes its usage in a window.
 
 use super::counters::{Counters, Held, Probe};
-use super::cpu_speed_probe::Yardstick;
+use super::cpu_speed_probe::CpuSpeedProbe;
 use super::machine::{Energy, Machine};
 use crate::cgroup::Peak;
 use crate::{Cpus, Usage};
@@ -32,7 +32,7 @@ struct Window {
     peak: Option<Peak>,
     written: HashMap<i32, u64>,
     own_cpu_ns: u64,
-    yardstick: Yardstick,
+    cpu_speed_probe: CpuSpeedProbe,
 }
 
 impl Sampler {
@@ -71,7 +71,7 @@ impl Sampler {
             peak,
             written: probe.written().into_iter().collect(),
             own_cpu_ns,
-            yardstick: Yardstick::begin(&self.measured),
+            cpu_speed_probe: CpuSpeedProbe::begin(&self.measured),
         });
         self.sample(probe);
     }
@@ -85,7 +85,7 @@ impl Sampler {
         let ended = Instant::now();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
-        let yardstick_ns = window.yardstick.end();
+        let cpu_speed_probe_ns = window.cpu_speed_probe.end();
         self.sample(probe);
         self.sample_slowly(probe);
         let supervisor_cpu_ns = own_cpu_ns().saturating_sub(window.own_cpu_ns);
@@ -114,7 +114,7 @@ impl Sampler {
             before,
             machine,
             supervisor_cpu_ns,
-            yardstick_ns,
+            cpu_speed_probe_ns,
         }
     }
 }

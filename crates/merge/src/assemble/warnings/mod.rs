@@ -109,7 +109,7 @@ impl Evidence {
                 self.busiest_thread * 100.0
             );
             Warning::new(WarningKind::GeneratorSaturated, text)
-                .advise("Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--lab).")
+                .advise("Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--testbed).")
         })
     }
 

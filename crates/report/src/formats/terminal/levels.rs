@@ -41,7 +41,7 @@ fn table(report: &Report, levels: &Levels<'_>, look: Look) -> String {
     out
 }
 
-/// The columns and their widths, in as many parts as the room takes.
+/// The columns and their widths, in as many parts as the width requires.
 fn parts(levels: &Levels<'_>, room: usize) -> Vec<Vec<(usize, usize)>> {
     let mut parts: Vec<Vec<(usize, usize)>> = Vec::new();
     let mut used = usize::MAX;

@@ -78,7 +78,7 @@ impl<'a> Destination<'a> {
     fn of(there: There<'a>) -> Result<Self, Failure> {
         let name = &there.member.name;
         let refused = |ours: &str, theirs: &str| {
-            Err(Failure::lab(
+            Err(Failure::infrastructure(
                 Stage::Build,
                 format!(
                     "{name} has {theirs}, and this machine {ours}: what is built here does not run there; take `build = \"here\"` \
@@ -183,7 +183,7 @@ impl<'a> Destination<'a> {
 fn here() -> Result<Machine, Failure> {
     let answer = std::process::Command::new("sh").args(["-c", QUESTION]).output();
     let answer = answer.map_err(|error| {
-        Failure::lab(
+        Failure::infrastructure(
             Stage::Build,
             format!("this machine does not tell its C library: {error}"),
         )
@@ -211,7 +211,7 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         grace: GRACE,
         stop_signal: None,
         sample_every: None,
-        yardstick: false,
+        cpu_speed_probe: false,
     };
     let started = there.member.host.start(&spec);
     let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;
@@ -223,7 +223,7 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         Ended::Cancelled => Err(Failure::interrupted(Stage::Build)),
         Ended::TooLong => {
             let text = format!("{} does not tell its C library", there.member.name);
-            Err(Failure::lab(Stage::Build, text))
+            Err(Failure::infrastructure(Stage::Build, text))
         }
     }
 }

@@ -5,30 +5,24 @@ use prony_records::Stage;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 /// Bytes of a script in which the program that runs it is named.
 const HEAD: u64 = 1024;
 
 /// The first link or script of a build that names one of these folders of this machine.
 pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
-    let mut open = vec![build.to_owned()];
-    while let Some(folder) = open.pop() {
-        let unread = |error: io::Error| {
-            Failure::lab(
-                Stage::Build,
-                format!("cannot read what was built in {}: {error}", folder.display()),
-            )
-        };
-        for entry in fs::read_dir(&folder).map_err(unread)? {
-            let entry = entry.map_err(unread)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(unread)?);
-            if kind.is_dir() {
-                open.push(path);
-            } else if (kind.is_symlink() && leads(&path, folders).map_err(unread)?)
-                || (kind.is_file() && is_run_by(&path, folders).map_err(unread)?)
-            {
-                return Ok(Some(path.strip_prefix(build).unwrap_or(&path).to_owned()));
-            }
+    let unread = |error: io::Error| {
+        let reason = format!("cannot read what was built in {}: {error}", build.display());
+        Failure::infrastructure(Stage::Build, reason)
+    };
+    for entry in WalkDir::new(build) {
+        let entry = entry.map_err(|error| unread(error.into()))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        if (kind.is_symlink() && leads(path, folders).map_err(unread)?)
+            || (kind.is_file() && is_run_by(path, folders).map_err(unread)?)
+        {
+            return Ok(Some(path.strip_prefix(build).unwrap_or(path).to_owned()));
         }
     }
     Ok(None)

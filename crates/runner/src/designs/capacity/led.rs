@@ -1,9 +1,9 @@
-//! Loads from the hosts of a lab, led by the controller.
+//! Loads from the hosts of a testbed, led by the controller.
 
 use super::search_and_measure;
 use crate::BenchError;
 use crate::generators::{Generator, Heard, Loading, ProcessGenerator, Spent};
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_host::{HostError, Placement};
 use prony_load::Job;
 use prony_records::{Command, Event, Recording};
@@ -38,25 +38,25 @@ pub fn load_on(
     }
 }
 
-/// The generator of a lab. A search for a rate is the generator's own on one worker; over several it is led from here: each
+/// The generator of a testbed. A search for a rate is the generator's own on one worker; over several it is led from here: each
 /// rate is a load of all of them.
 #[derive(Clone)]
-pub struct LabGenerator {
+pub struct TestbedGenerator {
     processes: ProcessGenerator,
     workers: usize,
 }
 
-impl LabGenerator {
-    /// The generator of this lab.
-    pub fn new(lab: &Lab) -> Self {
+impl TestbedGenerator {
+    /// The generator of this testbed.
+    pub fn new(testbed: &Testbed) -> Self {
         Self {
-            processes: ProcessGenerator::new(lab.clone()),
-            workers: lab.workers().count(),
+            processes: ProcessGenerator::new(testbed.clone()),
+            workers: testbed.workers().count(),
         }
     }
 }
 
-impl Generator for LabGenerator {
+impl Generator for TestbedGenerator {
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
         match &job.search {
             Some(_) if self.workers > 1 => Ok(Box::new(Led::begin(

@@ -5,7 +5,7 @@ mod led;
 mod search;
 mod within;
 
-pub use led::{LabGenerator, load_on};
+pub use led::{TestbedGenerator, load_on};
 pub use search::{Next, Plan};
 pub use within::{Loads, search_and_measure};
 

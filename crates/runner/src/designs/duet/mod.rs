@@ -118,7 +118,7 @@ pub fn play(
     let built = build(services, &catalogue, &checkout, workbench, tell)?;
     let contract = catalogue.contract(&contract)?;
     let plan = plan(wish, contract, services, protocol)?;
-    let places = placement::places(&workbench.lab, !contract.companions().is_empty());
+    let places = placement::places(&workbench.testbed, !contract.backing_services().is_empty());
     let bench = workbench.bench(&catalogue);
     let given = prepare(&bench, contract, plan.seed);
     let given = given.map_err(|failure| BenchError::Failed(failure.reason))?;
@@ -295,7 +295,12 @@ fn build(
     tell: Tell<'_>,
 ) -> Result<Vec<Built>, BenchError> {
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let one = |service: &Service| {
         tell(&format!("building {}", service.label()));
         let waits = |progress: Progress| {

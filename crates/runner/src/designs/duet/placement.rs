@@ -1,6 +1,6 @@
 //! Where the two of a duet run.
 
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_host::{Placement, Wants};
 
 /// Where and in which order the two run in a round: both services on the same CPUs, both generators on the others.
@@ -13,12 +13,12 @@ pub(super) struct Places {
 }
 
 /// The places of four rounds, which then begin again.
-pub(super) fn places(lab: &Lab, companion: bool) -> [Places; 4] {
+pub(super) fn places(testbed: &Testbed, backing_service: bool) -> [Places; 4] {
     let wants = Wants {
-        companion,
+        backing_service,
         service_cpus: None,
     };
-    let usual = lab.place(wants);
+    let usual = testbed.place(wants);
     let turned = usual.clone().turned();
     [(&usual, false), (&usual, true), (&turned, true), (&turned, false)].map(|(placement, reversed)| Places {
         placement: placement.clone(),
@@ -37,8 +37,8 @@ mod tests {
     #[test]
     fn orders_are_balanced_and_places_turn() {
         let host = Arc::new(FakeHost::new(2, 0));
-        let lab = Lab::here(Member::new("", host, Vec::new(), PathBuf::new()));
-        let rounds = places(&lab, false);
+        let testbed = Testbed::here(Member::new("", host, Vec::new(), PathBuf::new()));
+        let rounds = places(&testbed, false);
         assert_eq!(rounds.iter().filter(|places| places.reversed).count(), 2);
         assert_eq!(
             rounds[0].placement.service.cpus,

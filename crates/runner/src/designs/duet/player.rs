@@ -77,7 +77,7 @@ impl Player {
         Ok(())
     }
 
-    /// What the service used is a companion of the ratio: where it is not known the duet goes on.
+    /// What the service used is a backing service of the ratio: where it is not known the duet goes on.
     fn end_window(&mut self) {
         if std::mem::take(&mut self.measuring) {
             self.window = self.entered.end_window().ok();

@@ -23,7 +23,7 @@ pub(super) struct Stage<'a> {
     pub(super) services: [&'a Service; 2],
     pub(super) built: &'a [Built],
     pub(super) places: [Places; 4],
-    /// The network between the hosts of a lab.
+    /// The network between the hosts of a testbed.
     pub(super) links: &'a [Link],
 }
 
@@ -95,7 +95,7 @@ impl Stage<'_> {
         let mut both = [measured(first, 0)?, measured(second, 1)?];
         // Both loads go over the same network at the same time.
         let recordings = both.each_ref().map(|measurement| &measurement.recording);
-        let bound = network_bound(&recordings, self.links, &self.bench.lab.service().name);
+        let bound = network_bound(&recordings, self.links, &self.bench.testbed.service().name);
         for measurement in &mut both {
             measurement.warnings.extend(bound.clone());
         }
@@ -131,7 +131,7 @@ impl Stage<'_> {
             lane: Some(Lane {
                 number: index,
                 warm_up_limit: self.wish.warm_up + PATIENCE,
-                yardstick: false,
+                cpu_speed_probe: false,
             }),
         };
         let entered = enter(&self.bench, &self.trial(index, round), &seat, &mut |_| {});

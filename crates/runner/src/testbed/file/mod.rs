@@ -1,4 +1,4 @@
-//! The lab file: which hosts there are, how each is reached, and what each is for.
+//! The testbed file: which hosts there are, how each is reached, and what each is for.
 
 mod pods;
 mod text;
@@ -12,9 +12,9 @@ pub use text::FileError;
 use text::Text;
 use toml::Spanned;
 
-/// A lab file, read and found sound.
+/// A testbed file, read and found sound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LabFile {
+pub struct TestbedFile {
     /// The file.
     pub path: PathBuf,
     /// The cluster whose pods the hosts are, where they are pods.
@@ -25,16 +25,16 @@ pub struct LabFile {
     pub roles: Roles,
 }
 
-/// A host of a lab file.
+/// A host of a testbed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEntry {
-    /// What the lab calls it.
+    /// What the testbed calls it.
     pub name: String,
     /// How it is reached.
     pub way: Way,
     /// CPUs that prony may use there; empty: all.
     pub cpus: Cpus,
-    /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
+    /// Where others of the testbed reach what listens there; `None`: where the controller reaches it.
     pub address: Option<String>,
     /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
     pub program: Option<PathBuf>,
@@ -104,12 +104,12 @@ pub struct Roles {
     /// Make the load; at least one.
     pub load: Vec<String>,
     /// Runs what stands beside the service; the first worker where the file does not say.
-    pub companion: String,
+    pub backing_service: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenLab {
+struct TestbedToml {
     host: BTreeMap<Spanned<String>, WrittenHost>,
     roles: Spanned<WrittenRoles>,
     ssh: Option<WrittenSsh>,
@@ -154,7 +154,8 @@ enum WrittenCpus {
 struct WrittenRoles {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
-    companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    backing_service: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -164,8 +165,8 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl LabFile {
-    /// Reads a lab file.
+impl TestbedFile {
+    /// Reads a testbed file.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError::Unreadable {
             path: path.to_owned(),
@@ -174,10 +175,10 @@ impl LabFile {
         Self::parse(path, &text)
     }
 
-    /// Reads the text of a lab file; errors name `path`.
+    /// Reads the text of a testbed file; errors name `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
         let text = Text { path, text };
-        let written: WrittenLab = toml::from_str(text.text).map_err(|error| {
+        let written: TestbedToml = toml::from_str(text.text).map_err(|error| {
             let message = error.message().trim().replace('\n', "; ");
             text.wrong(error.span().map_or(0, |span| span.start), message)
         })?;
@@ -239,12 +240,12 @@ impl LabFile {
             roles: Roles {
                 service: names[0].clone(),
                 load: names.to_vec(),
-                companion: names[0].clone(),
+                backing_service: names[0].clone(),
             },
         }
     }
 
-    /// The host with this name, where the lab has it.
+    /// The host with this name, where the testbed has it.
     pub fn host(&self, name: &str) -> Option<&HostEntry> {
         self.hosts.iter().find(|host| host.name == name)
     }
@@ -369,14 +370,14 @@ impl Text<'_> {
         let Some(first) = load.first() else {
             return Err(self.wrong(at, "roles.load: give at least one host"));
         };
-        let companion = match &written.companion {
+        let backing_service = match &written.backing_service {
             None => first.clone(),
-            Some(name) => one("companion", name)?,
+            Some(name) => one("backing", name)?,
         };
         Ok(Roles {
             service: one("service", &written.service)?,
             load,
-            companion,
+            backing_service,
         })
     }
 }
@@ -385,8 +386,8 @@ impl Text<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<LabFile, String> {
-        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<TestbedFile, String> {
+        TestbedFile::parse(Path::new("testbed.toml"), text).map_err(|error| error.to_string())
     }
 
     const WHOLE: &str = r#"
@@ -401,15 +402,15 @@ local = true
 [roles]
 service = "app"
 load = ["load1", "load2"]
-companion = "load2"
+backing = "load2"
 [ssh]
 command = ["ssh", "-F", "config"]
 "#;
 
     #[test]
-    fn a_lab_is_read() {
-        let lab = parse(WHOLE).expect("sound");
-        let app = lab.host("app").expect("there");
+    fn a_testbed_is_read() {
+        let testbed = parse(WHOLE).expect("sound");
+        let app = testbed.host("app").expect("there");
         let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
         let destination = "app01".to_owned();
         assert_eq!(app.way, Way::Ssh { destination, command });
@@ -419,22 +420,23 @@ command = ["ssh", "-F", "config"]
         );
         let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
         assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
-        let load2 = lab.host("load2").expect("there");
+        let load2 = testbed.host("load2").expect("there");
         assert_eq!(load2.way, Way::Here);
         assert_eq!(
-            lab.host("load1").expect("there").address.as_deref(),
+            testbed.host("load1").expect("there").address.as_deref(),
             Some("10.0.0.7")
         );
-        assert_eq!(lab.roles.load, ["load1", "load2"]);
-        assert_eq!(lab.roles.companion, "load2");
-        assert_eq!(lab.host("db"), None);
+        assert_eq!(testbed.roles.load, ["load1", "load2"]);
+        assert_eq!(testbed.roles.backing_service, "load2");
+        assert_eq!(testbed.host("db"), None);
     }
 
     #[test]
-    fn one_worker_may_be_written_alone_and_has_the_companion() {
-        let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
+    fn one_worker_may_be_written_alone_and_has_the_backing_service() {
+        let testbed =
+            parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
         assert_eq!(
-            (lab.roles.load, lab.roles.companion),
+            (testbed.roles.load, testbed.roles.backing_service),
             (vec!["a".to_owned()], "a".to_owned())
         );
     }
@@ -456,12 +458,7 @@ command = ["ssh", "-F", "config"]
                 "`load1` is there twice",
             ),
             ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
-            (
-                "companion = \"load2\"",
-                "companions = \"load2\"",
-                13,
-                "companions",
-            ),
+            ("backing = \"load2\"", "backings = \"load2\"", 13, "backings"),
             ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
             (
                 "address = \"10.0.0.7\"",
@@ -492,25 +489,29 @@ command = ["ssh", "-F", "config"]
         ] {
             let error = changed(from, to);
             assert!(
-                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                error.contains(&format!("testbed.toml:{line}: ")) && error.contains(part),
                 "{to}: {error}"
             );
         }
-        let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
-        assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+        let missing = TestbedFile::read(Path::new("/nowhere/testbed.toml")).expect_err("not there");
+        assert!(missing.to_string().contains("cannot read /nowhere/testbed.toml"));
     }
 
     /// Those that are shipped name hosts that nobody has; what they must be is sound.
     #[test]
-    fn the_labs_of_the_studies_are_sound() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+    fn the_testbeds_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/testbeds");
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+        for entry in std::fs::read_dir(&folder).expect("suites/testbeds") {
             let path = entry.expect("an entry").path();
-            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
-            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            let testbed = TestbedFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
             assert!(
-                !lab.roles.load.contains(&lab.roles.service),
+                testbed.hosts.len() > 1,
+                "{}: one host needs no testbed",
+                path.display()
+            );
+            assert!(
+                !testbed.roles.load.contains(&testbed.roles.service),
                 "{}: service and load are apart",
                 path.display()
             );

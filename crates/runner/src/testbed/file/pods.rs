@@ -1,4 +1,4 @@
-//! What a lab file says of a cluster and its pods.
+//! What a testbed file says of a cluster and its pods.
 
 use super::text::{FileError, Text};
 use super::{HostEntry, Way, WrittenCpus, WrittenHost};
@@ -103,7 +103,7 @@ impl Text<'_> {
         })
     }
 
-    /// The hosts that one entry of a lab in a cluster stands for.
+    /// The hosts that one entry of a testbed in a cluster stands for.
     pub(super) fn pods(
         &self,
         name: &Spanned<String>,
@@ -118,7 +118,8 @@ impl Text<'_> {
             return Err(wrong(at, text));
         }
         if written.ssh.is_some() || written.local || written.pipe {
-            let text = ": the hosts of a lab with [kubernetes] are pods: leave `ssh`, `local` and `pipe` out";
+            let text =
+                ": the hosts of a testbed with [kubernetes] are pods: leave `ssh`, `local` and `pipe` out";
             return Err(wrong(at, text.to_owned()));
         }
         if let Some(address) = &written.address {
@@ -186,7 +187,7 @@ fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LabFile;
+    use super::super::TestbedFile;
     use super::*;
     use std::path::Path;
 
@@ -208,14 +209,14 @@ service = "app"
 load = "load"
 "#;
 
-    fn parse(text: &str) -> Result<LabFile, String> {
-        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<TestbedFile, String> {
+        TestbedFile::parse(Path::new("testbed.toml"), text).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_lab_of_pods_is_read() {
-        let lab = parse(WHOLE).expect("sound");
-        let cluster = lab.kubernetes.as_ref().expect("a cluster");
+    fn a_testbed_of_pods_is_read() {
+        let testbed = parse(WHOLE).expect("sound");
+        let cluster = testbed.kubernetes.as_ref().expect("a cluster");
         assert_eq!(
             (&*cluster.namespace, cluster.context.as_deref()),
             ("prony", Some("bench"))
@@ -224,19 +225,19 @@ load = "load"
             (cluster.deadline, cluster.within),
             (Duration::from_hours(2), WITHIN)
         );
-        let names: Vec<&str> = lab.hosts.iter().map(|host| host.name.as_str()).collect();
+        let names: Vec<&str> = testbed.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["app", "load-0", "load-1"]);
-        assert_eq!(lab.roles.load, ["load-0", "load-1"]);
-        assert_eq!(lab.roles.companion, "load-0");
-        let Way::Pod(app) = &lab.host("app").expect("there").way else {
+        assert_eq!(testbed.roles.load, ["load-0", "load-1"]);
+        assert_eq!(testbed.roles.backing_service, "load-0");
+        let Way::Pod(app) = &testbed.host("app").expect("there").way else {
             panic!("a pod")
         };
         assert_eq!((app.cpus, app.memory_bytes, app.node.len()), (8, 16 << 30, 1));
-        let Way::Pod(load) = &lab.host("load-1").expect("there").way else {
+        let Way::Pod(load) = &testbed.host("load-1").expect("there").way else {
             panic!("a pod")
         };
         assert_eq!((load.replicas, load.cpus, load.memory_bytes), (2, 2, MEMORY));
-        assert_eq!(lab.workers().hosts.len(), 2);
+        assert_eq!(testbed.workers().hosts.len(), 2);
     }
 
     /// What is replaced, by what; the line of the error, and a part of it.
@@ -318,7 +319,7 @@ load = "load"
         for (from, to, line, part) in WRONG {
             let error = parse(&WHOLE.replace(from, to)).expect_err(to);
             assert!(
-                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                error.contains(&format!("testbed.toml:{line}: ")) && error.contains(part),
                 "{to}: {error}"
             );
         }
@@ -332,13 +333,13 @@ load = "load"
         assert!(
             parse(alone)
                 .expect_err("no pod")
-                .contains("lab.toml:3: host.a.memory: only a pod has that")
+                .contains("testbed.toml:3: host.a.memory: only a pod has that")
         );
         let number = "[host.a]\nlocal = true\ncpus = 4\n[roles]\nservice = \"a\"\nload = \"a\"\n";
         assert!(
             parse(number)
                 .expect_err("which")
-                .contains("lab.toml:3: host.a.cpus: say which")
+                .contains("testbed.toml:3: host.a.cpus: say which")
         );
     }
 }

@@ -1,8 +1,8 @@
-//! The text of a lab file, and what is wrong with it.
+//! The text of a testbed file, and what is wrong with it.
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a lab file.
+/// What is wrong with a testbed file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.

@@ -1,4 +1,4 @@
-//! A prony on a host of a lab that is spoken with over its standard streams, in lines of JSON.
+//! A prony on a host of a testbed that is spoken with over its standard streams, in lines of JSON.
 
 mod memory_semaphore;
 
@@ -83,7 +83,7 @@ impl Talk {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = member.host.start(&spec)?;
         let (input, output) = process.take_pipes().ok_or_else(|| HostError::Start {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// How turns are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnsOf {
+pub struct InterleavedOptions {
     /// Length of a window.
     pub window: Duration,
     /// Windows of each service.
@@ -37,7 +37,7 @@ const SPARE_BYTES: u64 = 1 << 30;
 pub fn run_turns(
     bench: &Bench<'_>,
     trials: &[Trial<'_>],
-    turns: TurnsOf,
+    turns: InterleavedOptions,
     watch: &mut dyn FnMut(Progress),
 ) -> Option<Vec<TrialRecord>> {
     let mut records = Vec::new();
@@ -101,7 +101,7 @@ fn enter_all<'a>(
 fn cycles(
     bench: &Bench<'_>,
     players: &mut [Player<'_>],
-    turns: TurnsOf,
+    turns: InterleavedOptions,
     block: u32,
     watch: &mut dyn FnMut(Progress),
 ) -> bool {

@@ -1,10 +1,10 @@
 //! What neighbours took from the machine in the windows of a service.
 
 use crate::NoiseLimits;
-use prony_records::{TurnWindow, Warning, WarningKind};
+use prony_records::{InterleavedWindow, Warning, WarningKind};
 
 /// Says what they took, where it is more than a trial in sequence may suffer.
-pub(super) fn neighbours(windows: &[TurnWindow], cpus: usize) -> Option<Warning> {
+pub(super) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
     let length_s: f64 = windows.iter().map(|window| window.length_s).sum();
     let taken = windows
         .iter()
@@ -24,11 +24,11 @@ pub(super) fn neighbours(windows: &[TurnWindow], cpus: usize) -> Option<Warning>
 mod tests {
     use super::*;
 
-    fn window(other_cpu_ns: Option<u64>) -> TurnWindow {
-        TurnWindow {
+    fn window(other_cpu_ns: Option<u64>) -> InterleavedWindow {
+        InterleavedWindow {
             length_s: 0.5,
             other_cpu_ns,
-            ..TurnWindow::default()
+            ..InterleavedWindow::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! One service that takes turns: entered, warm, at rest, in its window, judged.
 
-use super::super::bound::companion_bound;
+use super::super::bound::backing_service_bound;
 use super::super::enter::{Broken, Course, Done, Entered};
 use super::super::phases::Phases;
 use super::super::window::add_contradictions;
@@ -16,8 +16,8 @@ use crate::{Began, Failure, Progress};
 use prony_config::WarmUpChoice;
 use prony_load::{self as load, WarmUp};
 use prony_records::{
-    Answers, Classification, CompanionUse, Exclusion, Fault, Measurement, Recording, Resources, Stage,
-    TrialRecord, TurnWindow, Turns, Warning, WarningKind,
+    Answers, BackingUsage, Classification, Exclusion, Fault, InterleavedWindow, InterleavedWindows,
+    Measurement, Recording, Resources, Stage, TrialRecord, Warning, WarningKind,
 };
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ pub(super) struct Player<'a> {
     warmed: Option<Warmed>,
     recordings: Vec<Recording>,
     resources: Vec<Resources>,
-    companions: Vec<Vec<CompanionUse>>,
-    windows: Vec<TurnWindow>,
+    backing_services: Vec<Vec<BackingUsage>>,
+    windows: Vec<InterleavedWindow>,
 }
 
 impl<'a> Player<'a> {
@@ -66,9 +66,9 @@ impl<'a> Player<'a> {
             lane: Some(Lane {
                 number,
                 warm_up_limit,
-                yardstick: true,
+                cpu_speed_probe: true,
             }),
-            ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
+            ..Seat::alone(bench.testbed, trial.contract, trial.plan.limits.cpus)
         };
         let mut player = Self {
             bench,
@@ -81,7 +81,7 @@ impl<'a> Player<'a> {
             warmed: None,
             recordings: Vec::new(),
             resources: Vec::new(),
-            companions: Vec::new(),
+            backing_services: Vec::new(),
             windows: Vec::new(),
         };
         match player.warm(watch) {
@@ -186,7 +186,7 @@ impl<'a> Player<'a> {
         let (recording, window) = phases.measure()?;
         judge_recording(self.trial.plan, &recording).map_err(|failure| window.beside(failure))?;
         let times = recording.response_time_ns;
-        self.windows.push(TurnWindow {
+        self.windows.push(InterleavedWindow {
             block: slot.block,
             cycle: slot.cycle,
             place: slot.place,
@@ -198,11 +198,11 @@ impl<'a> Player<'a> {
             steal_ns: window.steal_ns(),
             response_time_ns_p50: times.map(|times| times.p50),
             response_time_ns_p99: times.map(|times| times.p99),
-            yardstick_ns: window.yardstick_ns(),
+            cpu_speed_probe_ns: window.cpu_speed_probe_ns(),
         });
-        let (service, companions) = window.into_used();
+        let (service, backing_services) = window.into_used();
         self.resources.push(service);
-        self.companions.push(companions);
+        self.backing_services.push(backing_services);
         self.recordings.push(recording);
         Ok(())
     }
@@ -210,7 +210,7 @@ impl<'a> Player<'a> {
     fn job(&self, cycle: u32, length: Duration) -> Result<load::Job, Failure> {
         let entered = self.entered.as_ref().expect("invariant: it plays");
         let job = job::job(&self.trial, &entered.subject.target, &self.seat);
-        let job = job.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
         Ok(load::Job {
             phases: load::Phases {
                 warm_up: WarmUp::FixedNs(RAMP.as_nanos() as u64),
@@ -231,7 +231,7 @@ impl<'a> Player<'a> {
                 stage: Stage::Start,
                 reason: "it did not start".to_owned(),
                 log_tail: Vec::new(),
-                fault: Fault::Lab,
+                fault: Fault::Infrastructure,
             })),
         };
         (!self.interrupted).then(|| self.trial.record(self.began, done))
@@ -273,7 +273,7 @@ impl<'a> Player<'a> {
     fn measured(&mut self, done: &Done) -> Result<Measurement, Failure> {
         let recording = self.joined()?;
         let warmed = self.warmed.take();
-        let warmed = warmed.ok_or_else(|| Failure::lab(Stage::WarmUp, "it was not warmed up"))?;
+        let warmed = warmed.ok_or_else(|| Failure::infrastructure(Stage::WarmUp, "it was not warmed up"))?;
         let mut measurement = done.measurement(recording, warmed.steadiness.clone(), None);
         self.complete(&mut measurement, &warmed);
         done.judge_during(self.trial.contract, &measurement)?;
@@ -282,17 +282,18 @@ impl<'a> Player<'a> {
 
     fn joined(&self) -> Result<Recording, Failure> {
         let joined = Recording::join(&self.recordings);
-        let joined = joined.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
-        joined.ok_or_else(|| Failure::lab(Stage::Measure, "it had no window"))
+        let joined = joined.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
+        joined.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))
     }
 
     /// What the windows say beside the recording.
     fn complete(&mut self, measurement: &mut Measurement, warmed: &Warmed) {
-        let sum = |of: fn(&TurnWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
+        let sum =
+            |of: fn(&InterleavedWindow) -> Option<u64>| self.windows.iter().map(of).sum::<Option<u64>>();
         measurement.service = Resources::join(&self.resources);
-        measurement.companions = CompanionUse::join(&self.companions);
+        measurement.backing_services = BackingUsage::join(&self.backing_services);
         add_contradictions(measurement);
-        let bound = companion_bound(measurement, &self.seat.placement);
+        let bound = backing_service_bound(measurement, &self.seat.placement);
         measurement.warnings.extend(bound);
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);
@@ -311,7 +312,7 @@ impl<'a> Player<'a> {
             );
             warning.replace_in(&mut measurement.warnings);
         }
-        measurement.turns = Some(Turns {
+        measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: Some(warmed.used_ns),
             windows: std::mem::take(&mut self.windows),

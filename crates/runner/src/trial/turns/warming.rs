@@ -68,7 +68,7 @@ fn piece(phases: &mut Phases<'_>, intervals: &mut Vec<Interval>) -> Result<Piece
             Some(Event::Phase { .. } | Event::IntervalPart { .. } | Event::Workers { .. }) | None => {}
             Some(Event::Recording { .. } | Event::Part { .. }) => {
                 let text = "the generator ended before the service was warm";
-                return Err(Failure::lab(Stage::WarmUp, text));
+                return Err(Failure::infrastructure(Stage::WarmUp, text));
             }
             Some(Event::Failed { reason, fault }) => {
                 return Err(Failure {

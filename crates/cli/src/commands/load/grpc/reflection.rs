@@ -1,4 +1,4 @@
-//! What a service says about its own methods, where no file describes them.
+//! Asks a service for the description of its methods, if no file describes them.
 
 use super::super::input::DescriptionError;
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
@@ -6,15 +6,15 @@ use prony_generator::{CallError, exchange};
 use prony_load::{Body, Request, Target, Template};
 use std::time::Duration;
 
-/// How long a service may be silent when it is asked for its description.
+/// How long a service may take to send its description.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The status of gRPC for a method that is not there, and for what was asked for.
+/// gRPC statuses for a method that does not exist, and for a symbol that was not found.
 const UNIMPLEMENTED: u32 = 12;
 const NOT_FOUND: u32 = 5;
 
 /// Asks the service for the method.
 pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, DescriptionError> {
-    // The first path that is there answers all questions.
+    // The first path that exists answers all questions.
     let mut paths = REFLECTION_PATHS.iter();
     let mut path = paths.next();
     reflect(name, |question| {
@@ -22,7 +22,7 @@ pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, Descrip
             match exchange(target, &request(method, question), PATIENCE) {
                 Err(CallError::Status { code, .. }) if code == UNIMPLEMENTED => path = paths.next(),
                 Err(CallError::Engine(error)) => return Err(error.into()),
-                // Some services say so, instead of answering that they do not have it.
+                // Some services return this status instead of a reply that says so.
                 Err(CallError::Status { code, said }) if code == NOT_FOUND => return Ok(Err(said)),
                 other => return other.map(Ok).map_err(DescriptionError::Call),
             }

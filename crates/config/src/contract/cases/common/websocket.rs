@@ -6,11 +6,11 @@ use crate::contract::call::Call;
 use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
 use prony_load::Template;
 
-/// Messages of each operation on one connection: a service may not tire of it.
+/// Messages of each operation on one connection: a service must not stop after some of them.
 const ON_ONE: usize = 50;
-/// The same where each comes in single bytes.
+/// The same if each message is sent in single bytes.
 const IN_BYTES: usize = 2;
-/// What a handshake at an unknown path is answered with.
+/// The allowed statuses of a handshake at an unknown path.
 const REFUSED: [u16; 3] = [400, 403, 404];
 
 impl Draw<'_> {
@@ -28,7 +28,7 @@ impl Draw<'_> {
         })
     }
 
-    /// What is said on many connections.
+    /// The scripts of many connections.
     fn connections(&mut self, calls: &[Call<'_>]) -> Drawn {
         let mut all = Vec::new();
         for _ in 0..CONNECTIONS {
@@ -44,18 +44,18 @@ impl Draw<'_> {
         let right = self.one(call)?;
         let mut unknown = right.clone();
         unknown.request.path = Template::literal("/no/such/path");
-        unknown.talk.clear();
+        unknown.script.clear();
         Ok(vec![refused(unknown, &REFUSED), right])
     }
 }
 
-/// What is said on connections of the same handshake, on one of them.
+/// Joins the scripts of connections with the same handshake into one connection.
 fn joined(exchanges: Vec<Exchange>) -> Vec<Exchange> {
     let mut all: Vec<Exchange> = Vec::new();
     for exchange in exchanges {
         let handshake = |one: &Exchange| (one.request.path.clone(), one.request.headers.clone());
         match all.iter_mut().find(|one| handshake(one) == handshake(&exchange)) {
-            Some(one) => one.talk.extend(exchange.talk),
+            Some(one) => one.script.extend(exchange.script),
             None => all.push(exchange),
         }
     }
