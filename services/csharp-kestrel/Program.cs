@@ -23,7 +23,7 @@ namespace Service
                     .UseKestrel(options =>
                     {
                         options.Listen(host, port);
-                        // The default, 100, has no room for Host in addition to 100 headers.
+                        // The default, 100, has no room for Host beside 100 headers.
                         options.Limits.MaxRequestHeaderCount = 200;
                     })
                     .UseSockets(options => options.IOQueueCount = workers)

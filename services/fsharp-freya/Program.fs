@@ -45,7 +45,7 @@ let main _ =
                     options.Listen(host, port)
                     // Freya writes its bodies so.
                     options.AllowSynchronousIO <- true
-                    // The default, 100, has no room for Host in addition to 100 headers.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)
                 .Configure(configure)

@@ -27,7 +27,7 @@ let main _ =
             web
                 .UseKestrel(fun options ->
                     options.Listen(host, port)
-                    // The default, 100, has no room for Host in addition to 100 headers.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)
                 .Configure(fun app -> app.Run(fun context -> Api.answer context))

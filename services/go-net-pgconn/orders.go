@@ -29,7 +29,7 @@ const (
 	selectPrices   = "select id, price_cents from product where id = any($1::bigint[])"
 	selectCustomer = "select 1 from customer where id = $1::bigint"
 	insertOrder    = "insert into orders (customer_id, status, note, total_cents) values ($1, 'open', $2, $3) returning id"
-	// The order has the last id that this connection drew: this statement need not wait for it.
+	// The id of the order is the last that this connection drew, so that nobody has to wait for it.
 	insertLines = "insert into order_line (order_id, line, product_id, quantity, price_cents) " +
 		"select (select lastval()), n, p, q, c from unnest($1::int[], $2::int[], $3::int[]) with ordinality as t (p, q, c, n)"
 	lockOrder     = "select status, version from orders where id = $1 for update"

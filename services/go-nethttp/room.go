@@ -17,7 +17,7 @@ type member struct {
 	queue      chan *websocket.PreparedMessage
 }
 
-// room has its members. A sender holds the lock, so that all members receive messages in the same order.
+// room has its members. Who says something holds the lock, so that all hear it in one order.
 type room struct {
 	sync.Mutex
 	members map[*member]struct{}

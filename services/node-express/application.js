@@ -7,7 +7,7 @@ exports.create = function create(routers) {
   // A path is exact in the contracts.
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  // Recommended by Express for production: do not reveal the framework.
+  // Recommended by Express for production: tell nobody what runs here.
   app.disable('x-powered-by');
   app.use(decodeUnreserved);
   for (const addRoutes of routers) addRoutes(app);

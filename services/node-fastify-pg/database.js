@@ -14,7 +14,7 @@ const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: Math.max(1, Math.floor(connections / workers)),
 });
-// An idle connection that breaks is replaced; without a listener it would end the process.
+// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
 pool.on('error', () => {});
 pool.on('connect', (client) => client.on('error', () => {}));
 

@@ -13,7 +13,7 @@ start(async () => {
   app.setErrorHandler(refuse);
   app.register(require('./shop'));
   app.register(require('./page'));
-  // Only the contract `account` has a cache in addition to its database.
+  // Only the contract `account` has a cache beside its database.
   if (process.env.REDIS_URL) app.register(require('./account'));
   app.addHook('onClose', () => pool.end());
 

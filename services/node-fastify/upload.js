@@ -5,7 +5,7 @@ const { createHash } = require('node:crypto');
 const LARGEST = 20 * 1024 * 1024;
 
 module.exports = async (app) => {
-  // Bodies of any type are passed on as streams.
+  // Bodies of any type, as the stream that they are.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, payload, done) => done(null));
 

@@ -47,7 +47,7 @@ async function* ticks(count, gapMs) {
   }
 }
 
-// Timers count whole milliseconds from the start of a turn of the event loop: they may be early.
+// Timers count whole milliseconds from the begin of a turn of the event loop: they may be early.
 async function pause(ms) {
   const end = performance.now() + ms;
   for (let rest = ms; rest > 0; rest = end - performance.now()) await sleep(rest);

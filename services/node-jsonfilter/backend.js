@@ -16,7 +16,7 @@ function Backend(host, port) {
 
 module.exports = Backend;
 
-// request: {method, bytes}. The exchange is called back with onHead(head), onBody(bytes), sendHead(), onEnd() or onFailure(status),
+// request: {method, bytes}. The exchange is told onHead(head), onBody(bytes), sendHead(), onEnd() or onFailure(status),
 // and gets the connection, whose pause() and resume() hold and release the reply.
 Backend.prototype.send = function (request, exchange) {
   var connection = this.idle.pop() || new Connection(this);

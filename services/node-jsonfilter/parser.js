@@ -1,7 +1,7 @@
 'use strict';
 // HTTP/1.1 messages out of bytes that come in any pieces. Knows no socket. In the JavaScript of Node.js 0.10.
 //
-// Calls onHead(head) of a receiver, onBody(bytes) any number of times, onEnd(), or onBroken(status) at most once.
+// A receiver is told onHead(head), onBody(bytes) any number of times, onEnd(), or onBroken(status) once at most.
 
 var LARGEST_HEAD = 65536;
 

@@ -102,7 +102,7 @@ function delete_order(int $id): void
     http_response_code(204);
 }
 
-/** Locks it until the end of the transaction. */
+/** Nobody else changes it until the end of the transaction. */
 function locked(int $id): array
 {
     $order = query('select status, version from orders where id = ? for update', [$id])->fetch(PDO::FETCH_ASSOC);

@@ -43,7 +43,7 @@ async def upload(request):
             if received <= MOST:
                 digest.update(piece)
     except ConnectionResetError:
-        # The reply reaches no client; unhandled, a client that leaves is a page in the log.
+        # Nobody hears it; unhandled, a client that leaves is a page in the log.
         raise web.HTTPBadRequest
     if received > MOST:
         raise web.HTTPRequestEntityTooLarge(max_size=MOST, actual_size=received)

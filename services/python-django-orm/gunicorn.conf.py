@@ -7,5 +7,5 @@ workers = min(int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))), co
 threads = connections // workers
 worker_class = "gthread"  # even with one thread: the plain worker closes each connection
 keepalive = 75  # seconds; the default of 2 is meant for a proxy on the same host
-limit_request_fields = 200  # the default, 100, has no room for Host in addition to 100 headers
+limit_request_fields = 200  # the default, 100, has no room for Host beside 100 headers
 graceful_timeout = 5  # seconds; an idle connection does not hold up the stop for longer

@@ -36,7 +36,7 @@ async def invalid(request: Request, error: RequestValidationError) -> PlainTextR
 
 @app.exception_handler(ClientDisconnect)
 async def gone(request: Request, error: ClientDisconnect) -> Response:
-    """The reply reaches no client; without this handler, a client that leaves is a page in the log."""
+    """Nobody hears it; without it, a client that leaves is a page in the log."""
     return Response(status_code=400)
 
 

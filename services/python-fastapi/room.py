@@ -1,4 +1,4 @@
-"""A message of one member of a room goes to all of its members. Rooms are in the memory of one process."""
+"""What one member of a room says, all of its members hear. Rooms are in the memory of one process."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ class Member:
             else:
                 await self.socket.send_bytes(message)
 
-    def deliver(self, message: str | bytes) -> None:
+    def hear(self, message: str | bytes) -> None:
         try:
             self.queue.put_nowait(message)
         except asyncio.QueueFull:
@@ -45,7 +45,7 @@ class Rooms:
 
     def say(self, room: str, message: str | bytes) -> None:
         for member in self.members[room]:
-            member.deliver(message)
+            member.hear(message)
 
 
 rooms = Rooms()

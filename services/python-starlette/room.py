@@ -1,4 +1,4 @@
-"""A message of one member of a room goes to all of its members. Rooms are in the memory of one process."""
+"""What one member of a room says, all of its members hear. Rooms are in the memory of one process."""
 
 import asyncio
 from collections.abc import Iterable

@@ -97,7 +97,7 @@ module Orders
     { items: items, next: rows.length > limit ? items.last[:id] : nil }
   end
 
-  # Locks it until the end of the transaction.
+  # Nobody else changes it until the end of the transaction.
   def lock(id)
     Database.query("select status, version from orders where id = $1 for update", id).first
   end

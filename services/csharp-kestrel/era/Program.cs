@@ -20,7 +20,7 @@ namespace Service
                 .UseKestrel(options =>
                 {
                     options.Listen(host, port);
-                    // The default, 100, has no room for Host in addition to 100 headers.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount = 200;
                     options.ApplicationSchedulingMode = SchedulingMode.Inline;
                 })

@@ -92,7 +92,7 @@ target(#{path := Path, qs := Query}) -> [Path, $?, Query].
 to_backend(Req) ->
     maps:to_list(maps:remove(<<"content-length">>, end_to_end(cowboy_req:headers(Req)))).
 
-%% Cowboy expects a map: repeated headers are joined, except cookies, which it writes one by one.
+%% Cowboy takes a map: what is there twice is joined, but for cookies, which it writes one by one.
 from_backend(Headers) ->
     Add = fun
         ({<<"set-cookie">>, Value}, Map) ->

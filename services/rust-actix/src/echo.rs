@@ -34,7 +34,7 @@ async fn talk(mut session: Session, mut messages: AggregatedMessageStream) {
     let _ = session.close(reason).await;
 }
 
-/// Why the received data is not a message.
+/// Why what came is no message.
 fn refusal(error: &ProtocolError) -> CloseReason {
     match error {
         // A text that is not UTF-8.

@@ -52,7 +52,7 @@ async fn serve() -> io::Result<()> {
         )
         .route("/fortunes", get(page))
         .with_state(pool.clone());
-    // Only the contract `account` has a cache in addition to its database.
+    // Only the contract `account` has a cache beside its database.
     let cache = setting("REDIS_URL", "");
     if !cache.is_empty() {
         app = app.merge(account::routes(pool, &cache));

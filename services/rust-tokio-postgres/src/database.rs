@@ -43,7 +43,7 @@ impl Query {
             Self::InsertOrder => {
                 "insert into orders (customer_id, status, note, total_cents) values ($1, 'open', $2, $3) returning id"
             }
-            // The order has the last id that this connection drew: this statement need not wait for it.
+            // The id of the order is the last that this connection drew, so that nobody has to wait for it.
             Self::InsertLines => {
                 "insert into order_line (order_id, line, product_id, quantity, price_cents) \
                  select (select lastval()), n, p, q, c from unnest($1::int[], $2::int[], $3::int[]) with ordinality as t (p, q, c, n)"
@@ -60,7 +60,7 @@ impl Query {
     }
 }
 
-/// A limited number of connections. They are opened when they are needed, so the database may come later than the service,
+/// At most so many connections. They are opened when they are needed, so the database may come later than the service,
 /// and go away for a while.
 pub struct Pool {
     config: Config,
@@ -106,7 +106,7 @@ impl Pool {
         })
     }
 
-    /// An idle connection that is not broken.
+    /// A connection that nobody uses and that is not broken.
     fn open(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().expect("nothing panics while it holds the lock");
         std::iter::from_fn(|| idle.pop()).find(|connection| !connection.client.is_closed())

@@ -129,7 +129,7 @@ impl Shop {
             c.prepared(Query::Customer).await?,
         );
         let ids: Vec<i64> = draft.lines.iter().map(|line| line.product_id).collect();
-        // Joined in this order, they are sent in this order, without waiting for a reply in between.
+        // Joined in this order, they are sent in this order, and nobody waits for a reply in between.
         let ((), prices, customer) = try_join!(
             biased;
             c.client.batch_execute("begin"),

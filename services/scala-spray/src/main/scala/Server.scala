@@ -27,7 +27,7 @@ object Server extends App {
   }
 }
 
-/** Gives each connection its own actor, so that all processors take part. */
+/** Gives each connection an actor of its own, so that all processors take part. */
 class Listener extends Actor {
   def receive = {
     case _: Http.Connected =>

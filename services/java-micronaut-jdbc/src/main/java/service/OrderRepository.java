@@ -78,7 +78,7 @@ public class OrderRepository {
                 limit);
     }
 
-    /** Locks it until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     public Optional<State> lock(Connection connection, long id) throws SQLException {
         return Database.query(
                         connection,

@@ -21,7 +21,7 @@ final class Echo extends SimpleChannelInboundHandler<WebSocketFrame> {
     private static final WebSocketServerProtocolConfig CONFIG = WebSocketServerProtocolConfig.newBuilder()
             .websocketPath(PATH)
             .maxFramePayloadLength(LONGEST_MESSAGE)
-            // Otherwise a connection that was closed because of the received data is closed again, with 1000.
+            // Otherwise a connection that was closed for what came is closed once more, with 1000.
             .sendCloseFrame(null)
             .build();
 
@@ -45,7 +45,7 @@ final class Echo extends SimpleChannelInboundHandler<WebSocketFrame> {
         context.flush();
     }
 
-    /** The peer is gone or sent malformed data, and has been notified. */
+    /** The peer is gone or sends what no one can read; it was told so. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         context.close();

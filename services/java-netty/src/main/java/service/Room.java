@@ -33,7 +33,7 @@ final class Room {
             .websocketPath(PATH.substring(0, PATH.length() - 1))
             .checkStartsWith(true)
             .maxFramePayloadLength(LONGEST_MESSAGE)
-            // Otherwise a connection that was closed because of the received data is closed again, with 1000.
+            // Otherwise a connection that was closed for what came is closed once more, with 1000.
             .sendCloseFrame(null)
             .build();
     private static final ConcurrentMap<String, Room> ROOMS = new ConcurrentHashMap<>();
@@ -112,7 +112,7 @@ final class Room {
             context.fireChannelInactive();
         }
 
-        /** The peer is gone or sent malformed data, and has been notified. */
+        /** The peer is gone or sends what no one can read; it was told so. */
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             context.close();

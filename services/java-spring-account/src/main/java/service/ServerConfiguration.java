@@ -22,7 +22,7 @@ public class ServerConfiguration {
         return pool;
     }
 
-    /** The default, 100, has no room for Host in addition to 100 headers. */
+    /** The default, 100, has no room for Host beside 100 headers. */
     @Bean
     TomcatConnectorCustomizer headers() {
         return connector -> connector.setProperty("maxHeaderCount", "200");

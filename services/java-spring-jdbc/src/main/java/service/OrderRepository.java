@@ -85,7 +85,7 @@ public class OrderRepository {
                 .list();
     }
 
-    /** Locks it until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     public Optional<State> lock(long id) {
         return database.sql("select status, version from orders where id = ? for update")
                 .param(id)

@@ -146,7 +146,7 @@ final class Orders {
                 .onFailure(context::fail);
     }
 
-    /** Locks it until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     private static Future<Row> lock(SqlConnection connection, long id) {
         return connection
                 .preparedQuery("select status, version from orders where id = $1 for update")

@@ -58,9 +58,9 @@ public class RoomConfiguration implements WebSocketConfigurer {
         }
 
         private void say(WebSocketSession session, WebSocketMessage<?> message) {
-            // One after the other, so that all members receive the same order.
+            // One after the other, so that all members hear the same order.
             rooms.computeIfPresent(name(session), (name, members) -> {
-                members.values().forEach(member -> member.deliver(own(message)));
+                members.values().forEach(member -> member.hear(own(message)));
                 return members;
             });
         }
@@ -82,7 +82,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
         }
     }
 
-    /** A member whose messages are sent by its own thread, so that no other member waits for it. */
+    /** A member whose messages are sent by a thread of its own: nobody else waits for it. */
     private static final class Member implements Runnable {
         private static final WebSocketMessage<?> END = new TextMessage("");
 
@@ -93,7 +93,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
             this.session = session;
         }
 
-        void deliver(WebSocketMessage<?> message) {
+        void hear(WebSocketMessage<?> message) {
             if (!queue.offer(message)) {
                 leave();
             }
@@ -112,7 +112,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
                 }
                 session.close();
             } catch (IOException | IllegalStateException | InterruptedException gone) {
-                // It has left and cannot be notified.
+                // It has left: nobody is there to be told.
             }
         }
     }

@@ -10,7 +10,7 @@ import tools.jackson.databind.type.LogicalType;
 
 @Configuration
 public class ServerConfiguration {
-    /** The default, 100, has no room for Host in addition to 100 headers. */
+    /** The default, 100, has no room for Host beside 100 headers. */
     @Bean
     TomcatConnectorCustomizer headers() {
         return connector -> connector.setProperty("maxHeaderCount", "200");

@@ -12,7 +12,7 @@ public class ServerConfiguration extends WebMvcConfigurerAdapter {
     @Bean
     EmbeddedServletContainerCustomizer connections() {
         return container -> ((TomcatEmbeddedServletContainerFactory) container).addConnectorCustomizers(connector -> {
-            // The default, 100, has no room for Host in addition to 100 headers.
+            // The default, 100, has no room for Host beside 100 headers.
             connector.setAttribute("maxHeaderCount", "200");
             // These have no property in Spring Boot 1. Tomcat would close a connection after 100 requests.
             connector.setAttribute("maxKeepAliveRequests", "-1");
