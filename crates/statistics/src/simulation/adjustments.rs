@@ -1,7 +1,7 @@
 //! Compares adjustments for comparing all pairs: the false differences that each declares if nothing differs, and the differences
 //! it finds.
 //!
-//! `docs/method-notes.md` cites the table. Bonferroni is the one in use, for decisions and intervals alike. The range is the
+//! `research/method-notes.md` cites the table. Bonferroni is the one in use, for decisions and intervals alike. The range is the
 //! distribution of the largest difference (max-T) if variances are equal. Holm's decisions have no useful intervals to match.
 
 use super::studentized_range::StudentizedRange;
