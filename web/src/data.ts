@@ -250,7 +250,7 @@ export interface ServiceInfo {
   /** How it uses CPUs, in words. */
   workers: string | null;
   note: string | null;
-  era: boolean;
+  pinned: boolean;
   /** The container image that ran, with its digest. */
   image?: string | null;
   /** The folder of its source, relative to the root of the project. */

@@ -42,7 +42,7 @@ function infos(count: number): ServiceInfo[] {
       version,
       workers: "a thread per CPU",
       note: null,
-      era: index % 7 === 6,
+      pinned: index % 7 === 6,
       source: `services/${service}`,
     };
   });

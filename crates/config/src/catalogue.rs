@@ -178,7 +178,7 @@ impl Catalogue {
         backing_services.flat_map(|backing_service| &backing_service.toolchains)
     }
 
-    /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/era` that variant, `java-*` the
+    /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/pinned` that variant, also by an earlier name, `java-*` the
     /// default variants of all matching services, `node-*/*` all variants. A wildcard never matches a reference service: it must be
     /// named.
     pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
@@ -203,9 +203,10 @@ impl Catalogue {
             .filter(|service| names.is_match(&service.name))
             .filter(|service| service.class != Class::Reference || service.name == name)
             .filter(|service| {
-                variants
-                    .as_ref()
-                    .map_or(service.default, |glob| glob.is_match(&service.variant))
+                variants.as_ref().map_or(service.default, |glob| {
+                    let names = std::iter::once(&service.variant).chain(&service.formerly);
+                    names.into_iter().any(|name| glob.is_match(name))
+                })
             })
             .collect();
         if !found.is_empty() {

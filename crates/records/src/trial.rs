@@ -281,7 +281,7 @@ pub struct ServiceInfo {
     pub language: String,
     /// Name of the framework.
     pub framework: String,
-    /// Class of software: `platform`, `micro`, `full` or `stripped`.
+    /// Class of software: `platform`, `micro`, `fullstack` or `stripped`.
     pub class: String,
     /// Version of the framework.
     pub version: Option<String>,
@@ -290,14 +290,24 @@ pub struct ServiceInfo {
     /// Remark about the variant.
     pub note: Option<String>,
     /// Whether the variant is the pinned one of a published benchmark.
-    #[serde(default)]
-    pub era: bool,
+    #[serde(default, alias = "era")]
+    pub pinned: bool,
+    /// Earlier names of the variant, under which stored runs have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<String>,
     /// The container image that ran, with its digest: `name@sha256:…`. `None` if it did not run in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Folder of its source, relative to the root of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+impl ServiceInfo {
+    /// Whether `id` is this variant, under its name or an earlier one.
+    pub fn is_or_was(&self, id: &ServiceId) -> bool {
+        self.service == id.service && (self.variant == id.variant || self.formerly.contains(&id.variant))
+    }
 }
 
 #[cfg(test)]

@@ -161,7 +161,7 @@ function ServiceName(props: { row: Row; services: Services }) {
   return (
     <>
       <span class="name">{props.services.name(id)}</span>
-      {info?.era && (
+      {info?.pinned && (
         <span class="badge" title="The version that the published source of this contract used">
           pinned
         </span>
@@ -283,7 +283,7 @@ export function Ranking(props: {
   const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
   const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
-  const era = rows.some((row) => services.info(idOf(row))?.era);
+  const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
     <div class="table-frame">
       <table class="ranking">
@@ -293,7 +293,7 @@ export function Ranking(props: {
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
           {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
-          {era && " pinned: the version that the published source of the contract used; the others are the newest that can be installed."}
+          {pinned && " pinned: the version that the published source of the contract used; the others are the newest that can be installed."}
           {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is always busy."}
           {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."} ⚠: the number is in doubt; the
           details of the row give the reason.

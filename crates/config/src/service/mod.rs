@@ -39,7 +39,9 @@ pub struct Service {
     /// The kind of software.
     pub class: Class,
     /// Whether this is the version of the published measurement that is reproduced.
-    pub era: bool,
+    pub pinned: bool,
+    /// Earlier names of the variant, under which stored runs and commands may name it.
+    pub formerly: Vec<String>,
     /// Remarks on the variant.
     pub note: Option<String>,
     /// Contracts that it implements.
@@ -127,7 +129,9 @@ struct ServiceToml {
     documents: Option<Vec<String>>,
     version: Option<String>,
     version_from: Option<String>,
-    era: Option<bool>,
+    #[serde(alias = "era")]
+    pinned: Option<bool>,
+    formerly: Option<Vec<String>>,
     note: Option<String>,
     class: Option<Class>,
     contracts: Option<Vec<String>>,
@@ -221,7 +225,8 @@ impl Reader<'_> {
             version: self.version()?,
             version_from: self.find(|table| table.version_from.clone()),
             class: self.need("class", |table| table.class)?,
-            era: own.era.unwrap_or(false),
+            pinned: own.pinned.unwrap_or(false),
+            formerly: own.formerly.clone().unwrap_or_default(),
             note: self.find(|table| table.note.clone()),
             contracts: self.need("contracts", |table| table.contracts.clone())?,
             protocols: self.protocols(),

@@ -159,7 +159,7 @@ fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<&'a Row>
         })
     };
     fitting()
-        .find(|row| row.summary.id.variant.contains("era"))
+        .find(|row| row.summary.id.variant.starts_with("pinned"))
         .or_else(|| fitting().next())
 }
 

@@ -3,6 +3,7 @@
 
 use super::paths;
 use super::run::{Ranking, SiteRun};
+use crate::service_names;
 use prony_records::ServiceId;
 use prony_statistics::ServiceSummary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +45,9 @@ impl<'a> VariantHistory<'a> {
     fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
         let mine = self.latest();
         mine.run.suite == entry.run.suite
-            && mine.row.id == entry.row.id
+            && (mine.row.id == entry.row.id
+                || service_names::info(&entry.run.services, &entry.row.id)
+                    .is_some_and(|info| info.is_or_was(&mine.row.id)))
             && mine.board.is_same_work(entry.board)
     }
 }

@@ -156,7 +156,8 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
         version: Some("1.2.3".to_owned()),
         workers: Some("a thread per CPU".to_owned()),
         note: None,
-        era: false,
+        pinned: false,
+        formerly: Vec::new(),
         image: None,
         source: Some(format!("services/{}", made.name)),
     };

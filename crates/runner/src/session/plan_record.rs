@@ -57,7 +57,8 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         version: Some(service.version.clone()),
         workers: Some(service.workers.how.clone()),
         note: service.note.clone(),
-        era: service.era,
+        pinned: service.pinned,
+        formerly: service.formerly.clone(),
         image: None,
         source: source_of(&service.folder),
     };

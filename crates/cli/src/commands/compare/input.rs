@@ -4,7 +4,7 @@ use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
-use prony_records::{Environment, RunRecord};
+use prony_records::{Environment, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
 use prony_statistics::{
     BaselineHistory, ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators,
     mismatches,
@@ -14,9 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Version of a report's JSON that this prony can read.
-const SCHEMA: u64 = 1;
-
 pub(super) struct CompareSide {
     pub(super) name: String,
     pub(super) summary: Summary,
@@ -24,6 +21,7 @@ pub(super) struct CompareSide {
     environment: Environment,
     generators: Option<BTreeSet<String>>,
     settings: BTreeMap<String, String>,
+    services: Vec<ServiceInfo>,
     /// Share of the machine that other programs used during saved loads.
     pub(super) others: Option<f64>,
 }
@@ -31,10 +29,12 @@ pub(super) struct CompareSide {
 /// The fields of an exported report that are read.
 #[derive(Deserialize)]
 struct ReportExport {
-    schema: u64,
+    schema: u32,
     run: String,
     suite: String,
     environment: Environment,
+    #[serde(default)]
+    services: Vec<ServiceInfo>,
     groups: Vec<Group>,
 }
 
@@ -75,7 +75,10 @@ impl CompareSide {
     fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let read: Result<ReportExport, _> = serde_json::from_str(&text);
+        let read = serde_json::from_str(&text).and_then(|mut report| {
+            upgrade(&mut report);
+            serde_json::from_value::<ReportExport>(report)
+        });
         let exported = read.map_err(|error| {
             bad_input(anyhow!(
                 "{} is not a prony report ({error}): write one with `prony report --format json`",
@@ -111,6 +114,7 @@ impl CompareSide {
             environment: exported.environment,
             generators: None,
             settings: BTreeMap::new(),
+            services: exported.services,
             others: None,
         })
     }
@@ -124,6 +128,7 @@ impl CompareSide {
             summary: reporting::summary(&run, &trials)?,
             generators: Some(generators(&trials)),
             settings: reporting::settings(&run),
+            services: reporting::recorded_services(&run),
             others: reporting::share_of_others(&run, &trials),
             name: run.id,
             suite: run.suite,
@@ -180,16 +185,23 @@ impl CompareSide {
             }
         }
         let groups = self.summary.groups.iter();
-        let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, row.id.to_string())));
+        let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, &row.id)));
         let metrics = |ranked_by: Metric| {
             let gates = gates.iter().copied().filter(move |&gate| gate != ranked_by);
             std::iter::once(ranked_by).chain(gates)
         };
-        each.flat_map(|(group, service)| {
-            metrics(group.ranked_by).map(move |metric| (group, service.clone(), metric))
-        })
-        .map(|(group, service, metric)| history(&runs, group, (&service, metric), confidence))
-        .collect()
+        each.flat_map(|(group, service)| metrics(group.ranked_by).map(move |metric| (group, service, metric)))
+            .map(|(group, service, metric)| {
+                let names = self.services.iter().find(|info| info.is_or_was(service));
+                let is_same = |id: &ServiceId| id == service || names.is_some_and(|info| info.is_or_was(id));
+                let row = HistoryRow {
+                    group,
+                    service,
+                    metric,
+                };
+                history(&runs, &row, &is_same, confidence)
+            })
+            .collect()
     }
 }
 
@@ -208,18 +220,30 @@ impl History {
     }
 }
 
+/// Whose history it is, and of which metric.
+struct HistoryRow<'a> {
+    group: &'a Group,
+    service: &'a ServiceId,
+    metric: Metric,
+}
+
 fn history(
     runs: &[CompareSide],
-    group: &Group,
-    (service, metric): (&str, Metric),
+    row: &HistoryRow<'_>,
+    is_same: &dyn Fn(&ServiceId) -> bool,
     confidence: f64,
 ) -> anyhow::Result<History> {
+    let HistoryRow {
+        group,
+        service,
+        metric,
+    } = *row;
     let point = |side: &CompareSide| {
         let same = |other: &&Group| {
             other.contract == group.contract && other.workload == group.workload && other.load == group.load
         };
         let found = side.summary.groups.iter().find(same)?;
-        let row = found.services.iter().find(|row| row.id.to_string() == service)?;
+        let row = found.services.iter().find(|row| is_same(&row.id))?;
         let estimate = row.metrics.get(metric).and_then(Quantity::estimate)?;
         (estimate.point > 0.0).then(|| (side.name.clone(), estimate.point))
     };
@@ -228,7 +252,7 @@ fn history(
         contract: group.contract.clone(),
         workload: group.workload.clone(),
         load: group.load.clone(),
-        service: service.to_owned(),
+        service: service.to_string(),
         metric,
         changes: change_points(&points, confidence)?,
         runs: names,
