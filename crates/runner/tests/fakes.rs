@@ -25,18 +25,8 @@ fn served() -> u16 {
 
 fn served_with(fault: service::Fault) -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.set_nonblocking(true).expect("set");
     let port = listener.local_addr().expect("an address").port();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-            service::serve_on(listener, fault).await;
-        });
-    });
+    std::thread::spawn(move || service::serve_on(&listener, fault));
     port
 }
 
