@@ -9,8 +9,10 @@ mod backing;
 mod build;
 pub mod calibration;
 mod cancel;
+pub mod capacity;
 pub mod check_services;
 mod clock;
+mod context;
 pub mod designs;
 mod error;
 mod failure;
@@ -27,21 +29,24 @@ mod progress;
 pub mod project;
 mod run;
 mod script;
+mod seeds;
 mod service;
 mod session;
 mod start_time;
 mod strict;
 pub mod testbed;
 mod trial;
+mod trial_placement;
 mod url_load;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, Seeds, prepare};
+pub use backing::{Companion, Companions, prepare};
 pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use designs::capacity::LabGenerator;
+pub use capacity::LabGenerator;
+pub use context::{Options, RunContext};
 pub use designs::pair::{Pair, compare_side_by_side};
 pub use error::BenchError;
 pub use failure::Failure;
@@ -53,6 +58,7 @@ pub use objective::{Judged, duration, judge, missed_by, number, percent, percent
 pub use progress::Progress;
 pub use project::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, shipped, shipped_contracts};
 pub use run::{NextRound, Run, RunEnd, Watcher, run_plan};
+pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{
     AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, neighbours, service_infos, summary,
@@ -61,7 +67,8 @@ pub use session::{
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial::{
-    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window, enter,
-    run_on, run_trial, run_turns, target_of,
+    Entered, SharedService, Start, Subject, Trial, TurnsOf, Window, enter, run_on, run_trial, run_turns,
+    target_of,
 };
+pub use trial_placement::{ConcurrentSlot, TrialPlacement};
 pub use url_load::Fleet;

@@ -1,6 +1,6 @@
 //! The workers of a lab, which load a URL.
 
-use crate::designs::capacity::load_on;
+use crate::capacity::load_on;
 use crate::testbed::{LabFile, Link, Member, links_to, network_bound};
 use crate::{BenchError, Workbench};
 use prony_load::{Job, Target};

@@ -12,7 +12,7 @@ use prony_records::{
 };
 use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
 use prony_runner::testbed::{Lab as Hosts, Member};
-use prony_runner::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
+use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, run_plan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -254,7 +254,7 @@ fn process() -> FakeProcess {
 /// Runs a lab of one service on a fake host of so many cores.
 fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
     let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
-    let bench = Bench {
+    let bench = RunContext {
         lab: &hosts,
         generator,
         options: &lab.options,

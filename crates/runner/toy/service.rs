@@ -201,7 +201,11 @@ fn answer(request: &Request, fault: Fault) -> Vec<u8> {
         (status, body) = ("405 Method Not Allowed", "read only");
     }
     let length = body.len();
-    let closes = if request.is_last { "connection: close\r\n" } else { "" };
+    let closes = if request.is_last {
+        "connection: close\r\n"
+    } else {
+        ""
+    };
     let sent = if request.method == "HEAD" { "" } else { body };
     format!("HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\n{closes}\r\n{sent}")
         .into_bytes()

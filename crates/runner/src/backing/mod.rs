@@ -12,13 +12,11 @@ mod seed;
 mod usage;
 
 use crate::Failure;
-use crate::build::Found;
-use crate::{Bench, Seat};
+use crate::{RunContext, TrialPlacement};
 use prony_config::contract::{Contract, RowTable};
 use prony_records::Stage;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use invariants::{Behind, judge_during};
@@ -27,35 +25,14 @@ pub use process::{Companion, Companions};
 /// Time for a query of prony's own.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// What was made for companions, and where it lies.
-#[derive(Debug)]
-pub struct Seeds {
-    folder: PathBuf,
-    /// Toolchains of this machine, by name.
-    found: Mutex<BTreeMap<String, Result<Found, String>>>,
-    /// Data that was seen to be there.
-    made: Mutex<BTreeSet<String>>,
-}
-
-impl Seeds {
-    /// Kept in this folder; on another host in its cache.
-    pub fn new(folder: &Path) -> Self {
-        Self {
-            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
-            found: Mutex::default(),
-            made: Mutex::default(),
-        }
-    }
-}
-
 /// Makes the data that a contract's companions begin with, where it is not there yet. Gives the contract with the rows that
 /// stand in it, where it asks for some.
 pub fn prepare<'c>(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     contract: &'c Contract,
     seed: u64,
 ) -> Result<Cow<'c, Contract>, Failure> {
-    let seat = Seat::alone(bench.lab, contract, None);
+    let seat = TrialPlacement::alone(bench.lab, contract, None);
     for wanted in contract.companions() {
         seed::make(bench, contract, wanted, seed, &seat)?;
     }

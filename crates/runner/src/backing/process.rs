@@ -6,8 +6,8 @@ use super::recipe::{self, Recipe};
 use super::seed;
 use super::usage::Watch;
 use crate::generators::Spent;
-use crate::{Bench, Seat};
 use crate::{Cancel, Failure};
+use crate::{RunContext, TrialPlacement};
 use prony_check::BackingControl;
 use prony_config::Ready;
 use prony_config::contract::{Contract, Most};
@@ -46,7 +46,12 @@ pub struct Companion {
 
 impl Companions {
     /// Starts all that a contract needs, and waits until each is ready.
-    pub fn start(bench: &Bench<'_>, contract: &Contract, seed: u64, seat: &Seat) -> Result<Self, Failure> {
+    pub fn start(
+        bench: &RunContext<'_>,
+        contract: &Contract,
+        seed: u64,
+        seat: &TrialPlacement,
+    ) -> Result<Self, Failure> {
         let mut all = Vec::new();
         for wanted in contract.companions() {
             all.push(Companion::start(Recipe::new(

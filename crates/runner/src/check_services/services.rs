@@ -1,8 +1,8 @@
 //! Services that are built and started to be checked.
 
 use super::{Outcome, Row, not_built};
-use crate::{Bench, Builder, Built, Folders, Progress, ServiceRequest, builds_at_once, check_service};
 use crate::{BenchError, Checkout, Workbench};
+use crate::{Builder, Built, Folders, Progress, RunContext, ServiceRequest, builds_at_once, check_service};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
@@ -105,7 +105,12 @@ impl Wanted<'_> {
 }
 
 /// One start for all contracts that need nothing beside the service, and one for each of the others.
-fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thorough): (u64, bool)) -> Vec<Row> {
+fn started(
+    bench: &RunContext<'_>,
+    wanted: &Wanted<'_>,
+    built: &Built,
+    (seed, thorough): (u64, bool),
+) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
     for &(contract, protocol) in &wanted.contracts {
         let alone = (!contract.companions().is_empty()).then_some(contract.name.as_str());

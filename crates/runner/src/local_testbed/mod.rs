@@ -2,12 +2,12 @@
 
 mod claims;
 
+use crate::capacity::LabGenerator;
 use crate::clock::now;
-use crate::designs::capacity::LabGenerator;
 use crate::error::Told as _;
 use crate::testbed::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
-use crate::{Bench, Cancel, NoiseLimits, Options, Seeds};
 use crate::{BenchError, Checkout};
+use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
 pub use claims::{Claim, who_measures};
 use prony_config::Catalogue;
 use prony_host::{Held, Host, HostError, Isolation, Local, lacks_proc, writable};
@@ -178,8 +178,8 @@ impl Workbench {
     }
 
     /// What trials share.
-    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> Bench<'a> {
-        Bench {
+    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> RunContext<'a> {
+        RunContext {
             lab: &self.lab,
             generator: &self.generator,
             options: &self.options,

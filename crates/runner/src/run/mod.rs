@@ -4,8 +4,9 @@ mod given;
 mod shared;
 mod turns;
 
+use crate::RunContext;
 use crate::noise::Repeats;
-use crate::trial::{Bench, Trial, TurnsOf, run_trial};
+use crate::trial::{Trial, TurnsOf, run_trial};
 use crate::{Built, Progress};
 use given::{Given, given};
 use prony_config::contract::Contract;
@@ -23,7 +24,7 @@ pub struct Run<'a> {
     /// Services and contracts.
     pub catalogue: &'a Catalogue,
     /// Where and how.
-    pub bench: Bench<'a>,
+    pub bench: RunContext<'a>,
     /// For each build of the plan every service, built or not.
     pub built: &'a [BTreeMap<ServiceId, Result<Built, Exclusion>>],
     /// Places that are already done: a run that goes on.

@@ -1,7 +1,8 @@
 //! A round whose process starts serve several trials each: all workloads and loads of one contract.
 
 use super::{State, Watcher};
-use crate::trial::{Bench, SharedService, Trial, run_on};
+use crate::RunContext;
+use crate::trial::{SharedService, Trial, run_on};
 use crate::{NextRound, Progress};
 use prony_config::PlannedTrial;
 use prony_records::{Exclusion, Fault, Stage, TrialRecord, Warning, WarningKind};
@@ -21,7 +22,7 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn attempt(
         &mut self,
-        bench: &Bench<'_>,
+        bench: &RunContext<'_>,
         trial: &Trial<'_>,
         watch: &mut dyn FnMut(Progress),
     ) -> Option<TrialRecord> {

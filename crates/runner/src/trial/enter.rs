@@ -2,7 +2,9 @@
 
 use super::start::{self, PORTS, Start, Subject};
 use super::window::{self, Window};
-use super::{Bench, LOG_LINES, Seat, Trial, blamed, bound, job, ready};
+use super::{LOG_LINES, Trial, blamed, bound, job, ready};
+use crate::RunContext;
+use crate::TrialPlacement;
 use crate::backing::{Behind, Companions, judge_during};
 use crate::generators::Loading;
 use crate::port_probe::is_listening;
@@ -23,9 +25,9 @@ const RECOVERS: Duration = Duration::from_secs(10);
 /// A trial on its way: where, and with what.
 #[derive(Clone, Copy)]
 pub(super) struct Course<'a> {
-    pub(super) bench: &'a Bench<'a>,
+    pub(super) bench: &'a RunContext<'a>,
     pub(super) trial: &'a Trial<'a>,
-    pub(super) seat: &'a Seat,
+    pub(super) seat: &'a TrialPlacement,
 }
 
 /// A service that runs, fulfils its contract, and whose load has begun.
@@ -43,16 +45,16 @@ struct Known {
     start_up: StartUp,
     /// Reasons to doubt its numbers.
     warnings: Vec<Warning>,
-    seat: Seat,
+    seat: TrialPlacement,
     /// What stood behind it before its load.
     behind: Behind,
 }
 
 /// Starts the service of a trial, waits until it is ready, checks it and begins its load. The error has the service's log.
 pub fn enter(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     trial: &Trial<'_>,
-    seat: &Seat,
+    seat: &TrialPlacement,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Entered, Exclusion> {
     let course = Course { bench, trial, seat };
@@ -264,7 +266,7 @@ impl Entered {
     /// its load end here.
     pub fn measurement(
         self,
-        bench: &Bench<'_>,
+        bench: &RunContext<'_>,
         contract: &Contract,
         (recording, steadiness, window): (Recording, Steadiness, Option<Window>),
     ) -> Result<Measurement, Failure> {
@@ -294,7 +296,7 @@ impl Done {
     /// Looks behind it when its load is over: what its companions hold must follow from the replies that came.
     pub(super) fn look_behind(
         &mut self,
-        (bench, contract): (&Bench<'_>, &Contract),
+        (bench, contract): (&RunContext<'_>, &Contract),
         answers: Option<&Answers>,
     ) -> Result<(), Failure> {
         let (behind, companions) = (&mut self.known.behind, &mut self.subject.companions);

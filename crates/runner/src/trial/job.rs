@@ -1,6 +1,7 @@
 //! What the generator of a trial is told.
 
-use super::{Seat, Trial};
+use super::Trial;
+use crate::TrialPlacement;
 use prony_config::WarmUpChoice;
 use prony_config::contract::ContractError;
 use prony_load::{Check, Job, Phases, Target, TransportChoice, WarmUp};
@@ -24,7 +25,7 @@ pub fn target_of(host: &str, port: u16) -> Target {
     }
 }
 
-pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &Seat) -> Result<Job, ContractError> {
+pub(super) fn job(trial: &Trial<'_>, target: &Target, seat: &TrialPlacement) -> Result<Job, ContractError> {
     let (group, protocol) = (trial.group(), trial.entry().protocol);
     let generator = &seat.placement.generator().cpus;
     let threads = generator.len().clamp(1, group.load.shareable().max(1) as usize);

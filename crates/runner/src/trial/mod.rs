@@ -6,23 +6,20 @@ mod job;
 mod phases;
 
 mod ready;
-mod seat;
 mod shared;
 mod start;
 mod turns;
 mod window;
 
 use crate::build::Built;
-use crate::generators::Generator;
-use crate::testbed::Lab;
 use crate::warm_up::Pace;
-use crate::{Began, Cancel, Failure, Progress};
+use crate::{Began, Failure, Progress, RunContext, TrialPlacement};
 use enter::{Broken, Course, Done};
 use phases::Phases;
 use prony_check::CheckRequest;
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Entry, GroupPlan, Plan, PlannedTrial, Service};
-use prony_host::{Ending, Host, Isolation};
+use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, Service};
+use prony_host::Ending;
 use prony_records::{
     Exclusion, Measurement, Recording, ServiceId, Stage, Steadiness, TrialRecord, Warning, WarningKind,
 };
@@ -32,47 +29,11 @@ use std::time::Duration;
 pub use enter::{Entered, enter};
 pub use job::target_of;
 pub(crate) use ready::wait as wait_until_ready;
-pub use seat::{Lane, Seat};
 pub use shared::{SharedService, run_on};
 pub(crate) use start::start_service;
 pub use start::{Start, Subject};
 pub use turns::{TurnsOf, run_turns};
 pub use window::Window;
-
-/// What all trials of a run share.
-#[derive(Clone, Copy)]
-pub struct Bench<'a> {
-    /// The hosts, and what each is for.
-    pub lab: &'a Lab,
-    /// What loads the services.
-    pub generator: &'a dyn Generator,
-    /// How.
-    pub options: &'a Options,
-    /// How it is ended early.
-    pub cancel: &'a Cancel,
-    /// What companions there are, and their toolchains.
-    pub catalogue: &'a Catalogue,
-    /// Data that was made for companions.
-    pub seeds: &'a crate::Seeds,
-}
-
-/// How trials are done.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Whether limits that cannot be set are errors.
-    pub isolation: Isolation,
-    /// The noise beyond which a trial is repeated; `None`: it is never repeated.
-    pub noise: Option<crate::NoiseLimits>,
-    /// A generator reports ten times a second; one that says nothing for this long is stuck.
-    pub silence: Duration,
-}
-
-impl<'a> Bench<'a> {
-    /// Where services run.
-    pub fn host(&self) -> &'a dyn Host {
-        &*self.lab.service().host
-    }
-}
 
 /// One trial that is to be done.
 #[derive(Debug, Clone, Copy)]
@@ -143,7 +104,7 @@ impl Trial<'_> {
 
 /// Does one trial. The service's failures are in the record; `None`: the user asked to stop now.
 pub fn run_trial(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Option<TrialRecord> {
@@ -157,11 +118,11 @@ pub fn run_trial(
 
 /// The service lives in here: whatever happens, it is gone when this returns, and its log is complete.
 fn attempt(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     trial: &Trial<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, (Failure, Vec<String>)> {
-    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
+    let seat = TrialPlacement::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,
@@ -220,7 +181,7 @@ impl Course<'_> {
 
 /// A service that answers rightly before the load and wrongly after it is excluded as well.
 fn check_after(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     trial: &Trial<'_>,
     request: &CheckRequest<'_>,
     watch: &mut dyn FnMut(Progress),

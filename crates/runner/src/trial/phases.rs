@@ -1,8 +1,8 @@
 //! The load of a trial, phase by phase, as its generator reports it.
 
-use super::Bench;
 use super::enter::Entered;
 use super::window::Window;
+use crate::RunContext;
 use crate::generators::Heard;
 use crate::warm_up::{self, Bounds, Detector, Pace};
 use crate::{Failure, Progress};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(50);
 
 pub(super) struct Phases<'a> {
-    bench: &'a Bench<'a>,
+    bench: &'a RunContext<'a>,
     entered: &'a mut Entered,
     watch: &'a mut dyn FnMut(Progress),
     /// When the generator last said something.
@@ -24,7 +24,7 @@ pub(super) struct Phases<'a> {
 
 impl<'a> Phases<'a> {
     pub(super) fn new(
-        bench: &'a Bench<'a>,
+        bench: &'a RunContext<'a>,
         entered: &'a mut Entered,
         watch: &'a mut dyn FnMut(Progress),
     ) -> Self {

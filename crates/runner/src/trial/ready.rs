@@ -2,7 +2,7 @@
 
 use crate::port_probe::is_listening;
 use crate::testbed::Lab;
-use crate::{Bench, Cancel, Failure};
+use crate::{Cancel, Failure, RunContext};
 use prony_check::CheckRequest;
 use prony_config::contract::{Case, Delivery};
 use prony_host::Process;
@@ -36,7 +36,7 @@ pub(crate) fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
     limit: Duration,
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
 ) -> Result<StartUp, Failure> {
     let mut wait = Wait {
         service,

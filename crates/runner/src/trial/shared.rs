@@ -6,7 +6,9 @@
 
 use super::enter::{Broken, Course, Done, Entered};
 use super::phases::{Phases, only_warming};
-use super::{Bench, LOG_LINES, Seat, Trial, judge_stop};
+use super::{LOG_LINES, Trial, judge_stop};
+use crate::RunContext;
+use crate::TrialPlacement;
 use crate::warm_up::Pace;
 use crate::{Began, Failure, Progress};
 use prony_config::PlannedTrial;
@@ -28,7 +30,7 @@ type Failed = (Failure, Vec<String>);
 /// that come after this one, too. A failure ends the start, whosever fault it is. `None`: the user asked to stop now.
 pub fn run_on(
     shared: &mut Option<SharedService>,
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     (trial, ahead): (&Trial<'_>, &[PlannedTrial]),
     watch: &mut dyn FnMut(Progress),
 ) -> Option<TrialRecord> {
@@ -52,10 +54,10 @@ pub fn run_on(
 fn serve(
     shared: &mut Option<SharedService>,
     start: SharedStart,
-    (bench, trial, ahead): (&Bench<'_>, &Trial<'_>, &[PlannedTrial]),
+    (bench, trial, ahead): (&RunContext<'_>, &Trial<'_>, &[PlannedTrial]),
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Failed> {
-    let seat = Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
+    let seat = TrialPlacement::alone(bench.lab, trial.contract, trial.plan.limits.cpus);
     let course = Course {
         bench,
         trial,

@@ -35,7 +35,7 @@ use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_p
 use prony_check::check;
 use prony_config::Catalogue;
 use prony_load::Protocol;
-use prony_runner::{Bench, Companions, Seat, prepare};
+use prony_runner::{Companions, RunContext, TrialPlacement, prepare};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -86,7 +86,7 @@ fn try_faults<F: Copy + Send>(
     // The user of the database must be able to enter it.
     std::fs::set_permissions(lab.folder.path(), Permissions::from_mode(0o755)).expect("ours");
     let catalogue = catalogue();
-    let bench = Bench {
+    let bench = RunContext {
         lab: &lab.hosts,
         generator: &lab.generator,
         options: &lab.options,
@@ -100,7 +100,7 @@ fn try_faults<F: Copy + Send>(
         Err(failure) if failure.reason.contains(" cannot run: ") => return skip::skipped(&failure.reason),
         prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
     };
-    let seat = Seat::alone(&lab.hosts, &contract, None);
+    let seat = TrialPlacement::alone(&lab.hosts, &contract, None);
     let companions = Companions::start(&bench, &contract, SEED, &seat);
     let companions = companions.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();

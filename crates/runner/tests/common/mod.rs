@@ -9,7 +9,8 @@ use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Lab as Hosts, Member};
 use prony_runner::{
-    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
+    Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunContext, RunEnd, Seeds, Watcher,
+    run_plan,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -116,7 +117,7 @@ impl Lab {
     }
 
     pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
-        let bench = Bench {
+        let bench = RunContext {
             lab: &self.hosts,
             generator: &self.generator,
             options: &self.options,

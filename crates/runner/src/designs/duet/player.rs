@@ -1,7 +1,7 @@
 //! One of the two of a duet: its service, its load, and what was heard of them.
 
 use crate::generators::Heard;
-use crate::{Began, Bench, Entered, Window, warm_up};
+use crate::{Began, Entered, RunContext, Window, warm_up};
 use prony_config::contract::Contract;
 use prony_records::{Command, Event, Interval, Measurement, Phase, Recording};
 use std::time::Duration;
@@ -85,7 +85,11 @@ impl Player {
     }
 
     /// What it gave. The service ends here.
-    pub(super) fn measurement(self, bench: &Bench<'_>, contract: &Contract) -> Result<Measurement, String> {
+    pub(super) fn measurement(
+        self,
+        bench: &RunContext<'_>,
+        contract: &Contract,
+    ) -> Result<Measurement, String> {
         let recording = self.recording.ok_or("its generator gave no recording")?;
         let gave = (recording, warm_up::fixed(self.warm_up), self.window);
         let measured = self.entered.measurement(bench, contract, gave);

@@ -6,7 +6,7 @@ use super::round::Round;
 use super::{Tell, Wish};
 use crate::BenchError;
 use crate::testbed::{Link, network_bound};
-use crate::{Began, Bench, Built, Lane, Seat, Trial, enter};
+use crate::{Began, Built, ConcurrentSlot, RunContext, Trial, TrialPlacement, enter};
 use prony_config::contract::Contract;
 use prony_config::{Plan, PlannedTrial, Service};
 use prony_records::{Bottleneck, Command, Exclusion};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) struct Stage<'a> {
-    pub(super) bench: Bench<'a>,
+    pub(super) bench: RunContext<'a>,
     pub(super) wish: &'a Wish<'a>,
     pub(super) plan: &'a Plan,
     pub(super) contract: &'a Contract,
@@ -126,9 +126,9 @@ impl Stage<'_> {
     fn enter(&self, index: usize, round: u32, places: &Places) -> Result<Player, BenchError> {
         let service = self.services[index];
         let began = Began::now();
-        let seat = Seat {
+        let seat = TrialPlacement {
             placement: places.placement.clone(),
-            lane: Some(Lane {
+            lane: Some(ConcurrentSlot {
                 number: index,
                 warm_up_limit: self.wish.warm_up + PATIENCE,
                 yardstick: false,

@@ -1,7 +1,8 @@
 //! A service that runs already: it is asked and looked at, and nothing else.
 
-use super::{Bench, SAMPLE_EVERY, Start, Subject};
+use super::{SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
+use crate::RunContext;
 use crate::backing::Companions;
 use prony_config::{Counted, Reached, Service, There};
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
@@ -9,7 +10,7 @@ use prony_records::{Stage, StartUp, Warning, WarningKind};
 
 /// The service, with what is known of its process. `supervisor_cpus`: where its resources are read.
 pub(super) fn attach(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     start: &Start<'_>,
     there: &There,
     (companions, supervisor_cpus): (Companions, &Cpus),

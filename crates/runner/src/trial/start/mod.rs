@@ -2,8 +2,10 @@
 
 mod external;
 
+use super::Trial;
 use super::job::target_of;
-use super::{Bench, Seat, Trial};
+use crate::RunContext;
+use crate::TrialPlacement;
 use crate::backing::Companions;
 use crate::{Built, Failure};
 use prony_config::contract::Contract;
@@ -74,9 +76,9 @@ const PORT_LEAVES: Duration = Duration::from_secs(2);
 
 /// Starts a service beside the companions that it needs.
 pub(crate) fn start_service(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     start: &Start<'_>,
-    seat: &Seat,
+    seat: &TrialPlacement,
     companions: Companions,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
@@ -106,12 +108,12 @@ pub(crate) fn start_service(
 }
 
 /// The address that services are told to listen on.
-fn listens_at<'a>(bench: &Bench<'a>, address: &'a Address) -> &'a str {
+fn listens_at<'a>(bench: &RunContext<'a>, address: &'a Address) -> &'a str {
     address.host.as_deref().unwrap_or_else(|| bench.host().address())
 }
 
 /// The address at which what listens there is reached from here: all interfaces are reached where the host is.
-fn reached_at<'a>(bench: &Bench<'a>, listens: &'a str) -> &'a str {
+fn reached_at<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
     if listens == "0.0.0.0" {
         bench.host().address()
     } else {
@@ -120,7 +122,7 @@ fn reached_at<'a>(bench: &Bench<'a>, listens: &'a str) -> &'a str {
 }
 
 /// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
-fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
+fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
     // On another host it shows when the service binds it.
     if !bench.lab.service().is_here() {
         return Ok(port);
@@ -143,9 +145,9 @@ fn free(bench: &Bench<'_>, address: &Address, port: u16) -> Result<u16, Failure>
 }
 
 fn spec_of(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     start: &Start<'_>,
-    seat: &Seat,
+    seat: &TrialPlacement,
     port: u16,
     companions: &Companions,
 ) -> ProcessSpec {

@@ -10,8 +10,9 @@ mod player;
 mod warm;
 mod warming;
 
-use super::{Bench, Trial};
+use super::Trial;
 use crate::Progress;
+use crate::RunContext;
 use player::{Player, Slot};
 use prony_records::TrialRecord;
 use rand::seq::SliceRandom as _;
@@ -35,7 +36,7 @@ const SPARE_BYTES: u64 = 1 << 30;
 /// Does the trials of one group and round in turns. The records are in the order of the trials; `None`: the user asked to
 /// stop now.
 pub fn run_turns(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     trials: &[Trial<'_>],
     turns: TurnsOf,
     watch: &mut dyn FnMut(Progress),
@@ -71,7 +72,7 @@ pub fn run_turns(
 
 /// Starts and warms up as many as memory allows, one at least; what is left waits for the next block.
 fn enter_all<'a>(
-    bench: &'a Bench<'a>,
+    bench: &'a RunContext<'a>,
     waiting: &'a [Trial<'a>],
     first: usize,
     players: &mut Vec<Player<'a>>,
@@ -99,7 +100,7 @@ fn enter_all<'a>(
 
 /// All cycles of a block; says whether there were enough.
 fn cycles(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     players: &mut [Player<'_>],
     turns: TurnsOf,
     block: u32,

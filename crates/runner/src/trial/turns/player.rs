@@ -4,15 +4,14 @@ use super::super::bound::companion_bound;
 use super::super::enter::{Broken, Course, Done, Entered};
 use super::super::phases::Phases;
 use super::super::window::add_contradictions;
-use super::super::{
-    Bench, LOG_LINES, Lane, Seat, Trial, blamed, check_after, job, judge_ending, judge_recording,
-};
+use super::super::{LOG_LINES, Trial, blamed, check_after, job, judge_ending, judge_recording};
 use super::neighbours::neighbours;
 use super::no_load::NoLoad;
 use super::warm::Warmth;
 use super::warming::{Warmed, warm_up};
 use crate::warm_up::Pace;
 use crate::{Began, Failure, Progress};
+use crate::{ConcurrentSlot, RunContext, TrialPlacement};
 use prony_config::WarmUpChoice;
 use prony_load::{self as load, WarmUp};
 use prony_records::{
@@ -37,9 +36,9 @@ pub(super) struct Slot {
 
 /// One service of a round in turns.
 pub(super) struct Player<'a> {
-    bench: &'a Bench<'a>,
+    bench: &'a RunContext<'a>,
     pub(super) trial: Trial<'a>,
-    seat: Seat,
+    seat: TrialPlacement,
     began: Began,
     /// `None` when it failed.
     entered: Option<Entered>,
@@ -56,19 +55,19 @@ pub(super) struct Player<'a> {
 impl<'a> Player<'a> {
     /// Starts it, checks it, warms it up and lets it rest. Whatever fails is kept as its exclusion.
     pub(super) fn enter(
-        bench: &'a Bench<'a>,
+        bench: &'a RunContext<'a>,
         trial: Trial<'a>,
         number: usize,
         watch: &mut dyn FnMut(Progress),
     ) -> Self {
         let warm_up_limit = Warmth::new(trial.group().warm_up).wall() * 2;
-        let seat = Seat {
-            lane: Some(Lane {
+        let seat = TrialPlacement {
+            lane: Some(ConcurrentSlot {
                 number,
                 warm_up_limit,
                 yardstick: true,
             }),
-            ..Seat::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
+            ..TrialPlacement::alone(bench.lab, trial.contract, trial.plan.limits.cpus)
         };
         let mut player = Self {
             bench,

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 /// Where one trial runs, and whether others run beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct TrialPlacement {
     /// Which of its roles runs where.
     pub placement: Placement,
     /// Its lane, where several trials run at once.
-    pub lane: Option<Lane>,
+    pub lane: Option<ConcurrentSlot>,
 }
 
 /// One of several trials that run at once. Their measurements begin together: when they are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lane {
+pub struct ConcurrentSlot {
     /// Its number, from 0.
     pub number: usize,
     /// Longest warm-up of a trial that is never told.
@@ -26,7 +26,7 @@ pub struct Lane {
     pub yardstick: bool,
 }
 
-impl Seat {
+impl TrialPlacement {
     /// Of a trial that has a lab for itself. `service_cpus` is how many the service may use at most.
     pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
