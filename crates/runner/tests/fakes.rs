@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A service within this process, on a port of its own: the checks need somebody who answers.
-fn served() -> u16 {
+pub(crate) fn served() -> u16 {
     served_with(service::Fault::None)
 }
 
@@ -32,12 +32,12 @@ fn served_with(fault: service::Fault) -> u16 {
 
 /// A generator that plays a script: replies per interval of the warm-up, and what its recording says.
 #[derive(Clone)]
-struct FakeGenerator {
+pub(crate) struct FakeGenerator {
     warm_up: Vec<u64>,
     measured: Vec<u64>,
     outcomes: Outcomes,
     /// How many of its next loads it dies in.
-    dies: Arc<Mutex<u32>>,
+    pub(crate) dies: Arc<Mutex<u32>>,
     jobs: Arc<Mutex<Vec<Job>>>,
     told: Arc<Mutex<Vec<Command>>>,
 }
@@ -47,7 +47,7 @@ struct Playing {
     events: VecDeque<Event>,
 }
 
-fn intervals(completed: &[u64]) -> Vec<Interval> {
+pub(crate) fn intervals(completed: &[u64]) -> Vec<Interval> {
     let interval = |(number, &completed): (usize, &u64)| Interval {
         start_s: number as f64 / 10.0,
         length_s: 0.1,
@@ -61,7 +61,7 @@ fn intervals(completed: &[u64]) -> Vec<Interval> {
     completed.iter().enumerate().map(interval).collect()
 }
 
-fn begin(phase: Phase) -> Event {
+pub(crate) fn begin(phase: Phase) -> Event {
     Event::Phase {
         phase,
         established: 1,
@@ -69,7 +69,7 @@ fn begin(phase: Phase) -> Event {
 }
 
 impl FakeGenerator {
-    fn new(warm_up: Vec<u64>) -> Self {
+    pub(crate) fn new(warm_up: Vec<u64>) -> Self {
         Self {
             warm_up,
             measured: vec![1_000; 20],
@@ -149,7 +149,7 @@ impl Loading for Playing {
     }
 }
 
-fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
+pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
     let count = outcomes.total();
     let mut recording = Recording {
         schema: SCHEMA,
@@ -215,7 +215,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
 }
 
 /// A process that used 400 ns of a machine of two CPUs in a window of 1,000 ns.
-fn process() -> FakeProcess {
+pub(crate) fn process() -> FakeProcess {
     let sample = ResourceSample {
         at_s: -0.5,
         cpu_ns: Some(1),
@@ -252,7 +252,7 @@ fn process() -> FakeProcess {
 }
 
 /// Runs a lab of one service on a fake host of so many cores.
-fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
+pub(crate) fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
     let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
     let bench = RunContext {
         lab: &hosts,
